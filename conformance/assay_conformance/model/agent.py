@@ -1,0 +1,316 @@
+"""Agent protocol v1: the JSON lines between the bench and an agent. These types are its single source.
+
+The bench writes one command a line on the agent's stdin; the agent writes one event a line on stdout and logs on
+stderr. A line is at most 1 MiB; binary is base64. Commands for one handle are issued to the client in command order,
+without waiting for earlier completions; a blocking call never stops other handles. Every operation ends in exactly one
+`ok` / `fail` / `unknown` (or `unsupported`), written in callback order. `fail` promises that the operation surely did
+not happen; when in doubt, `unknown`. End of stdin means finish and exit.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+
+from assay_conformance.model.case import Config
+from assay_conformance.model.event import ErrorClass, MessageId
+
+PROTOCOL = "1.0"
+MAX_LINE_BYTES = 1 << 20
+
+Unsigned = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Generated(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A payload the agent generates itself: `model.payload` states the generator, its vectors are in the docs."""
+
+    size: Unsigned
+    seed: Unsigned = 0
+    case: Unsigned = 0
+    handle: Unsigned = 0
+    number: Unsigned = 0
+
+
+class OutMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One message to send. Exactly one of `payload` and `data` (base64) is set.
+
+    `sequence_id` is an explicit one; left out, the client numbers. `key` is the partition key.
+    """
+
+    payload: Generated | None = None
+    data: bytes | None = None
+    key: str | None = None
+    ordering_key: str | None = None
+    properties: dict[str, str] = {}
+    sequence_id: Unsigned | None = None
+    event_time_ms: Unsigned | None = None
+    deliver_after_ms: Unsigned | None = None
+    deliver_at_ms: Unsigned | None = None
+
+
+class SendMode(StrEnum):
+    ASYNC = "async"
+    SYNC = "sync"
+
+
+class _Command(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="verb"):
+    id: Unsigned
+
+
+class Hello(_Command, frozen=True, tag="hello"):
+    """First command. The suite speaks every version from `min` to `max`; the agent picks one and answers `hello`."""
+
+    min: str = PROTOCOL
+    max: str = PROTOCOL
+
+
+class Clock(_Command, frozen=True, tag="clock"):
+    """Answered at once with `ok`; its `t_ns` is the agent's monotonic clock."""
+
+
+class OpenClient(_Command, frozen=True, tag="open_client"):
+    handle: Unsigned
+    service_url: str
+    config: Config = {}
+
+
+class OpenProducer(_Command, frozen=True, tag="open_producer"):
+    handle: Unsigned
+    client: Unsigned
+    topic: str
+    config: Config = {}
+
+
+class Send(_Command, frozen=True, tag="send"):
+    """Message i of the list is operation `id + i`: each has its own completion, and `id` itself is the first one's."""
+
+    producer: Unsigned
+    messages: tuple[OutMessage, ...]
+    mode: SendMode = SendMode.ASYNC
+
+
+class Burst(_Command, frozen=True, tag="burst"):
+    """`count` generated messages, numbered from `payload.number`, sent as fast as the client takes them.
+
+    One completion when all have ended: `ok` with `values = {ok, fail, unknown}` counts.
+    """
+
+    producer: Unsigned
+    count: Positive
+    payload: Generated
+
+
+class Flush(_Command, frozen=True, tag="flush"):
+    producer: Unsigned
+
+
+class Close(_Command, frozen=True, tag="close"):
+    """Closes a producer, a consumer or a client."""
+
+    handle: Unsigned
+
+
+class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
+    handle: Unsigned
+    client: Unsigned
+    topics: tuple[str, ...]
+    subscription: str
+    config: Config = {}
+
+
+class Receive(_Command, frozen=True, tag="receive"):
+    """Hand over up to `count` messages as `received` events; `ok` with the `count` got, at the latest after `timeout_ms`."""
+
+    consumer: Unsigned
+    count: Positive
+    timeout_ms: Unsigned
+    want_bytes: bool = False
+
+
+class Ack(_Command, frozen=True, tag="ack"):
+    """Acknowledge deliveries of this consumer (counted from 1), in list order; `cumulative` takes each as cumulative."""
+
+    consumer: Unsigned
+    messages: tuple[Positive, ...]
+    cumulative: bool = False
+
+
+class Nack(_Command, frozen=True, tag="nack"):
+    consumer: Unsigned
+    messages: tuple[Positive, ...]
+
+
+class Seek(_Command, frozen=True, tag="seek"):
+    """To a message id, or to a publish time."""
+
+    consumer: Unsigned
+    message_id: MessageId | None = None
+    publish_time_ms: Unsigned | None = None
+
+
+class Unsubscribe(_Command, frozen=True, tag="unsubscribe"):
+    consumer: Unsigned
+
+
+class Pause(_Command, frozen=True, tag="pause"):
+    consumer: Unsigned
+
+
+class Resume(_Command, frozen=True, tag="resume"):
+    consumer: Unsigned
+
+
+class Stats(_Command, frozen=True, tag="stats"):
+    """Whatever the client tells of a handle; `ok` with `values`, `last_sequence_id` for a producer that has one."""
+
+    handle: Unsigned
+
+
+class BeginTxn(_Command, frozen=True, tag="begin_txn"):
+    handle: Unsigned
+    client: Unsigned
+    timeout_ms: Unsigned = 60_000
+
+
+class CommitTxn(_Command, frozen=True, tag="commit_txn"):
+    handle: Unsigned
+
+
+class AbortTxn(_Command, frozen=True, tag="abort_txn"):
+    handle: Unsigned
+
+
+class Hook(_Command, frozen=True, tag="hook"):
+    """Install a behaviour (interceptor, router, serializer) by name on a handle that is opened later."""
+
+    handle: Unsigned
+    name: str
+    args: dict[str, Any] = {}
+
+
+class Crash(_Command, frozen=True, tag="crash"):
+    """Die at once, without closing anything."""
+
+
+class Exit(_Command, frozen=True, tag="exit"):
+    """Close everything and exit; the exit status is recorded, not judged."""
+
+
+Command = (
+    Hello
+    | Clock
+    | OpenClient
+    | OpenProducer
+    | Send
+    | Burst
+    | Flush
+    | Close
+    | OpenConsumer
+    | Receive
+    | Ack
+    | Nack
+    | Seek
+    | Unsubscribe
+    | Pause
+    | Resume
+    | Stats
+    | BeginTxn
+    | CommitTxn
+    | AbortTxn
+    | Hook
+    | Crash
+    | Exit
+)
+
+
+class _Answer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="event"):
+    """`t_ns` is the agent's monotonic clock."""
+
+    t_ns: int
+
+
+class HelloAnswer(_Answer, frozen=True, tag="hello"):
+    """The agent's word about itself and its client. `client_version` is what the library itself reports."""
+
+    id: Unsigned
+    schema: str
+    agent: str
+    client: str
+    client_version: str
+    language: str
+    capabilities: tuple[str, ...] = ()
+    pid: int | None = None
+
+
+class Ok(_Answer, frozen=True, tag="ok"):
+    """The operation succeeded. `called_ns` is when the client was called; only the fields that apply are set."""
+
+    id: Unsigned
+    called_ns: int | None = None
+    message_id: MessageId | None = None
+    sequence_id: int | None = None
+    producer_name: str | None = None
+    last_sequence_id: int | None = None
+    count: int | None = None
+    values: dict[str, Any] = {}
+
+
+class Fail(_Answer, frozen=True, tag="fail"):
+    """The operation surely did not happen."""
+
+    id: Unsigned
+    error: ErrorClass
+    text: str = ""
+    called_ns: int | None = None
+
+
+class Unknown(_Answer, frozen=True, tag="unknown"):
+    """The operation may have happened."""
+
+    id: Unsigned
+    error: ErrorClass
+    text: str = ""
+    called_ns: int | None = None
+
+
+class Unsupported(_Answer, frozen=True, tag="unsupported"):
+    """The agent does not know this verb, or this argument of it."""
+
+    id: Unsigned
+    text: str = ""
+
+
+class ReceivedMessage(_Answer, frozen=True, tag="received"):
+    """A message reached the application. `delivery` counts this consumer's deliveries from 1.
+
+    `identity` is (case, handle, number) of a generated payload of 16 bytes or more; `data` only when asked for.
+    """
+
+    consumer: Unsigned
+    delivery: Positive
+    message_id: MessageId
+    size: Unsigned
+    digest: Unsigned
+    identity: tuple[int, int, int] | None = None
+    key: str | None = None
+    topic: str | None = None
+    producer_name: str | None = None
+    sequence_id: int | None = None
+    redelivery_count: int = 0
+    publish_time_ms: int | None = None
+    event_time_ms: int | None = None
+    properties: dict[str, str] = {}
+    data: bytes | None = None
+
+
+class Noted(_Answer, frozen=True, tag="note"):
+    """Something worth a line in the history."""
+
+    text: str
+    handle: Unsigned | None = None
+
+
+Answer = HelloAnswer | Ok | Fail | Unknown | Unsupported | ReceivedMessage | Noted

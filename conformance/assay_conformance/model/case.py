@@ -1,0 +1,122 @@
+"""A Case: everything one execution needs, as plain data that survives JSON and outlives the code that wrote it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.fault import Fault
+from assay_conformance.model.requirement import RequirementId
+
+ConfigValue = int | float | str | bool
+Config = dict[str, ConfigValue]
+
+
+class Who(StrEnum):
+    AGENT = "agent"
+    BROKER = "broker"
+    BENCH = "bench"
+    WAIT = "wait"
+
+
+class Isolation(StrEnum):
+    SHARED_PROCESS = "shared-process"
+    OWN_PROCESS = "own-process"
+    EXCLUSIVE = "exclusive"
+
+
+class Destructive(StrEnum):
+    """What a Case may break beyond its own world; an external cluster refuses all but NONE and CLIENT."""
+
+    NONE = "none"
+    CLIENT = "client"
+    BROKER = "broker"
+    DATA = "data"
+
+
+class Tier(StrEnum):
+    FAST = "fast"
+    FULL = "full"
+
+
+class Rate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A rate limit; 0 = unlimited. `period_s` is ratePeriodInSecond."""
+
+    messages: int = 0
+    bytes: int = 0
+    period_s: int = 1
+
+
+class Topic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A topic of the Case's world; `name` is local, the bench makes it unique per Case."""
+
+    name: str
+    partitions: int = 0
+    persistent: bool = True
+    deduplication: bool = False
+    publish_rate: Rate = Rate()
+    dispatch_rate: Rate = Rate()
+    subscription_rate: Rate = Rate()
+
+
+class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Brokers and topics. A broker's constants are those of pulsar-semantics; a Case lowers them where it must wait."""
+
+    topics: tuple[Topic, ...] = (Topic(name="t"),)
+    brokers: int = 1
+    max_message_bytes: int = 5 * 1024 * 1024
+    keep_alive_ms: int = 30_000
+    protocol_version: int = 21
+
+
+class ClientConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Defaults for the open_client / open_producer / open_consumer steps, in the suite's configuration keys."""
+
+    client: Config = {}
+    producer: Config = {}
+    consumer: Config = {}
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One action. Agent steps are issued and not awaited: `wait` steps await.
+
+    `saves` numbers the result (a handle, or an operation); later steps refer to that number in their arguments
+    (`client`, `producer`, `consumer`, `ops`). A dangling reference makes a step a recorded no-op.
+    `at_ms`: not before that many milliseconds after the Case began.
+    """
+
+    who: Who
+    verb: str
+    args: dict[str, Any] = {}
+    saves: int | None = None
+    at_ms: int | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Deadlines. `least_wall_ms`: a Case that cannot end sooner says so, and the pool starts it early."""
+
+    operation_ms: int = 10_000
+    case_ms: int = 30_000
+    quiet_ms: int = 60
+    least_wall_ms: int = 0
+
+
+class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One schedule and what it is meant to exercise. `id` is `<chapter>/<words>`."""
+
+    id: str
+    title: str
+    requirements: tuple[RequirementId, ...]
+    steps: tuple[Step, ...]
+    faults: tuple[Fault, ...] = ()
+    topology: Topology = Topology()
+    config: ClientConfig = ClientConfig()
+    capabilities: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    isolation: Isolation = Isolation.SHARED_PROCESS
+    destructive: Destructive = Destructive.CLIENT
+    tier: Tier = Tier.FAST
+    generated: bool = False

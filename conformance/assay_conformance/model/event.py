@@ -1,0 +1,445 @@
+"""History: what four witnesses saw, one typed value an event.
+
+`seq` is the order of arrival at the bench and no evidence of order in the world; `t_ns` is the bench's clock,
+nanoseconds since the Case began. Operations are pairs: one `Invoke`, then exactly one `Completion` (ok, fail = surely
+did not happen, unknown = may have happened). Agents stamp their own clock; the bench stores those stamps converted to
+its own, with the error of the conversion in `ClockOffset`. Order between witnesses is asserted only by cause or beyond
+the summed error.
+
+A wire event is seen from two sides. A frame that leaves the link at once is one event with `sides = both`; one that
+leaves later, changed, twice or never is a sender-side event, and a receiver-side event for each copy that left, all
+with the same `frame` number. Towards the client a frame written is not yet a frame delivered: around a cut it is
+unknown, and no check may assume either.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.fault import Direction
+
+
+class Witness(StrEnum):
+    AGENT = "agent"
+    WIRE = "wire"
+    BROKER = "broker"
+    BENCH = "bench"
+
+
+class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
+    """(ledger, entry, partition, batch index, batch size); -1 where there is no partition or batch index."""
+
+    ledger: int
+    entry: int
+    partition: int = -1
+    batch_index: int = -1
+    batch_size: int = 0
+
+    @property
+    def position(self) -> tuple[int, int]:
+        return (self.ledger, self.entry)
+
+    @property
+    def is_duplicate_marker(self) -> bool:
+        """True for (-1, -1), which travels as 2^64-1: the receipt of a deduplicated SEND."""
+        return self.ledger in (-1, 2**64 - 1)
+
+
+class Identity(msgspec.Struct, frozen=True, array_like=True):
+    """The 16 bytes in front of every generated payload: which Case, producer handle and message it is."""
+
+    case: int
+    handle: int
+    number: int
+
+
+class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One message of an entry as the application wrote it. `digest` is CRC-32 (zlib) of the uncompressed bytes.
+
+    `sequence_id` is None where the batch carries none per message.
+    """
+
+    size: int
+    digest: int
+    identity: Identity | None = None
+    sequence_id: int | None = None
+    key: str | None = None
+    compacted_out: bool = False
+
+
+class Outcome(StrEnum):
+    OK = "ok"
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+    UNSUPPORTED = "unsupported"
+
+
+class ErrorClass(StrEnum):
+    """The suite-level class of a client's error; the client's own text stays beside it."""
+
+    TIMEOUT = "timeout"
+    TOO_LARGE = "too_large"
+    QUEUE_FULL = "queue_full"
+    AUTH = "auth"
+    NOT_LEADER = "not_leader"
+    UNKNOWN_TOPIC = "unknown_topic"
+    FENCED = "fenced"
+    TERMINATED = "terminated"
+    CORRUPT = "corrupt"
+    CLOSED = "closed"
+    INVALID_CONFIG = "invalid_config"
+    TRANSPORT = "transport"
+    SERIALIZATION = "serialization"
+    FATAL = "fatal"
+    OTHER = "other"
+
+
+class _Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="kind", gc=False):
+    seq: int
+    t_ns: int
+
+
+# --- agent: the client's own word -----------------------------------------------------------------------------------
+
+
+class Invoke(_Event, frozen=True, tag="invoke", gc=True):
+    """A command left for the agent. `op` is unique in the Case; `handle` is the Case's number of the object addressed.
+
+    `number` counts the sends of one producer handle from 0 and is the payload's identity number; `digest` and `size`
+    are those of the payload a send was asked to carry.
+    """
+
+    op: int
+    verb: str
+    handle: int | None = None
+    step: int | None = None
+    number: int | None = None
+    size: int | None = None
+    digest: int | None = None
+    args: dict[str, Any] = {}
+
+
+class Completion(_Event, frozen=True, tag="completion", gc=True):
+    """How operation `op` ended. `called_ns` / `done_ns`: the agent's stamps of the client call and of its callback."""
+
+    op: int
+    verb: str
+    outcome: Outcome
+    handle: int | None = None
+    error: ErrorClass | None = None
+    text: str = ""
+    called_ns: int | None = None
+    done_ns: int | None = None
+    message_id: MessageId | None = None
+    sequence_id: int | None = None
+    producer_name: str | None = None
+    last_sequence_id: int | None = None
+    count: int | None = None
+    values: dict[str, Any] = {}
+
+
+class Received(_Event, frozen=True, tag="received", gc=True):
+    """The application got a message. `delivery` counts this consumer's deliveries from 1; acks name it by that."""
+
+    handle: int
+    delivery: int
+    message_id: MessageId
+    size: int
+    digest: int
+    done_ns: int | None = None
+    identity: Identity | None = None
+    key: str | None = None
+    topic: str | None = None
+    producer_name: str | None = None
+    sequence_id: int | None = None
+    redelivery_count: int = 0
+    publish_time_ms: int | None = None
+    event_time_ms: int | None = None
+    properties: dict[str, str] = {}
+
+
+class Note(_Event, frozen=True, tag="note", gc=True):
+    """Something the agent said unasked: a disconnect it noticed, a listener call."""
+
+    text: str
+    handle: int | None = None
+
+
+# --- wire: what crossed ---------------------------------------------------------------------------------------------
+
+
+class Sides(StrEnum):
+    """Who carried the frame: its sender only, its receiver only, or both at the same instant."""
+
+    BOTH = "both"
+    SENDER = "sender"
+    RECEIVER = "receiver"
+
+
+class Fate(StrEnum):
+    PASSED = "passed"
+    HELD = "held"
+    DROPPED = "dropped"
+    ALTERED = "altered"
+    CUT = "cut"
+    RELEASED = "released"
+    INJECTED = "injected"
+    DUPLICATED = "duplicated"
+
+
+class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """MessageMetadata of a payload frame or a stored entry, as far as checks read it. `batch` is None when unbatched."""
+
+    producer_name: str
+    sequence_id: int
+    publish_time_ms: int = 0
+    highest_sequence_id: int = 0
+    batch: int | None = None
+    compression: str = "NONE"
+    uncompressed_size: int = 0
+    key: str | None = None
+    ordering_key: bytes | None = None
+    uuid: str | None = None
+    chunk_id: int | None = None
+    chunks: int | None = None
+    chunk_total_bytes: int | None = None
+    deliver_at_ms: int | None = None
+    properties: int = 0
+
+
+class Opened(_Event, frozen=True, tag="opened"):
+    """A client connected: `conn` counts the Case's connections from 0."""
+
+    conn: int
+    broker: int = 0
+
+
+class ClosedBy(StrEnum):
+    CLIENT = "client"
+    BROKER = "broker"
+    FAULT = "fault"
+
+
+class Closed(_Event, frozen=True, tag="closed"):
+    """A connection ended. `reset` is True for RST."""
+
+    conn: int
+    by: ClosedBy
+    reset: bool = False
+
+
+class Frame(_Event, frozen=True, tag="frame", gc=True):
+    """A frame's decoded header. Fields that the command does not carry are None; `fields` holds the rarer ones by name.
+
+    `unit` is the CRC-32C of metadata and payload bytes: two SENDs with the same unit are the same bytes. `intact` tells
+    whether the frame's own checksum fits. `members` are the messages inside (after decompression; chunks have none
+    until the last one, which carries the joined message).
+    """
+
+    conn: int
+    dir: Direction
+    frame: int
+    command: str
+    size: int
+    sides: Sides = Sides.BOTH
+    fate: Fate = Fate.PASSED
+    producer_id: int | None = None
+    consumer_id: int | None = None
+    request_id: int | None = None
+    sequence_id: int | None = None
+    highest_sequence_id: int | None = None
+    num_messages: int | None = None
+    permits: int | None = None
+    redelivery_count: int | None = None
+    ack_type: str | None = None
+    ids: tuple[MessageId, ...] = ()
+    ack_sets: tuple[tuple[int, ...], ...] = ()
+    unit: int | None = None
+    intact: bool | None = None
+    meta: Meta | None = None
+    members: tuple[Member, ...] = ()
+    fields: dict[str, Any] = {}
+
+    @property
+    def from_sender(self) -> bool:
+        return self.sides is not Sides.RECEIVER
+
+    @property
+    def to_receiver(self) -> bool:
+        return self.sides is not Sides.SENDER
+
+    @property
+    def at_client(self) -> bool:
+        """The client's side carried it: it wrote the frame, or the frame was written towards it."""
+        return self.from_sender if self.dir is Direction.TO_BROKER else self.to_receiver
+
+    @property
+    def at_broker(self) -> bool:
+        """The broker's side carried it."""
+        return self.to_receiver if self.dir is Direction.TO_BROKER else self.from_sender
+
+
+class Undecodable(_Event, frozen=True, tag="undecodable"):
+    """Bytes that are no frame came over a connection; it is over for them."""
+
+    conn: int
+    dir: Direction
+    reason: str
+
+
+# --- broker: what is stored and dispatched --------------------------------------------------------------------------
+
+
+class Stored(_Event, frozen=True, tag="stored", gc=True):
+    """An entry was appended to `topic` (the local name of the topology, with `-partition-N` where partitioned)."""
+
+    topic: str
+    id: MessageId
+    size: int
+    unit: int
+    meta: Meta
+    members: tuple[Member, ...] = ()
+
+
+class ReadBack(_Event, frozen=True, tag="read-back", gc=True):
+    """The last word on a topic: every entry it holds, in order, as positions (their content: `Stored`)."""
+
+    topic: str
+    entries: tuple[MessageId, ...]
+
+
+class Cursor(_Event, frozen=True, tag="cursor", gc=True):
+    """The last word on a subscription: everything up to `mark_delete` is acked, and `acked` beyond it."""
+
+    topic: str
+    subscription: str
+    mark_delete: MessageId | None
+    acked: tuple[MessageId, ...] = ()
+    backlog: int = 0
+
+
+# --- bench: faults, steps, processes, load --------------------------------------------------------------------------
+
+
+class Began(_Event, frozen=True, tag="began", gc=True):
+    """First event of an attempt. `unix_ms` is the wall clock at t_ns = 0; `topics` maps local names to full ones."""
+
+    case: str
+    attempt: int
+    number: int
+    unix_ms: int
+    topics: dict[str, str] = {}
+
+
+class Stepped(_Event, frozen=True, tag="stepped"):
+    """A step was issued (agent, broker, bench) or ended (wait). `skipped` says why a step did nothing."""
+
+    step: int
+    skipped: str = ""
+
+
+class Waited(_Event, frozen=True, tag="waited"):
+    """A wait step ended; `met` is False when its deadline came first."""
+
+    step: int
+    met: bool
+
+
+class Fired(_Event, frozen=True, tag="fired", gc=True):
+    """Receipt: fault number `fault` of the Case acted, on these frames (link numbers), or on this connection."""
+
+    fault: int
+    action: str
+    frames: tuple[int, ...] = ()
+    conn: int | None = None
+
+
+class Healed(_Event, frozen=True, tag="healed"):
+    """Fault `fault` ended; `frames` left then, where it had held some."""
+
+    fault: int
+
+
+class Overdue(_Event, frozen=True, tag="overdue"):
+    """Operation `op` had no completion when its deadline passed."""
+
+    op: int
+    verb: str
+    handle: int | None = None
+    deadline_ms: int = 0
+
+
+class AgentEnded(_Event, frozen=True, tag="agent-ended", gc=True):
+    """The agent process under this Case ended before the Case did."""
+
+    reason: str
+    exit_status: int | None = None
+
+
+class ClockOffset(_Event, frozen=True, tag="clock-offset"):
+    """The agent's clock is the bench's plus `offset_ns`, give or take `error_ns`."""
+
+    offset_ns: int
+    error_ns: int
+
+
+class Load(_Event, frozen=True, tag="load"):
+    """What the window ending now suffered: the bench's worst loop lag and the agent's run-queue wait."""
+
+    window_ns: int
+    loop_lag_ns: int
+    agent_wait_ns: int
+
+
+class Ending(StrEnum):
+    """Why an attempt ended."""
+
+    DONE = "done"
+    DEADLINE = "deadline"
+    AGENT_LOST = "agent-lost"
+    HARNESS = "harness"
+    INTERRUPTED = "interrupted"
+
+
+class Ended(_Event, frozen=True, tag="ended", gc=True):
+    """Last event of an attempt."""
+
+    how: Ending
+    text: str = ""
+
+
+Event = (
+    Invoke
+    | Completion
+    | Received
+    | Note
+    | Opened
+    | Closed
+    | Frame
+    | Undecodable
+    | Stored
+    | ReadBack
+    | Cursor
+    | Began
+    | Stepped
+    | Waited
+    | Fired
+    | Healed
+    | Overdue
+    | AgentEnded
+    | ClockOffset
+    | Load
+    | Ended
+)
+
+WITNESS_OF: dict[type, Witness] = {
+    **dict.fromkeys((Invoke, Completion, Received, Note), Witness.AGENT),
+    **dict.fromkeys((Opened, Closed, Frame, Undecodable), Witness.WIRE),
+    **dict.fromkeys((Stored, ReadBack, Cursor), Witness.BROKER),
+    **dict.fromkeys(
+        (Began, Stepped, Waited, Fired, Healed, Overdue, AgentEnded, ClockOffset, Load, Ended), Witness.BENCH
+    ),
+}

@@ -1,0 +1,218 @@
+"""What goes wrong in a Case, as data: trigger (when) + scope (where) + action (what) + heal.
+
+Rules that hold for every action (architecture, section 7): `k` counts the matches of this trigger inside its scope,
+over reconnects unless `per_connection`; actions keep the order of other frames unless they are `Reorder`; a held frame
+holds those behind it in its direction unless `overtake`; two faults on one frame apply in plan order.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+FieldValue = int | str | bool
+
+
+class Direction(StrEnum):
+    """Which way a frame travels."""
+
+    TO_BROKER = "c2b"
+    TO_CLIENT = "b2c"
+
+
+class OnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="frame", tag_field="when"):
+    """The k-th frame of a command in a direction; then `times - 1` further matches (0 = every one from then on).
+
+    `where` compares fields by dotted name: `sequence_id`, `message_id.entryId`, and `metadata.chunk_id` and the like for
+    the MessageMetadata of payload frames.
+    """
+
+    command: str
+    direction: Direction
+    k: int = 1
+    times: int = 1
+    where: dict[str, FieldValue] = {}
+    per_connection: bool = False
+
+
+class AtTime(msgspec.Struct, frozen=True, tag="time", tag_field="when"):
+    """`at_ms` milliseconds after the Case began."""
+
+    at_ms: int
+
+
+class AfterStep(msgspec.Struct, frozen=True, tag="step", tag_field="when"):
+    """When step number `step` (counted from 0) has been issued, or, for a wait, has ended."""
+
+    step: int
+
+
+Trigger = OnFrame | AtTime | AfterStep
+
+
+class Scope(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Which traffic a fault may touch; what is left out does not restrict.
+
+    `connection` counts the Case's connections from 0 in the order they were opened; `topic` is a topic of the topology
+    (its partitions included); `producer_name`, `subscription` select by what PRODUCER / SUBSCRIBE announced.
+    """
+
+    connection: int | None = None
+    broker: int | None = None
+    topic: str | None = None
+    producer_name: str | None = None
+    subscription: str | None = None
+
+
+class Until(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """When a fault ends: `after_ms` from its firing, after a step, or at a frame; the earliest of those given.
+
+    Nothing given: at the epilogue of the Case, which heals everything.
+    """
+
+    after_ms: int | None = None
+    step: int | None = None
+    frame: OnFrame | None = None
+
+
+class Drop(msgspec.Struct, frozen=True, tag="drop", tag_field="do"):
+    """The frame never arrives."""
+
+
+class Hold(msgspec.Struct, frozen=True, omit_defaults=True, tag="hold", tag_field="do"):
+    """The frame waits for the fault's `until`, and so do those behind it unless `overtake`."""
+
+    overtake: bool = False
+
+
+class Delay(msgspec.Struct, frozen=True, omit_defaults=True, tag="delay", tag_field="do"):
+    """The frame leaves `delay_ms` later; later frames of its direction stay behind it unless `overtake`."""
+
+    delay_ms: int
+    overtake: bool = False
+
+
+class Duplicate(msgspec.Struct, frozen=True, omit_defaults=True, tag="duplicate", tag_field="do"):
+    """The frame arrives `copies` more times, right behind itself."""
+
+    copies: int = 1
+
+
+class Reorder(msgspec.Struct, frozen=True, omit_defaults=True, tag="reorder", tag_field="do"):
+    """The frame changes places with the `by` frames that follow it in its direction."""
+
+    by: int = 1
+
+
+class Part(StrEnum):
+    """Where in a frame a bit is flipped."""
+
+    PAYLOAD = "payload"
+    METADATA = "metadata"
+    CHECKSUM = "checksum"
+    COMMAND = "command"
+    LENGTH = "length"
+
+
+class Corrupt(msgspec.Struct, frozen=True, omit_defaults=True, tag="corrupt", tag_field="do"):
+    """Bit `bit` of `part` (wrapped to its length) is flipped; `fix_checksum` recomputes the CRC over the damage.
+
+    A corrupted length ends in a cut: nothing behind it could be read.
+    """
+
+    part: Part = Part.PAYLOAD
+    bit: int = 0
+    fix_checksum: bool = False
+
+
+class Truncate(msgspec.Struct, frozen=True, tag="truncate", tag_field="do"):
+    """Only the first `keep_bytes` of the frame leave; then the connection is cut."""
+
+    keep_bytes: int
+
+
+class Resegment(msgspec.Struct, frozen=True, omit_defaults=True, tag="resegment", tag_field="do"):
+    """From this frame on, bytes leave in pieces of `piece_bytes`, `gap_ms` apart, until healed."""
+
+    piece_bytes: int
+    gap_ms: int = 0
+
+
+class Rewrite(msgspec.Struct, frozen=True, tag="rewrite", tag_field="do"):
+    """Fields of the command (or `metadata.*` of the payload) get these values before the frame leaves."""
+
+    fields: dict[str, FieldValue]
+
+
+class Inject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="inject", tag_field="do"):
+    """Another frame is written beside the triggering one: a command by name and fields, or raw bytes.
+
+    A field value `"$name"` copies field `name` of the triggering frame.
+    """
+
+    command: str = ""
+    fields: dict[str, FieldValue] = {}
+    raw: bytes = b""
+    direction: Direction = Direction.TO_CLIENT
+    before: bool = False
+
+
+class CutHow(StrEnum):
+    FIN = "fin"
+    RST = "rst"
+    BLACKHOLE = "blackhole"
+
+
+class Cut(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cut", tag_field="do"):
+    """The connection ends at this frame, which still passes unless `before`.
+
+    FIN and RST close it towards both sides; RST waits until earlier bytes have left the send queue unless `abrupt`.
+    BLACKHOLE keeps it open and swallows everything in `direction` (both when None) until healed; healing a black hole
+    resets the connection, since its bytes are gone.
+    """
+
+    how: CutHow = CutHow.RST
+    before: bool = False
+    abrupt: bool = False
+    direction: Direction | None = None
+
+
+class Refuse(msgspec.Struct, frozen=True, omit_defaults=True, tag="refuse", tag_field="do"):
+    """New connections are closed as soon as they come: `connections` of them, or until healed when 0."""
+
+    connections: int = 0
+
+
+class AnswerError(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer-error", tag_field="do"):
+    """The request does not arrive; its sender gets the error a broker would give (ERROR, SEND_ERROR, or a failed lookup)."""
+
+    error: str
+    message: str = "injected"
+
+
+Action = (
+    Drop
+    | Hold
+    | Delay
+    | Duplicate
+    | Reorder
+    | Corrupt
+    | Truncate
+    | Resegment
+    | Rewrite
+    | Inject
+    | Cut
+    | Refuse
+    | AnswerError
+)
+
+
+class Fault(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One thing that goes wrong. An `optional` one (generated Cases) may stay unfired without making the Case invalid."""
+
+    trigger: Trigger
+    action: Action
+    scope: Scope = Scope()
+    until: Until = Until()
+    optional: bool = False

@@ -1,0 +1,42 @@
+"""Payloads every agent generates alike, and the digest every witness computes alike.
+
+A payload of `size` bytes is a 16-byte identity (case u32, handle u32, number u64, big-endian) followed by the blocks
+SHA-256(seed u64 || counter u64), counter from 0, cut to size. One smaller than 16 bytes holds the blocks alone and is
+identified by producer name and sequence id. The digest is CRC-32 (zlib) of the application's uncompressed bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+
+from assay_conformance.model.event import Identity
+
+IDENTITY_BYTES = 16
+_IDENTITY = struct.Struct(">IIQ")
+_BLOCK = struct.Struct(">QQ")
+
+
+def generate(identity: Identity, size: int, seed: int) -> bytes:
+    """The payload of `size` bytes for this message."""
+    if size < IDENTITY_BYTES:
+        return _blocks(seed, size)
+    head = _IDENTITY.pack(identity.case, identity.handle, identity.number)
+    return head + _blocks(seed, size - IDENTITY_BYTES)
+
+
+def identify(data: bytes | memoryview) -> Identity | None:
+    """The identity in front of a payload; None when it is too small to hold one."""
+    if len(data) < IDENTITY_BYTES:
+        return None
+    return Identity(*_IDENTITY.unpack_from(data))
+
+
+def digest(data: bytes | memoryview) -> int:
+    return zlib.crc32(data)
+
+
+def _blocks(seed: int, size: int) -> bytes:
+    count = -(-size // 32)
+    return b"".join(hashlib.sha256(_BLOCK.pack(seed, counter)).digest() for counter in range(count))[:size]

@@ -1,0 +1,83 @@
+"""File formats: every file's first record says what it is and in which version.
+
+Readers accept the same major version, ignore unknown fields, upgrade an older major by a function registered here, or
+refuse in one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.errors import UsageError
+
+
+class FileKind(StrEnum):
+    RUN = "run"
+    PLAN = "plan"
+    HISTORY = "history"
+    FINDINGS = "findings"
+    VERDICTS = "verdicts"
+    REPLAY = "replay"
+    AGENT_PROTOCOL = "agent-protocol"
+    CERTIFICATE = "certificate"
+
+
+class Version(msgspec.Struct, frozen=True, order=True):
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+CURRENT: dict[FileKind, Version] = dict.fromkeys(FileKind, Version(1, 0))
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+UPGRADES: dict[tuple[FileKind, int], Upgrade] = {}
+"""(kind, old major) -> function that turns one record of that major into one of the next."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """First record of every file."""
+
+    schema: str
+    file: FileKind
+
+
+def header(kind: FileKind) -> Header:
+    return Header(schema=str(CURRENT[kind]), file=kind)
+
+
+def parse_version(text: str, where: str) -> Version:
+    """`major.minor` from `text`; UsageError that names `where` otherwise."""
+    major, dot, minor = text.partition(".")
+    if not (dot and major.isdecimal() and minor.isdecimal()):
+        raise UsageError(f'{where}: "schema" is {text!r}, expected "major.minor" such as {CURRENT[FileKind.RUN]}')
+    return Version(int(major), int(minor))
+
+
+def upgrader(kind: FileKind, version: Version, where: str) -> Upgrade:
+    """The function that brings a record of `version` to the current major; UsageError when there is none."""
+    current = CURRENT[kind]
+    if version.major > current.major:
+        raise UsageError(
+            f"{where}: written in schema {version} of {kind.value} files, this assay reads up to {current.major}.x; "
+            "use a newer assay"
+        )
+    steps = [UPGRADES.get((kind, major)) for major in range(version.major, current.major)]
+    if None in steps:
+        raise UsageError(
+            f"{where}: schema {version} of {kind.value} files is no longer read; re-run or use an older assay"
+        )
+
+    def upgrade(record: dict[str, Any]) -> dict[str, Any]:
+        for step in steps:
+            assert step is not None
+            record = step(record)
+        return record
+
+    return upgrade

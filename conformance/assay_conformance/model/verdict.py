@@ -1,0 +1,100 @@
+"""What the checks said, and what it folds to."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from assay_conformance.model.requirement import RequirementId
+
+
+class Verdict(StrEnum):
+    """Of a requirement in one attempt, and folded over attempts and Cases."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    WARN = "warn"
+    INFO = "info"
+    UNSUPPORTED = "unsupported"
+    UNAVAILABLE = "unavailable"
+    UNTESTABLE = "untestable"
+    INCONCLUSIVE = "inconclusive"
+    INVALID = "invalid"
+    HARNESS_ERROR = "harness-error"
+
+
+WORST_FIRST: tuple[Verdict, ...] = (
+    Verdict.HARNESS_ERROR,
+    Verdict.FAIL,
+    Verdict.INVALID,
+    Verdict.UNTESTABLE,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNAVAILABLE,
+    Verdict.WARN,
+    Verdict.INFO,
+    Verdict.PASS,
+    Verdict.UNSUPPORTED,
+)
+"""The order in which verdicts of one requirement fold: proof against the client outranks an unfired fault."""
+
+
+class Grade(StrEnum):
+    """A: wire, broker and agent agree. B: wire or broker alone. C: the client's word alone; not certified."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One contradiction: the requirement it breaks, the few events that contradict each other, and the sentence.
+
+    `code` names the kind of breach inside the requirement; expectations match on (requirement, case, code).
+    """
+
+    requirement: RequirementId
+    code: str
+    case: str
+    sentence: str
+    events: tuple[int, ...]
+    grade: Grade
+    attempt: int = 1
+
+
+class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What one requirement came to in one attempt of a Case. `exercised` counts how often its precondition occurred;
+    `examples` are the first few of those events."""
+
+    requirement: RequirementId
+    case: str
+    verdict: Verdict
+    attempt: int = 1
+    exercised: int = 0
+    examples: tuple[int, ...] = ()
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+    superseded: bool = False
+
+
+class Expected(StrEnum):
+    """How a folded verdict stands to the expectations file."""
+
+    NOT_LISTED = "not-listed"
+    EXPECTED_FAIL = "expected-fail"
+    UNEXPECTED = "unexpected"
+    STALE = "stale"
+    EXPIRED = "expired"
+    TOLERATED = "tolerated"
+
+
+class RequirementVerdict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A row of verdicts.json: one requirement, folded over its Cases."""
+
+    requirement: RequirementId
+    verdict: Verdict
+    exercised: int
+    cases: tuple[str, ...]
+    expected: Expected = Expected.NOT_LISTED
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
