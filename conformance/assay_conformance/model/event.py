@@ -191,7 +191,7 @@ class Fate(StrEnum):
 
 
 class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """MessageMetadata of a payload frame or a stored entry, as far as checks read it. `batch` is None when unbatched."""
+    """MessageMetadata of a payload frame or a stored entry as far as checks read it. `batch` is None when unbatched."""
 
     producer_name: str
     sequence_id: int

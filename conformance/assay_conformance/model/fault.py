@@ -24,8 +24,8 @@ class Direction(StrEnum):
 class OnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="frame", tag_field="when"):
     """The k-th frame of a command in a direction; then `times - 1` further matches (0 = every one from then on).
 
-    `where` compares fields by dotted name: `sequence_id`, `message_id.entryId`, and `metadata.chunk_id` and the like for
-    the MessageMetadata of payload frames.
+    `where` compares fields by dotted name: `sequence_id`, `message_id.entryId`, and `metadata.chunk_id` and the like
+    for the MessageMetadata of payload frames.
     """
 
     command: str
@@ -185,7 +185,7 @@ class Refuse(msgspec.Struct, frozen=True, omit_defaults=True, tag="refuse", tag_
 
 
 class AnswerError(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer-error", tag_field="do"):
-    """The request does not arrive; its sender gets the error a broker would give (ERROR, SEND_ERROR, or a failed lookup)."""
+    """The request does not arrive; its sender gets a broker's error (ERROR, SEND_ERROR, a failed lookup)."""
 
     error: str
     message: str = "injected"
@@ -209,7 +209,7 @@ Action = (
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One thing that goes wrong. An `optional` one (generated Cases) may stay unfired without making the Case invalid."""
+    """One thing that goes wrong. An `optional` one (generated Cases) may stay unfired; others make the Case invalid."""
 
     trigger: Trigger
     action: Action

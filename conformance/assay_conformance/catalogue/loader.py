@@ -1,0 +1,98 @@
+"""The catalogue: every requirement, capability and profile, stated once in the TOML files of this package."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, TypeVar
+
+import msgspec
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.requirement import Capability, Profile, Requirement
+
+Entry = TypeVar("Entry", Requirement, Capability, Profile)
+
+_CAPABILITIES = "capabilities.toml"
+_PROFILES = "profiles.toml"
+_CHAPTERS = "chapters.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """`requirements` in catalogue order; `revision` is a digest of their text, so a verdict names what it judged."""
+
+    requirements: Mapping[str, Requirement]
+    capabilities: Mapping[str, Capability]
+    profiles: Mapping[str, Profile]
+    chapters: Mapping[str, str]
+    revision: str
+
+    def merged(self, other: Catalogue) -> Catalogue:
+        """This catalogue with a plug-in's; UsageError when an id is stated twice."""
+        for mine, theirs in (
+            (self.requirements, other.requirements),
+            (self.capabilities, other.capabilities),
+            (self.profiles, other.profiles),
+        ):
+            if twice := set(mine) & set(theirs):
+                raise UsageError(f"catalogue: {sorted(twice)[0]!r} is stated twice; a plug-in's ids carry its prefix")
+        return Catalogue(
+            requirements={**self.requirements, **other.requirements},
+            capabilities={**self.capabilities, **other.capabilities},
+            profiles={**self.profiles, **other.profiles},
+            chapters={**other.chapters, **self.chapters},
+            revision=hashlib.sha256((self.revision + other.revision).encode()).hexdigest()[:12],
+        )
+
+
+def parse(documents: Mapping[str, str]) -> Catalogue:
+    """File name -> TOML text. UsageError that names the file, the key and what was expected."""
+    requirements: dict[str, Requirement] = {}
+    for name, text in documents.items():
+        if name not in (_CAPABILITIES, _PROFILES, _CHAPTERS):
+            requirements.update(_entries(name, text, Requirement, "id"))
+    capabilities = _entries(_CAPABILITIES, documents.get(_CAPABILITIES, ""), Capability, "name")
+    profiles = _entries(_PROFILES, documents.get(_PROFILES, ""), Profile, "name")
+    chapters = _tables(_CHAPTERS, documents.get(_CHAPTERS, ""))
+    _known(requirements.values(), capabilities)
+    digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
+    titles = {name: str(table["title"]) for name, table in chapters.items()}
+    return Catalogue(requirements, capabilities, profiles, titles, digest.hexdigest()[:12])
+
+
+def load() -> Catalogue:
+    """Our own catalogue."""
+    folder = files(__package__)
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return parse({name: folder.joinpath(name).read_text("utf-8") for name in names})
+
+
+def _tables(name: str, text: str) -> dict[str, dict[str, Any]]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name}: not TOML: {error}") from error
+
+
+def _entries(name: str, text: str, kind: type[Entry], key: str) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for words, table in _tables(name, text).items():
+        try:
+            found[words] = msgspec.convert({**table, key: words}, kind, strict=True)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{name}: {words!r}: {error}") from error
+    return found
+
+
+def _known(requirements: Iterable[Requirement], capabilities: Mapping[str, Capability]) -> None:
+    for requirement in requirements:
+        for capability in requirement.capabilities:
+            if capability not in capabilities:
+                raise UsageError(
+                    f"{requirement.id}: capability {capability!r} is not stated in {_CAPABILITIES}; "
+                    f"expected one of {', '.join(capabilities)}"
+                )

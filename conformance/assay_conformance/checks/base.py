@@ -1,0 +1,132 @@
+"""How a check is written: one class a requirement, fed the events of one attempt in one pass.
+
+    class KeepsOrder(Check):
+        requirement = RequirementId("resend.keeps-order")
+
+        @on(Frame, "SEND")
+        def send(self, event: Frame) -> None: ...
+
+        def finish(self) -> None: ...
+
+Handlers are routed by event type, and frames by command, so a check costs nothing on events it does not name. A check
+says three things: `breach` (two or three events that contradict each other), `exercise` (the precondition of the clause
+occurred; without one there is no pass), and `undecided` (the evidence allows no verdict). It is pure: same events, same
+answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from assay_conformance.checks.tracker import Tracker
+from assay_conformance.model.case import Case, ConfigValue
+from assay_conformance.model.event import WITNESS_OF, Event, Witness
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.verdict import Finding, Grade
+
+MAX_FINDINGS = 20
+"""Findings kept per check and attempt; one cause repeats itself, and a person reads the first."""
+
+MAX_EXAMPLES = 5
+
+Handler = Callable[[Any], None]
+Marked = TypeVar("Marked", bound=Callable[..., None])
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a check may know besides the events: the Case, the client's declared facts, the shared tracker."""
+
+    case: Case
+    facts: ClientFacts
+    tracker: Tracker
+
+    def setting(self, part: str, key: str) -> ConfigValue | None:
+        """A configuration value as it was in force: fixed by the client, else the Case's, else the client's default.
+
+        `part` is `client`, `producer` or `consumer`. Steps that override the Case's configuration carry their own
+        values in the arguments of the open_* invocation.
+        """
+        if key in self.facts.fixed:
+            return self.facts.fixed[key]
+        configured: dict[str, ConfigValue] = getattr(self.case.config, part)
+        return configured.get(key, self.facts.defaults.get(key))
+
+
+def on(kind: type, *commands: str) -> Callable[[Marked], Marked]:
+    """Route events of `kind` (for Frame: of these commands only) to the decorated method."""
+
+    def mark(method: Marked) -> Marked:
+        routes: list[tuple[type, tuple[str, ...]]] = getattr(method, "_routes", [])
+        method._routes = [*routes, (kind, commands)]  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class Check:
+    """Base of all checks. Subclasses set `requirement`; a fresh instance judges one attempt."""
+
+    requirement: ClassVar[RequirementId]
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.tracker = view.tracker
+        self.findings: list[Finding] = []
+        self.examples: list[int] = []
+        self.exercised = 0
+        self.undecided_because = ""
+        self.start()
+
+    def start(self) -> None:
+        """Set up state."""
+
+    def finish(self) -> None:
+        """All events have been seen: say what only the whole history shows."""
+
+    def exercise(self, event: Event) -> None:
+        self.exercised += 1
+        if len(self.examples) < MAX_EXAMPLES:
+            self.examples.append(event.seq)
+
+    def breach(self, code: str, sentence: str, *events: Event) -> None:
+        """`sentence` is read by a person: who did what, what was expected, what came, with times in ms."""
+        if len(self.findings) < MAX_FINDINGS:
+            self.findings.append(
+                Finding(
+                    requirement=self.requirement,
+                    code=code,
+                    case=self.view.case.id,
+                    sentence=sentence,
+                    events=tuple(sorted({event.seq for event in events})),
+                    grade=grade(events),
+                )
+            )
+
+    def undecided(self, reason: str) -> None:
+        self.undecided_because = self.undecided_because or reason
+
+
+def grade(events: tuple[Event, ...]) -> Grade:
+    """A when the client's word and the wire or broker both speak, B when wire or broker alone, C the client alone."""
+    witnesses = {WITNESS_OF[type(event)] for event in events}
+    if not witnesses & {Witness.WIRE, Witness.BROKER}:
+        return Grade.C
+    return Grade.A if Witness.AGENT in witnesses else Grade.B
+
+
+def routes(check: type[Check]) -> list[tuple[type, str | None, str]]:
+    """(event type, frame command or None for all, method name) of every marked handler of a check."""
+    found: list[tuple[type, str | None, str]] = []
+    for name in dir(check):
+        for kind, commands in getattr(getattr(check, name), "_routes", ()):
+            found.extend((kind, command, name) for command in (commands or (None,)))
+    return found
+
+
+def ms(t_ns: int) -> str:
+    """A time for a sentence: milliseconds with one decimal."""
+    return f"{t_ns / 1e6:.1f} ms"

@@ -1,0 +1,166 @@
+"""One attempt of one Case: route its events through the checks, and say what each requirement came to.
+
+Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
+it, the others may be. A requirement of the Case that was not exercised is `invalid` when a fault stayed unfired,
+a finding when a client operation never ended (liveness), `untestable` otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay_conformance.catalogue import Catalogue
+from assay_conformance.checks.base import Check, Handler, View, routes
+from assay_conformance.checks.tracker import Tracker
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Overdue
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.requirement import Level, Requirement
+from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
+
+NEVER_ENDED = "operation-never-ended"
+AGENT_LOST = "agent-lost"
+
+BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
+"""What a breach of a requirement of this level comes to."""
+
+
+def judge(
+    events: Iterable[Event],
+    case: Case,
+    facts: ClientFacts,
+    catalogue: Catalogue,
+    checks: Mapping[str, type[Check]],
+    attempt: int = 1,
+) -> tuple[Judgement, ...]:
+    """Judgements of the Case's own requirements (always) and of every other that was exercised or broken."""
+    view = View(case, facts, Tracker())
+    applicable = [
+        check(view)
+        for requirement, check in checks.items()
+        if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
+    ]
+    attempt_end = _run(events, view.tracker, applicable)
+    found = {check.requirement: check for check in applicable}
+    judgements = [
+        _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)
+        for requirement in case.requirements
+    ]
+    for check in applicable:
+        if check.requirement not in case.requirements and (check.exercised or check.findings):
+            judgements.append(
+                _judgement(catalogue.requirements[check.requirement], check, case, attempt_end, attempt, own=False)
+            )
+    return tuple(judgements)
+
+
+class _Facts:
+    """What the bench's own events say about the attempt."""
+
+    def __init__(self) -> None:
+        self.fired: set[int] = set()
+        self.overdue: list[Overdue] = []
+        self.lost: AgentEnded | None = None
+        self.ended: Ended | None = None
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, Fired):
+            self.fired.add(event.fault)
+        elif isinstance(event, Overdue):
+            self.overdue.append(event)
+        elif isinstance(event, AgentEnded):
+            self.lost = event
+        elif isinstance(event, Ended):
+            self.ended = event
+
+    def unfired(self, case: Case) -> list[int]:
+        return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
+
+
+def _run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> _Facts:
+    by_type, by_command = _table(checks)
+    attempt = _Facts()
+    for event in events:
+        tracker.see(event)
+        kind = type(event)
+        if kind is Frame:
+            for handler in by_command.get(event.command, ()):
+                handler(event)
+        elif kind in (Fired, Overdue, AgentEnded, Ended):
+            attempt.see(event)
+        for handler in by_type.get(kind, ()):
+            handler(event)
+    for check in checks:
+        check.finish()
+    return attempt
+
+
+def _table(checks: Sequence[Check]) -> tuple[dict[type, list[Handler]], dict[str, list[Handler]]]:
+    by_type: dict[type, list[Handler]] = {}
+    by_command: dict[str, list[Handler]] = {}
+    for check in checks:
+        for kind, command, name in routes(type(check)):
+            if command is None:
+                by_type.setdefault(kind, []).append(getattr(check, name))
+            else:
+                by_command.setdefault(command, []).append(getattr(check, name))
+    return by_type, by_command
+
+
+def _judgement(
+    requirement: Requirement,
+    check: Check | None,
+    case: Case,
+    attempt_end: _Facts,
+    attempt: int,
+    own: bool = True,
+) -> Judgement:
+    verdict, reason, findings = _verdict(requirement, check, case, attempt_end, own)
+    return Judgement(
+        requirement=requirement.id,
+        case=case.id,
+        verdict=verdict,
+        attempt=attempt,
+        exercised=check.exercised if check else 0,
+        examples=tuple(check.examples) if check else (),
+        reason=reason,
+        findings=tuple(findings),
+    )
+
+
+def _verdict(
+    requirement: Requirement, check: Check | None, case: Case, attempt_end: _Facts, own: bool
+) -> tuple[Verdict, str, Sequence[Finding]]:
+    if attempt_end.ended is None:
+        return Verdict.HARNESS_ERROR, "the history has no end", ()
+    if attempt_end.ended.how in (Ending.HARNESS, Ending.INTERRUPTED):
+        return Verdict.HARNESS_ERROR, attempt_end.ended.text, ()
+    if check is None:
+        return Verdict.UNSUPPORTED, f"needs {', '.join(requirement.capabilities)}", ()
+    if check.findings:
+        return BROKEN[requirement.level], check.findings[0].sentence, check.findings
+    if own and (liveness := _liveness(requirement, case, attempt_end)):
+        return BROKEN[requirement.level], liveness.sentence, (liveness,)
+    if own and (unfired := attempt_end.unfired(case)):
+        return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired", ()
+    if check.undecided_because:
+        return Verdict.INCONCLUSIVE, check.undecided_because, ()
+    if not check.exercised:
+        return Verdict.UNTESTABLE, "the Case ended without its precondition", ()
+    return Verdict.PASS, "", ()
+
+
+def _liveness(requirement: Requirement, case: Case, attempt_end: _Facts) -> Finding | None:
+    """An agent that died, or an operation that never ended, while this Case wanted something of it."""
+    if attempt_end.lost is not None:
+        lost = attempt_end.lost
+        return _bench_finding(requirement, case, AGENT_LOST, lost.reason, lost.seq)
+    if attempt_end.overdue:
+        first = attempt_end.overdue[0]
+        sentence = f"{first.verb} (operation {first.op}) had not ended {first.deadline_ms} ms after it was asked for"
+        return _bench_finding(requirement, case, NEVER_ENDED, sentence, first.seq)
+    return None
+
+
+def _bench_finding(requirement: Requirement, case: Case, code: str, sentence: str, seq: int) -> Finding:
+    return Finding(requirement=requirement.id, code=code, case=case.id, sentence=sentence, events=(seq,), grade=Grade.C)

@@ -1,0 +1,73 @@
+"""How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
+
+A time bound is judged only if, in its window, the bench's loop lag and the agent's run-queue wait were each below a
+quarter of the tolerance (architecture, section 11); otherwise the check says inconclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from assay_conformance.model.event import Load
+
+MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """`slack_ms` beyond the bound is still in time, because of `reason`."""
+
+    slack_ms: int
+    reason: str
+
+    @property
+    def slack_ns(self) -> int:
+        return self.slack_ms * MS
+
+
+TOLERANCES: dict[str, Tolerance] = {
+    "ack-flush": Tolerance(100, "one timer of the client, one hop through its event loop and one through ours"),
+    "answer": Tolerance(500, "an answer needs no timer, only the client's event loop to come round"),
+    "batch-delay": Tolerance(100, "one timer of the client armed by the first message of the batch"),
+    "nack-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
+    "nack-late": Tolerance(150, "the redelivery timer, and one flush of its own connection"),
+    "send-timeout": Tolerance(300, "the timer looks at the queue's head only and is re-armed from it"),
+    "keep-alive": Tolerance(2_000, "keep-alive timers are coarse: they count whole intervals"),
+    "reconnect": Tolerance(1_000, "backoff starts at 100 ms and doubles with up to 20 % jitter"),
+}
+
+
+class Timing(Enum):
+    IN_TIME = "in time"
+    LATE = "late"
+    UNDECIDED = "undecided"
+
+
+class LoadRecord:
+    """The load samples of one attempt, and what they allow to be judged."""
+
+    def __init__(self) -> None:
+        self._samples: list[Load] = []
+
+    def add(self, sample: Load) -> None:
+        self._samples.append(sample)
+
+    def quiet(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
+        """True when no sample that overlaps the window shows a quarter of the tolerance or more."""
+        limit_ns = tolerance.slack_ns // 4
+        return all(
+            sample.loop_lag_ns < limit_ns and sample.agent_wait_ns < limit_ns
+            for sample in _overlapping(self._samples, start_ns, end_ns)
+        )
+
+    def timing(self, start_ns: int, due_ns: int, seen_ns: int, tolerance: Tolerance) -> Timing:
+        """Judge something due at `due_ns` and seen at `seen_ns`, in the window that began at `start_ns`."""
+        if seen_ns <= due_ns + tolerance.slack_ns:
+            return Timing.IN_TIME
+        return Timing.LATE if self.quiet(start_ns, seen_ns, tolerance) else Timing.UNDECIDED
+
+
+def _overlapping(samples: Iterable[Load], start_ns: int, end_ns: int) -> Iterable[Load]:
+    return (s for s in samples if s.t_ns >= start_ns and s.t_ns - s.window_ns <= end_ns)

@@ -1,0 +1,210 @@
+"""What every check may ask while events go by: operations with their completions, and who is behind a wire id.
+
+The tracker sees each event before the checks do. Producer and consumer ids are chosen by the client per connection, so
+a frame's id means something only together with its connection; PRODUCER and SUBSCRIBE say what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay_conformance.checks.tolerance import LoadRecord
+from assay_conformance.model.event import (
+    Began,
+    Closed,
+    Completion,
+    Event,
+    Frame,
+    Invoke,
+    Load,
+    Opened,
+    Outcome,
+    Overdue,
+    Received,
+    Stored,
+)
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation of the client: asked for, and how it ended as far as is known."""
+
+    invoke: Invoke
+    completion: Completion | None = None
+    overdue: Overdue | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """None while nothing is known; an operation without completion counts as unknown at the end."""
+        return self.completion.outcome if self.completion else None
+
+
+@dataclass(slots=True)
+class ProducerSession:
+    """A producer on one connection, from its PRODUCER frame on. `ready` is the PRODUCER_SUCCESS that admitted it."""
+
+    conn: int
+    producer_id: int
+    topic: str
+    request: Frame
+    name: str | None = None
+    ready: Frame | None = None
+
+
+@dataclass(slots=True)
+class ConsumerSession:
+    """A consumer on one connection, from its SUBSCRIBE frame on."""
+
+    conn: int
+    consumer_id: int
+    topic: str
+    subscription: str
+    request: Frame
+    ready: Frame | None = None
+
+
+@dataclass(slots=True)
+class Tracker:
+    """Indexes over the events so far. Topics are local names, `-partition-N` kept."""
+
+    began: Began | None = None
+    operations: dict[int, Operation] = field(default_factory=dict)
+    sends: dict[int, list[Operation]] = field(default_factory=dict)
+    """Producer handle -> its send operations in call order."""
+    received: dict[int, list[Received]] = field(default_factory=dict)
+    """Consumer handle -> deliveries in order."""
+    stored: dict[str, list[Stored]] = field(default_factory=dict)
+    """Local topic -> entries in order of storage."""
+    producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
+    consumers: dict[tuple[int, int], ConsumerSession] = field(default_factory=dict)
+    opened: dict[int, Opened] = field(default_factory=dict)
+    closed: dict[int, Closed] = field(default_factory=dict)
+    load: LoadRecord = field(default_factory=LoadRecord)
+    _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
+    _local: dict[str, str] = field(default_factory=dict)
+
+    def see(self, event: Event) -> None:
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+
+    def producer_of(self, frame: Frame) -> ProducerSession | None:
+        """The producer a frame with a producer_id belongs to, on its connection."""
+        return None if frame.producer_id is None else self.producers.get((frame.conn, frame.producer_id))
+
+    def consumer_of(self, frame: Frame) -> ConsumerSession | None:
+        return None if frame.consumer_id is None else self.consumers.get((frame.conn, frame.consumer_id))
+
+    def local_topic(self, full: str) -> str:
+        """The topology's name of a full topic name, its partition suffix kept; the full name when it is foreign."""
+        base, mark, partition = full.partition("-partition-")
+        local = self._local.get(base)
+        return full if local is None else local + mark + partition
+
+    def send_of(self, handle: int, number: int) -> Operation | None:
+        """The send operation that asked for message `number` of producer `handle`."""
+        sends = self.sends.get(handle, [])
+        return sends[number] if number < len(sends) else None
+
+    # --- one method an event type ---
+
+    def _began(self, event: Began) -> None:
+        self.began = event
+        self._local = {full: local for local, full in event.topics.items()}
+
+    def _invoke(self, event: Invoke) -> None:
+        operation = Operation(event)
+        self.operations[event.op] = operation
+        if event.verb == "send" and event.handle is not None:
+            self.sends.setdefault(event.handle, []).append(operation)
+
+    def _completion(self, event: Completion) -> None:
+        if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
+            operation.completion = event
+
+    def _overdue(self, event: Overdue) -> None:
+        if (operation := self.operations.get(event.op)) is not None:
+            operation.overdue = event
+
+    def _received(self, event: Received) -> None:
+        self.received.setdefault(event.handle, []).append(event)
+
+    def _stored(self, event: Stored) -> None:
+        self.stored.setdefault(event.topic, []).append(event)
+
+    def _opened(self, event: Opened) -> None:
+        self.opened[event.conn] = event
+
+    def _closed(self, event: Closed) -> None:
+        self.closed.setdefault(event.conn, event)
+
+    def _load(self, event: Load) -> None:
+        self.load.add(event)
+
+    def _frame(self, event: Frame) -> None:
+        handler = _FRAMES.get(event.command)
+        if handler is not None:
+            handler(self, event)
+
+    def _producer(self, event: Frame) -> None:
+        if not event.from_sender or event.producer_id is None:
+            return
+        session = ProducerSession(
+            conn=event.conn,
+            producer_id=event.producer_id,
+            topic=self.local_topic(str(event.fields.get("topic", ""))),
+            request=event,
+            name=event.fields.get("producer_name"),
+        )
+        self.producers[event.conn, event.producer_id] = session
+        self._remember(event, session)
+
+    def _subscribe(self, event: Frame) -> None:
+        if not event.from_sender or event.consumer_id is None:
+            return
+        session = ConsumerSession(
+            conn=event.conn,
+            consumer_id=event.consumer_id,
+            topic=self.local_topic(str(event.fields.get("topic", ""))),
+            subscription=str(event.fields.get("subscription", "")),
+            request=event,
+        )
+        self.consumers[event.conn, event.consumer_id] = session
+        self._remember(event, session)
+
+    def _remember(self, event: Frame, session: ProducerSession | ConsumerSession) -> None:
+        if event.request_id is not None:
+            self._requests[event.conn, event.request_id] = session
+
+    def _answered(self, event: Frame) -> None:
+        if event.request_id is None or not event.to_receiver:
+            return
+        session = self._requests.get((event.conn, event.request_id))
+        if session is None:
+            return
+        session.ready = event
+        if isinstance(session, ProducerSession):
+            session.name = event.fields.get("producer_name", session.name)
+
+
+_HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {
+    Began: Tracker._began,
+    Invoke: Tracker._invoke,
+    Completion: Tracker._completion,
+    Overdue: Tracker._overdue,
+    Received: Tracker._received,
+    Stored: Tracker._stored,
+    Opened: Tracker._opened,
+    Closed: Tracker._closed,
+    Load: Tracker._load,
+    Frame: Tracker._frame,
+}
+
+_FRAMES: dict[str, Callable[[Tracker, Frame], None]] = {
+    "PRODUCER": Tracker._producer,
+    "SUBSCRIBE": Tracker._subscribe,
+    "PRODUCER_SUCCESS": Tracker._answered,
+    "SUCCESS": Tracker._answered,
+}
