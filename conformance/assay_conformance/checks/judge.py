@@ -84,7 +84,7 @@ def _run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> 
         tracker.see(event)
         kind = type(event)
         if kind is Frame:
-            for handler in by_command.get(event.command, ()):
+            for handler in by_command.get(event.command, ()):  # type: ignore[union-attr]
                 handler(event)
         elif kind in (Fired, Overdue, AgentEnded, Ended):
             attempt.see(event)

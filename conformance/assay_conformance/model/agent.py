@@ -122,7 +122,7 @@ class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
 
 
 class Receive(_Command, frozen=True, tag="receive"):
-    """Hand over up to `count` messages as `received` events; `ok` with the `count` got after `timeout_ms` at the latest."""
+    """Hand over up to `count` messages as `received` events; `ok` with their `count`, `timeout_ms` later at most."""
 
     consumer: Unsigned
     count: Positive
@@ -131,7 +131,7 @@ class Receive(_Command, frozen=True, tag="receive"):
 
 
 class Ack(_Command, frozen=True, tag="ack"):
-    """Acknowledge deliveries of this consumer (counted from 1), in list order; `cumulative`: each as a cumulative one."""
+    """Acknowledge deliveries of this consumer (counted from 1) in list order, each as `cumulative` where set."""
 
     consumer: Unsigned
     messages: tuple[Positive, ...]
