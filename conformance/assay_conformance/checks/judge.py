@@ -13,13 +13,14 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, routes
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Overdue
+from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Garbled, Overdue
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import Level, Requirement
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
 
 NEVER_ENDED = "operation-never-ended"
 AGENT_LOST = "agent-lost"
+AGENT_GARBLED = "agent-contradicts-protocol"
 
 BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
 """What a breach of a requirement of this level comes to."""
@@ -61,6 +62,7 @@ class _Facts:
         self.fired: set[int] = set()
         self.overdue: list[Overdue] = []
         self.lost: AgentEnded | None = None
+        self.garbled: Garbled | None = None
         self.ended: Ended | None = None
 
     def see(self, event: Event) -> None:
@@ -70,6 +72,8 @@ class _Facts:
             self.overdue.append(event)
         elif isinstance(event, AgentEnded):
             self.lost = event
+        elif isinstance(event, Garbled):
+            self.garbled = self.garbled or event
         elif isinstance(event, Ended):
             self.ended = event
 
@@ -86,7 +90,7 @@ def _run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> 
         if kind is Frame:
             for handler in by_command.get(event.command, ()):  # type: ignore[union-attr]
                 handler(event)
-        elif kind in (Fired, Overdue, AgentEnded, Ended):
+        elif kind in (Fired, Overdue, AgentEnded, Garbled, Ended):
             attempt.see(event)
         for handler in by_type.get(kind, ()):
             handler(event)
@@ -151,10 +155,12 @@ def _verdict(
 
 
 def _liveness(requirement: Requirement, case: Case, attempt_end: _Facts) -> Finding | None:
-    """An agent that died, or an operation that never ended, while this Case wanted something of it."""
+    """An agent that died or spoke nonsense, or an operation that never ended, in a Case that wanted something of it."""
     if attempt_end.lost is not None:
         lost = attempt_end.lost
         return _bench_finding(requirement, case, AGENT_LOST, lost.reason, lost.seq)
+    if attempt_end.garbled is not None:
+        return _bench_finding(requirement, case, AGENT_GARBLED, attempt_end.garbled.reason, attempt_end.garbled.seq)
     if attempt_end.overdue:
         first = attempt_end.overdue[0]
         sentence = f"{first.verb} (operation {first.op}) had not ended {first.deadline_ms} ms after it was asked for"

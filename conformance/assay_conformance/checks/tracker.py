@@ -6,7 +6,7 @@ a frame's id means something only together with its connection; PRODUCER and SUB
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,9 @@ from assay_conformance.model.event import (
     Received,
     Stored,
 )
+
+DEFAULT_SUBSCRIPTION = "s"
+"""The subscription of an open_consumer step that names none."""
 
 
 @dataclass(slots=True)
@@ -63,6 +66,25 @@ class ConsumerSession:
     subscription: str
     request: Frame
     ready: Frame | None = None
+    consumer: OpenedConsumer | None = None
+    """Whose it is, when only one of the Case's consumers can have written it."""
+
+
+@dataclass(slots=True)
+class OpenedConsumer:
+    """A consumer the bench asked for, by its handle. `closing` is the command that ends it or its client."""
+
+    invoke: Invoke
+    topics: tuple[str, ...]
+    subscription: str
+    closing: Invoke | None = None
+    closed: Completion | None = None
+    sessions: list[ConsumerSession] = field(default_factory=list)
+
+    @property
+    def handle(self) -> int:
+        assert self.invoke.handle is not None
+        return self.invoke.handle
 
 
 @dataclass(slots=True)
@@ -79,6 +101,8 @@ class Tracker:
     """Local topic -> entries in order of storage."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
     consumers: dict[tuple[int, int], ConsumerSession] = field(default_factory=dict)
+    opened_consumers: dict[int, OpenedConsumer] = field(default_factory=dict)
+    """Consumer handle -> what it was opened as."""
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
     load: LoadRecord = field(default_factory=LoadRecord)
@@ -96,6 +120,13 @@ class Tracker:
 
     def consumer_of(self, frame: Frame) -> ConsumerSession | None:
         return None if frame.consumer_id is None else self.consumers.get((frame.conn, frame.consumer_id))
+
+    def delivery(self, handle: int, ordinal: int) -> Received | None:
+        """The `ordinal`-th message (from 1) that consumer `handle` handed to the application."""
+        received = self.received.get(handle, [])
+        if 0 < ordinal <= len(received) and received[ordinal - 1].delivery == ordinal:
+            return received[ordinal - 1]
+        return next((message for message in received if message.delivery == ordinal), None)
 
     def local_topic(self, full: str) -> str:
         """The topology's name of a full topic name, its partition suffix kept; the full name when it is foreign."""
@@ -119,10 +150,32 @@ class Tracker:
         self.operations[event.op] = operation
         if event.verb == "send" and event.handle is not None:
             self.sends.setdefault(event.handle, []).append(operation)
+        elif event.verb == "open_consumer" and event.handle is not None:
+            self.opened_consumers[event.handle] = OpenedConsumer(
+                event, self._topics(event.args), str(event.args.get("subscription", DEFAULT_SUBSCRIPTION))
+            )
+        elif event.verb == "close":
+            for consumer in self._closed_by(event):
+                consumer.closing = consumer.closing or event
+
+    def _topics(self, args: dict[str, Any]) -> tuple[str, ...]:
+        """The topics an open_consumer names; the topology's first one when it names none."""
+        first = next(iter(self._local.values()), "")
+        named = args.get("topics") or [args.get("topic", first)]
+        return tuple(self.local_topic(str(name)) for name in named)
+
+    def _closed_by(self, close: Invoke) -> Iterator[OpenedConsumer]:
+        """The consumers that a close of this handle ends: itself, or all of that client."""
+        for consumer in self.opened_consumers.values():
+            if close.handle in (consumer.handle, consumer.invoke.args.get("client")):
+                yield consumer
 
     def _completion(self, event: Completion) -> None:
         if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
             operation.completion = event
+            if event.verb == "close":
+                for consumer in self._closed_by(operation.invoke):
+                    consumer.closed = consumer.closed or event
 
     def _overdue(self, event: Overdue) -> None:
         if (operation := self.operations.get(event.op)) is not None:
@@ -172,7 +225,19 @@ class Tracker:
             request=event,
         )
         self.consumers[event.conn, event.consumer_id] = session
+        session.consumer = self._subscriber(session)
+        if session.consumer is not None:
+            session.consumer.sessions.append(session)
         self._remember(event, session)
+
+    def _subscriber(self, session: ConsumerSession) -> OpenedConsumer | None:
+        base = session.topic.partition("-partition-")[0]
+        candidates = [
+            consumer
+            for consumer in self.opened_consumers.values()
+            if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
+        ]
+        return candidates[0] if len(candidates) == 1 else None
 
     def _remember(self, event: Frame, session: ProducerSession | ConsumerSession) -> None:
         if event.request_id is not None:

@@ -379,6 +379,12 @@ class AgentEnded(_Event, frozen=True, tag="agent-ended", gc=True):
     exit_status: int | None = None
 
 
+class Garbled(_Event, frozen=True, tag="garbled", gc=True):
+    """The agent contradicted its protocol (a second answer, one nobody asked for); what it said then was ignored."""
+
+    reason: str
+
+
 class ClockOffset(_Event, frozen=True, tag="clock-offset"):
     """The agent's clock is the bench's plus `offset_ns`, give or take `error_ns`."""
 
@@ -430,6 +436,7 @@ Event = (
     | Healed
     | Overdue
     | AgentEnded
+    | Garbled
     | ClockOffset
     | Load
     | Ended
@@ -440,6 +447,6 @@ WITNESS_OF: dict[type, Witness] = {
     **dict.fromkeys((Opened, Closed, Frame, Undecodable), Witness.WIRE),
     **dict.fromkeys((Stored, ReadBack, Cursor), Witness.BROKER),
     **dict.fromkeys(
-        (Began, Stepped, Waited, Fired, Healed, Overdue, AgentEnded, ClockOffset, Load, Ended), Witness.BENCH
+        (Began, Stepped, Waited, Fired, Healed, Overdue, AgentEnded, Garbled, ClockOffset, Load, Ended), Witness.BENCH
     ),
 }

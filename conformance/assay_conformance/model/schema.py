@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -81,3 +81,29 @@ def upgrader(kind: FileKind, version: Version, where: str) -> Upgrade:
         return record
 
     return upgrade
+
+
+Document = TypeVar("Document", bound=Header)
+
+
+def read_document(data: bytes, kind: FileKind, document: type[Document], where: str) -> Document:
+    """A whole-file JSON document (run.json, verdicts.json, a replay file) of any readable version.
+
+    UsageError that names `where`, the key and what was expected.
+    """
+    try:
+        record = msgspec.json.decode(data, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{where}: expected a JSON object, found {error}") from error
+    if record.get("file") != kind.value:
+        raise UsageError(f'{where}: "file" is {record.get("file")!r}, expected {kind.value!r}')
+    upgrade = upgrader(kind, parse_version(str(record.get("schema")), where), where)
+    try:
+        return msgspec.convert(upgrade(record), document)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {error}") from error
+
+
+def write_document(document: Header) -> bytes:
+    """The bytes of a whole-file JSON document: indented, keys in the order of the type, the same for equal values."""
+    return msgspec.json.format(msgspec.json.encode(document, order="deterministic"), indent=1) + b"\n"

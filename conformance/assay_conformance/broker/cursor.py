@@ -1,0 +1,90 @@
+"""How far a subscription is: what is acknowledged, and what is read next.
+
+Everything below `mark` is acknowledged, and so are the indexes in `acked` beyond it. `partial` keeps, for a batch that
+is acknowledged in part, the bits of the members that are not. All numbers are indexes of the topic's store.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.broker.store import Entry
+
+
+class Cursor:
+    """`next` is the index read next."""
+
+    __slots__ = ("acked", "mark", "next", "partial")
+
+    def __init__(self, mark: int) -> None:
+        self.mark = mark
+        self.next = mark
+        self.acked: set[int] = set()
+        self.partial: dict[int, int] = {}
+
+    def is_acked(self, index: int) -> bool:
+        return index < self.mark or index in self.acked
+
+    def backlog(self, stored: int) -> int:
+        """Entries not acknowledged, of `stored` in the topic."""
+        return stored - self.mark - len(self.acked)
+
+    def read(self, entries: list[Entry], count: int) -> list[Entry]:
+        """Up to `count` entries that are not acknowledged, from where the last read ended."""
+        index, end = self.next, len(entries)
+        if index < self.mark:
+            index = self.mark
+        if not self.acked:
+            self.next = min(index + count, end)
+            return entries[index : self.next]
+        found: list[Entry] = []
+        while index < end and len(found) < count:
+            if index not in self.acked:
+                found.append(entries[index])
+            index += 1
+        self.next = index
+        return found
+
+    def ack(self, index: int) -> bool:
+        """Acknowledge one entry; False when it was already."""
+        if self.is_acked(index):
+            return False
+        self.partial.pop(index, None)
+        if index != self.mark:
+            self.acked.add(index)
+            return True
+        index += 1
+        while index in self.acked:
+            self.acked.remove(index)
+            index += 1
+        self.mark = index
+        return True
+
+    def ack_members(self, index: int, unacked: int, members: int) -> bool:
+        """Clear the bits that `unacked` does not set; True when that acknowledged the whole entry."""
+        if self.is_acked(index):
+            return False
+        everything = (1 << members) - 1
+        left = self.partial.get(index, everything) & unacked & everything
+        if not left:
+            return self.ack(index)
+        self.partial[index] = left
+        return False
+
+    def ack_up_to(self, index: int) -> None:
+        """Acknowledge this entry and all before it."""
+        if index < self.mark:
+            return
+        self.mark = index + 1
+        while self.mark in self.acked:
+            self.mark += 1
+        self.acked = {kept for kept in self.acked if kept > self.mark}
+        self.partial = {kept: bits for kept, bits in self.partial.items() if kept > index}
+
+    def rewind(self) -> None:
+        """Read again from the first entry not acknowledged."""
+        self.next = self.mark
+
+    def reset(self, index: int) -> None:
+        """Seek: from this entry on nothing is acknowledged, and everything before it is."""
+        self.mark = self.next = index
+        self.acked.clear()
+        self.partial.clear()

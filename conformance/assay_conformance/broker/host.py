@@ -1,0 +1,55 @@
+"""What all parts of one cluster share: the instant, the deadlines, the way out, and which rule is broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.timers import NS_PER_MS, Timer, Timers
+from assay_conformance.model.event import MessageId
+from assay_conformance.wire import Frame, Payload
+
+
+class ClusterSink(Protocol):
+    """Where a cluster's effects go. It must not call back into the cluster from inside one of these."""
+
+    def send(self, conn: int, frame: Frame) -> None:
+        """A frame leaves towards the client."""
+
+    def close(self, conn: int) -> None:
+        """The broker closes the connection, after what it sent before."""
+
+    def pause_reading(self, conn: int) -> None:
+        """The broker stops reading this connection; frames that still come in wait inside the cluster."""
+
+    def resume_reading(self, conn: int) -> None:
+        """The broker reads this connection again."""
+
+    def stored(self, topic: str, id: MessageId, payload: Payload) -> None:
+        """An entry was appended to a topic: its local name, or the full one where the topology does not list it."""
+
+
+class Host:
+    """`now_ns` is the instant of the input being served; `unix_ms` was the wall clock at `started_ns`."""
+
+    __slots__ = ("_mutations", "_started_ns", "_unix_ms", "now_ns", "sink", "timers")
+
+    def __init__(self, sink: ClusterSink, mutations: frozenset[BrokerMutation], now_ns: int, unix_ms: int) -> None:
+        self.sink = sink
+        self.timers = Timers()
+        self.now_ns = now_ns
+        self._mutations = mutations
+        self._started_ns = now_ns
+        self._unix_ms = unix_ms
+
+    def breaks(self, mutation: BrokerMutation) -> bool:
+        return mutation in self._mutations
+
+    def after(self, delay_ms: float, action: Callable[[], None]) -> Timer:
+        return self.timers.at(self.now_ns + int(delay_ms * NS_PER_MS), action)
+
+    @property
+    def unix_ms(self) -> int:
+        """The wall clock of this instant."""
+        return self._unix_ms + (self.now_ns - self._started_ns) // NS_PER_MS

@@ -1,0 +1,33 @@
+"""Brokers that break one rule: what a broker-side check must be able to catch.
+
+Each value changes exactly one rule at exactly one place of the core, and leaves everything else as it is.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class BrokerMutation(StrEnum):
+    """Which rule is broken."""
+
+    REORDERS_APPENDS = "reorders-appends"
+    """Of two consecutive SENDs of a producer the second is stored first; their receipts keep the order of the SENDs."""
+    RECEIPTS_OUT_OF_ORDER = "receipts-out-of-order"
+    """Receipts of appends that become durable together leave in reverse."""
+    DEDUP_STORES_DUPLICATES = "dedup-stores-duplicates"
+    """What deduplication finds to be persisted already is stored once more."""
+    LOSES_RECEIPTED_APPEND = "loses-receipted-append"
+    """Every third append gets its receipt and is not stored."""
+    LOSES_CHUNK = "loses-chunk"
+    """The second chunk of every chunked message gets its receipt and is not stored."""
+    REDELIVERS_ACKED = "redelivers-acked"
+    """A cursor that is rewound forgets what was acknowledged."""
+    DISPATCH_IGNORES_RATE = "dispatch-ignores-rate"
+    """Dispatch rates are not looked at."""
+    DISPATCH_FORGIVES_OVERSHOOT = "dispatch-forgives-overshoot"
+    """What was dispatched beyond the rate is not taken from the next periods."""
+    PUBLISH_THROTTLE_ANSWERS_ERROR = "publish-throttle-answers-error"
+    """A SEND beyond the publish rate is answered by SEND_ERROR instead of being read later."""
+    PUBLISH_THROTTLE_DROPS = "publish-throttle-drops"
+    """A SEND beyond the publish rate gets its receipt and is not stored."""

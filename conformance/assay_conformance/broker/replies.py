@@ -1,0 +1,100 @@
+"""Frames this broker builds. They carry their parsed command, so that nobody on their way has to decode them."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from assay_conformance.broker.store import Entry
+from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command
+from assay_conformance.wire.pulsar_pb2 import ServerError
+
+_SIZES = struct.Struct(">II")
+_SEND_RECEIPT = int(CommandType.SEND_RECEIPT)
+_MESSAGE = int(CommandType.MESSAGE)
+_WORD = (1 << 64) - 1
+
+
+def reply(command_type: CommandType, **fields: Any) -> Frame:
+    """The frame of a command without payload."""
+    return _framed(command_type, command(command_type, **fields))
+
+
+def error(request_id: int, code: ServerError, text: str) -> Frame:
+    return reply(CommandType.ERROR, request_id=request_id, error=code, message=text)
+
+
+def send_receipt(producer_id: int, sequence_id: int, highest: int, ledger: int, entry: int) -> Frame:
+    """`ledger` and `entry` are NO_ID for a duplicate, `highest` for a SEND that announced none."""
+    built = BaseCommand(type=_SEND_RECEIPT)
+    receipt = built.send_receipt
+    receipt.producer_id = producer_id
+    receipt.sequence_id = sequence_id
+    receipt.highest_sequence_id = highest
+    position = receipt.message_id
+    position.ledgerId = ledger
+    position.entryId = entry
+    return _framed(CommandType.SEND_RECEIPT, built)
+
+
+def send_error(producer_id: int, sequence_id: int, code: ServerError, text: str) -> Frame:
+    return reply(
+        CommandType.SEND_ERROR, producer_id=producer_id, sequence_id=sequence_id, error=code, message=text
+    )
+
+
+def message(
+    consumer_id: int, entry: Entry, partition: int, *, redeliveries: int, unacked: int | None, epoch: int | None
+) -> Frame:
+    """MESSAGE around the stored bytes as they are. `unacked` is the bit set of members not acked yet, None = all."""
+    built = BaseCommand(type=_MESSAGE)
+    body = built.message
+    body.consumer_id = consumer_id
+    position = body.message_id
+    position.ledgerId = entry.ledger
+    position.entryId = entry.entry
+    position.partition = partition
+    if redeliveries:
+        body.redelivery_count = redeliveries
+    if unacked is not None:
+        body.ack_set.extend(ack_words(unacked))
+    if epoch is not None:
+        body.consumer_epoch = epoch
+    head = built.SerializeToString()
+    block = entry.payload.block
+    sizes = _SIZES.pack(4 + len(head) + len(block), len(head))
+    return Frame(b"".join((sizes, head, block)), CommandType.MESSAGE, built, entry.payload)
+
+
+def close_producer(producer_id: int, url: str | None) -> Frame:
+    """The broker's own close; `url` is the broker that has the topic now."""
+    assigned = {} if url is None else {"assignedBrokerServiceUrl": url}
+    return reply(CommandType.CLOSE_PRODUCER, producer_id=producer_id, request_id=NO_ID, **assigned)
+
+
+def close_consumer(consumer_id: int, url: str | None) -> Frame:
+    assigned = {} if url is None else {"assignedBrokerServiceUrl": url}
+    return reply(CommandType.CLOSE_CONSUMER, consumer_id=consumer_id, request_id=NO_ID, **assigned)
+
+
+def ack_words(bits: int) -> list[int]:
+    """A bit set as the signed 64-bit words of an ack_set, lowest first, trailing zero words left out."""
+    words = []
+    while bits:
+        word = bits & _WORD
+        words.append(word - (1 << 64) if word >> 63 else word)
+        bits >>= 64
+    return words
+
+
+def ack_bits(words: Any) -> int:
+    """The bit set of an ack_set's words."""
+    bits = 0
+    for index, word in enumerate(words):
+        bits |= (word & _WORD) << (64 * index)
+    return bits
+
+
+def _framed(command_type: CommandType, built: BaseCommand) -> Frame:
+    head = built.SerializeToString()
+    return Frame(_SIZES.pack(4 + len(head), len(head)) + head, command_type, built, None)

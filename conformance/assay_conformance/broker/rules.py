@@ -1,0 +1,52 @@
+"""The broker's constants and answers, each named once. Sources: Pulsar's protocol file, broker.conf of 4.0, and recorded
+traffic of a real 4.0.8 broker where neither says anything.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.wire import CommandType
+from assay_conformance.wire.pulsar_pb2 import ServerError
+
+SERVER_VERSION: Final = "assay reference broker"
+
+LIVENESS_CHECK_MS: Final = 5_000
+"""How long a connection has to answer the PING that asks whether the holder of a name is alive."""
+FAILOVER_DELAY_MS: Final = 1_000
+"""activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
+RATE_RETRY_MS: Final = 1_000
+"""How long a dispatcher without tokens waits before it looks again."""
+READ_BATCH_ENTRIES: Final = 100
+"""dispatcherMaxReadBatchSize: entries in one read."""
+ROUND_ROBIN_ENTRIES: Final = 20
+"""dispatcherMaxRoundRobinBatchSize: entries a Shared consumer gets before it is the next one's turn."""
+PENDING_SENDS: Final = 1_000
+"""maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection, half of which
+start it again."""
+
+CLOSE_WITH_URL_VERSION: Final = 5
+"""Older clients take no CLOSE_PRODUCER / CLOSE_CONSUMER from the broker: their connection is closed instead."""
+
+
+class Refusal(Exception):
+    """A request the broker answers with an error; the connection goes on."""
+
+    def __init__(self, error: ServerError, message: str) -> None:
+        super().__init__(message)
+        self.error = error
+        self.message = message
+
+
+class Violation(Exception):
+    """Something the broker answers by closing the connection."""
+
+
+UNSERVED: Final[dict[CommandType, CommandType]] = {
+    CommandType.GET_SCHEMA: CommandType.GET_SCHEMA_RESPONSE,
+    CommandType.GET_OR_CREATE_SCHEMA: CommandType.GET_OR_CREATE_SCHEMA_RESPONSE,
+    CommandType.WATCH_TOPIC_LIST: CommandType.ERROR,
+    CommandType.WATCH_TOPIC_LIST_CLOSE: CommandType.ERROR,
+}
+"""Commands this broker knows and refuses, and the command its refusal travels in. A command of the protocol that is
+neither served nor here (transactions, scalable topics, what only a broker sends) closes the connection."""

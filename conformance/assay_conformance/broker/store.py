@@ -1,0 +1,154 @@
+"""A topic's entries: the order of appends, their ledger positions, and the append that waits for its disk.
+
+Entries are counted from 0 over all ledgers (`index`); a position (ledger, entry) is how the protocol names one. One
+ledger is open at a time; each load of the topic opens the next. Ledger ids come from one counter of the whole cluster,
+so those of a topic increase and are not contiguous.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay_conformance.wire import MessageMetadata, MetadataError, Payload
+
+
+class Entry:
+    """One stored entry."""
+
+    __slots__ = ("_messages", "entry", "index", "ledger", "payload")
+
+    def __init__(self, ledger: int, entry: int, index: int, payload: Payload) -> None:
+        self.ledger = ledger
+        self.entry = entry
+        self.index = index
+        self.payload = payload
+        self._messages = -1
+
+    @property
+    def messages(self) -> int:
+        """How many messages it holds; 0 when its metadata cannot be decoded."""
+        if self._messages < 0:
+            try:
+                # Defaults to 1 where the entry is no batch.
+                self._messages = max(1, self.payload.metadata.num_messages_in_batch)
+            except MetadataError:
+                self._messages = 0
+        return self._messages
+
+    @property
+    def metadata(self) -> MessageMetadata | None:
+        try:
+            return self.payload.metadata
+        except MetadataError:
+            return None
+
+
+class Append:
+    """A payload on its way into the store; `done` is told the entry once it is durable."""
+
+    __slots__ = ("done", "payload", "producer_name", "sequence_id")
+
+    def __init__(self, payload: Payload, producer_name: str, sequence_id: int, done: Callable[[Entry], None]) -> None:
+        self.payload = payload
+        self.producer_name = producer_name
+        self.sequence_id = sequence_id
+        self.done = done
+
+
+@dataclass(slots=True)
+class Hold:
+    """Which appends wait: those that match, `remaining` of them (None = all from now on)."""
+
+    producer_name: str | None
+    sequence_id: int | None
+    remaining: int | None
+
+    def catches(self, append: Append) -> bool:
+        if self.producer_name not in (None, append.producer_name):
+            return False
+        if self.sequence_id not in (None, append.sequence_id):
+            return False
+        if self.remaining is None:
+            return True
+        self.remaining -= 1
+        return self.remaining >= 0
+
+
+class Store:
+    """Appends become entries in the order they came: one that waits holds back all behind it, as a ledger does."""
+
+    __slots__ = ("_first", "_holds", "_ledgers", "_waiting", "entries")
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._ledgers: list[int] = []
+        self._first: list[int] = []
+        self._holds: list[Hold] = []
+        self._waiting: deque[Append] = deque()
+
+    def open_ledger(self, ledger: int) -> None:
+        """Further entries go to this ledger; its id is greater than those before."""
+        self._ledgers.append(ledger)
+        self._first.append(len(self.entries))
+
+    def append(self, append: Append) -> None:
+        if self._waiting or (self._holds and any(hold.catches(append) for hold in self._holds)):
+            self._waiting.append(append)
+        else:
+            append.done(self.add(append.payload))
+
+    def add(self, payload: Payload) -> Entry:
+        """Store at once, past whatever waits."""
+        entries = self.entries
+        index = len(entries)
+        entry = Entry(self._ledgers[-1], index - self._first[-1], index, payload)
+        entries.append(entry)
+        return entry
+
+    def hold(self, hold: Hold) -> None:
+        self._holds.append(hold)
+
+    def release(self) -> None:
+        """Forget all holds and write what waits, in order."""
+        self._holds.clear()
+        while self._waiting:
+            append = self._waiting.popleft()
+            append.done(self.add(append.payload))
+
+    def forget_waiting(self) -> None:
+        """The broker died before these were written."""
+        self._holds.clear()
+        self._waiting.clear()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    def find(self, ledger: int, entry: int) -> int | None:
+        """The index of a stored position, None when nothing is stored there."""
+        index = self.next_index(ledger, entry - 1)
+        if index < len(self.entries):
+            found = self.entries[index]
+            if found.ledger == ledger and found.entry == entry:
+                return index
+        return None
+
+    def next_index(self, ledger: int, entry: int) -> int:
+        """The index of the first entry behind a position, whether or not that position holds one."""
+        slot = bisect_right(self._ledgers, ledger) - 1
+        if slot < 0:
+            return 0
+        end = self._first[slot + 1] if slot + 1 < len(self._first) else len(self.entries)
+        if self._ledgers[slot] != ledger:
+            return end
+        return min(max(self._first[slot] + entry + 1, self._first[slot]), end)
+
+    def mark_delete(self, index: int) -> tuple[int, int]:
+        """The position in front of entry `index`, as a cursor reports it: (first ledger, -1) in front of all."""
+        if index == 0:
+            return self._ledgers[0], -1
+        entry = self.entries[index - 1]
+        return entry.ledger, entry.entry

@@ -1,0 +1,121 @@
+"""Rates. Dispatch and publish use different buckets, as Pulsar does.
+
+Dispatch: R tokens are added once a period, up to R; reading needs at least one; what was dispatched is taken off
+afterwards, so the balance may be negative and the overshoot is repaid by the next periods.
+Publish: tokens flow in continuously, in steps of 16 ms; the message that uses up the last one is still accepted, and
+then nothing is read until one is there again.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.broker.timers import NS_PER_S
+from assay_conformance.model.case import Rate
+
+RESOLUTION_NS = 16_000_000
+
+
+class PeriodBucket:
+    """`limit` tokens a period."""
+
+    __slots__ = ("_forgives", "_limit", "_period_ns", "_since_ns", "_tokens")
+
+    def __init__(self, limit: int, period_s: int, now_ns: int, *, forgives: bool) -> None:
+        self._limit = limit
+        self._period_ns = period_s * NS_PER_S
+        self._since_ns = now_ns
+        self._tokens = limit
+        self._forgives = forgives
+
+    def tokens(self, now_ns: int) -> int:
+        """What may be read now; zero or less: nothing."""
+        periods = (now_ns - self._since_ns) // self._period_ns
+        if periods > 0:
+            self._since_ns += periods * self._period_ns
+            owed = 0 if self._forgives else min(self._tokens, 0)
+            self._tokens = min(self._limit, max(self._tokens, owed) + periods * self._limit)
+        return self._tokens
+
+    def consume(self, count: int) -> None:
+        self._tokens -= count
+
+
+class DispatchLimiter:
+    """The two buckets of one level (topic or subscription); either one exhausted stops it."""
+
+    __slots__ = ("_bytes", "_messages")
+
+    def __init__(self, rate: Rate, now_ns: int, *, forgives: bool = False) -> None:
+        self._messages = _bucket(rate.messages, rate.period_s, now_ns, forgives)
+        self._bytes = _bucket(rate.bytes, rate.period_s, now_ns, forgives)
+
+    def entries(self, wanted: int, entry_bytes: int, now_ns: int) -> int:
+        """How many of the wanted entries may be read, when an entry has `entry_bytes` on average; 0 = none now."""
+        if self._messages is not None:
+            wanted = min(wanted, self._messages.tokens(now_ns))
+        if self._bytes is not None and wanted > 0:
+            tokens = self._bytes.tokens(now_ns)
+            # One entry may always cross the line: an entry larger than the whole rate must get through some day.
+            wanted = min(wanted, max(1, tokens // max(1, entry_bytes))) if tokens > 0 else 0
+        return max(0, wanted)
+
+    def consume(self, messages: int, size: int) -> None:
+        if self._messages is not None:
+            self._messages.consume(messages)
+        if self._bytes is not None:
+            self._bytes.consume(size)
+
+
+class FlowBucket:
+    """`limit` tokens a period, flowing in continuously; kept in billionths so that no remainder is lost."""
+
+    __slots__ = ("_capacity", "_limit", "_nano_tokens", "_period_ns", "_since_ns")
+
+    def __init__(self, limit: int, period_s: int, now_ns: int) -> None:
+        self._limit = limit
+        self._period_ns = period_s * NS_PER_S
+        self._capacity = limit * self._period_ns
+        self._nano_tokens = self._capacity
+        self._since_ns = now_ns
+
+    def consume(self, count: int, now_ns: int) -> bool:
+        """Take tokens; False when none is left, so that reading must pause."""
+        self._refill(now_ns)
+        self._nano_tokens -= count * self._period_ns
+        return self._nano_tokens > 0
+
+    def pause_ns(self, now_ns: int) -> int:
+        """How long until a useful number of tokens is there; 0 when there is one now."""
+        self._refill(now_ns)
+        if self._nano_tokens > 0:
+            return 0
+        target = max(1, RESOLUTION_NS * self._limit // self._period_ns)
+        return -(-(target * self._period_ns - self._nano_tokens) // self._limit)
+
+    def _refill(self, now_ns: int) -> None:
+        steps = now_ns - self._since_ns
+        # A pause ends to the nanosecond, so tokens are counted to the nanosecond once it is over.
+        if steps >= RESOLUTION_NS or self._nano_tokens <= 0:
+            self._since_ns = now_ns
+            self._nano_tokens = min(self._capacity, self._nano_tokens + steps * self._limit)
+
+
+class PublishLimiter:
+    """The two buckets of a topic's publish rate; the longer pause counts."""
+
+    __slots__ = ("_bytes", "_messages")
+
+    def __init__(self, rate: Rate, now_ns: int) -> None:
+        self._messages = FlowBucket(rate.messages, rate.period_s, now_ns) if rate.messages else None
+        self._bytes = FlowBucket(rate.bytes, rate.period_s, now_ns) if rate.bytes else None
+
+    def consume(self, messages: int, size: int, now_ns: int) -> bool:
+        """Charge an accepted SEND; False when reading must pause now."""
+        enough = self._messages is None or self._messages.consume(messages, now_ns)
+        return (self._bytes is None or self._bytes.consume(size, now_ns)) and enough
+
+    def pause_ns(self, now_ns: int) -> int:
+        return max(bucket.pause_ns(now_ns) if bucket else 0 for bucket in (self._messages, self._bytes))
+
+
+def _bucket(limit: int, period_s: int, now_ns: int, forgives: bool) -> PeriodBucket | None:
+    return PeriodBucket(limit, period_s, now_ns, forgives=forgives) if limit else None

@@ -1,0 +1,211 @@
+"""Writing a Case by hand: a schedule that numbers its own steps, and short words for triggers.
+
+    def three_sends_then_a_cut() -> Case:
+        plan = Schedule()
+        producer = plan.producer(plan.client())
+        plan.send(producer, 3)
+        plan.wait_ops()
+        return plan.case(
+            "resend/three-sends",
+            "Three sends, the connection dies after the second receipt",
+            ("resend.unreceipted-again",),
+            faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
+        )
+
+Handles and operations share one numbering: the number a method returns is what later steps name. Agent steps are issued
+and not awaited; only `client`, `producer` and `consumer` wait until the handle is open, because what follows is about
+an open handle; `wait=False` leaves that wait out.
+
+Arguments of agent steps are those of the agent protocol, with the Case's numbers for handles and local topic names; the
+bench adds what only it knows (`handle` of what is opened, case and message number of generated payloads).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Step, Who
+from assay_conformance.model.fault import Direction, FieldValue, OnFrame
+from assay_conformance.model.requirement import RequirementId
+
+DEFAULT_PAYLOAD_BYTES = 64
+
+
+def up(command: str, k: int = 1, **options: Any) -> OnFrame:
+    """Trigger: the k-th such frame from client to broker; `options` are those of OnFrame."""
+    return OnFrame(command=command, direction=Direction.TO_BROKER, k=k, **options)
+
+
+def down(command: str, k: int = 1, **options: Any) -> OnFrame:
+    """Trigger: the k-th such frame from broker to client."""
+    return OnFrame(command=command, direction=Direction.TO_CLIENT, k=k, **options)
+
+
+def payload(size: int = DEFAULT_PAYLOAD_BYTES, seed: int = 0, **message: Any) -> dict[str, Any]:
+    """A message of a send step with a generated payload; `message` are further fields of the protocol's OutMessage."""
+    generated = {"size": size, "seed": seed} if seed else {"size": size}
+    return {"payload": generated, **message}
+
+
+class Schedule:
+    """Collects steps. Every method appends at least one; `last` is the index faults refer to by AfterStep and Until."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._saved = 0
+
+    @property
+    def last(self) -> int:
+        """Index of the step appended last."""
+        return len(self.steps) - 1
+
+    def case(
+        self,
+        id: str,
+        title: str,
+        requirements: Sequence[str],
+        *,
+        client: Config | None = None,
+        producer: Config | None = None,
+        consumer: Config | None = None,
+        **fields: Any,
+    ) -> Case:
+        """The Case of these steps. `client`, `producer` and `consumer` are configuration; `fields` the rest of Case."""
+        return Case(
+            id=id,
+            title=title,
+            requirements=tuple(RequirementId(requirement) for requirement in requirements),
+            steps=tuple(self.steps),
+            config=ClientConfig(client=client or {}, producer=producer or {}, consumer=consumer or {}),
+            **fields,
+        )
+
+    # --- what the agent does ---
+
+    def client(self, *, wait: bool = True, **config: ConfigValue) -> int:
+        return self._open("open_client", {}, config, wait)
+
+    def producer(self, client: int, topic: str = "t", *, wait: bool = True, **config: ConfigValue) -> int:
+        return self._open("open_producer", {"client": client, "topic": topic}, config, wait)
+
+    def consumer(
+        self,
+        client: int,
+        topic: str | Sequence[str] = "t",
+        subscription: str = "s",
+        *,
+        wait: bool = True,
+        **config: ConfigValue,
+    ) -> int:
+        topics = [topic] if isinstance(topic, str) else list(topic)
+        return self._open(
+            "open_consumer", {"client": client, "topics": topics, "subscription": subscription}, config, wait
+        )
+
+    def send(self, producer: int, count: int = 1, size: int = DEFAULT_PAYLOAD_BYTES, **message: Any) -> int:
+        """`count` messages alike in everything but their number; `message` as in `payload`."""
+        return self.send_each(producer, [payload(size, **message) for _ in range(count)])
+
+    def send_each(self, producer: int, messages: Sequence[Mapping[str, Any]], mode: str = "async") -> int:
+        """These messages in one command; the number returned stands for all their operations."""
+        args: dict[str, Any] = {"producer": producer, "messages": [dict(message) for message in messages]}
+        if mode != "async":
+            args["mode"] = mode
+        return self.agent("send", args)
+
+    def receive(self, consumer: int, count: int, timeout_ms: int = 10_000) -> int:
+        return self.agent("receive", {"consumer": consumer, "count": count, "timeout_ms": timeout_ms})
+
+    def ack(
+        self,
+        consumer: int,
+        *,
+        messages: Sequence[int] = (),
+        numbers: Sequence[int] = (),
+        cumulative: bool = False,
+    ) -> int:
+        """Acknowledge by delivery ordinal (`messages`), by payload number (`numbers`), or, with neither, all so far."""
+        args = {"consumer": consumer, **_named(messages, numbers)}
+        return self.agent("ack", {**args, "cumulative": True} if cumulative else args)
+
+    def nack(self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()) -> int:
+        """Named as in `ack`."""
+        return self.agent("nack", {"consumer": consumer, **_named(messages, numbers)})
+
+    def flush(self, producer: int) -> int:
+        return self.agent("flush", {"producer": producer})
+
+    def close(self, handle: int) -> int:
+        return self.agent("close", {"handle": handle})
+
+    def agent(self, verb: str, args: Mapping[str, Any]) -> int:
+        """Any verb of the agent protocol."""
+        self._saved += 1
+        self.steps.append(Step(Who.AGENT, verb, dict(args), saves=self._saved))
+        return self._saved
+
+    # --- what the broker and the bench do ---
+
+    def broker(self, verb: str, **args: Any) -> None:
+        """A broker verb: unload, move, terminate, set_policy, hold_store, release, restart, store_entries."""
+        self.steps.append(Step(Who.BROKER, verb, args))
+
+    def heal(self, fault: int) -> None:
+        """End fault number `fault` of the Case."""
+        self.steps.append(Step(Who.BENCH, "heal", {"fault": fault}))
+
+    # --- waits ---
+
+    def wait_ops(self, *ops: int, **options: Any) -> None:
+        """Until these operations have completed; with none named, all issued so far."""
+        self._wait("ops", {"ops": list(ops)} if ops else {}, options)
+
+    def wait_frame(
+        self,
+        command: str,
+        direction: Direction,
+        count: int = 1,
+        where: Mapping[str, FieldValue] | None = None,
+        **options: Any,
+    ) -> None:
+        """Until `count` such frames have crossed since the Case began."""
+        args: dict[str, Any] = {"command": command, "direction": direction.value, "count": count}
+        self._wait("frame", {**args, "where": dict(where)} if where else args, options)
+
+    def wait_sends(self, count: int, **options: Any) -> None:
+        self.wait_frame("SEND", Direction.TO_BROKER, count, **options)
+
+    def wait_receipts(self, count: int, **options: Any) -> None:
+        self.wait_frame("SEND_RECEIPT", Direction.TO_CLIENT, count, **options)
+
+    def wait_received(self, consumer: int, count: int, **options: Any) -> None:
+        """Until the application has got `count` messages from this consumer."""
+        self._wait("received", {"consumer": consumer, "count": count}, options)
+
+    def wait_stored(self, count: int, topic: str = "t", **options: Any) -> None:
+        self._wait("stored", {"topic": topic, "count": count}, options)
+
+    def wait_fired(self, fault: int, **options: Any) -> None:
+        self._wait("fired", {"fault": fault}, options)
+
+    def wait_ms(self, ms: int) -> None:
+        """Only where silence itself is the evidence."""
+        self._wait("ms", {"ms": ms}, {})
+
+    # --- inside ---
+
+    def _open(self, verb: str, args: dict[str, Any], config: Config, wait: bool) -> int:
+        handle = self.agent(verb, {**args, "config": config} if config else args)
+        if wait:
+            self.wait_ops(handle)
+        return handle
+
+    def _wait(self, verb: str, args: dict[str, Any], options: Mapping[str, Any]) -> None:
+        self.steps.append(Step(Who.WAIT, verb, {**args, **options}))
+
+
+def _named(messages: Sequence[int], numbers: Sequence[int]) -> dict[str, Any]:
+    if messages:
+        return {"messages": list(messages)}
+    return {"numbers": list(numbers)} if numbers else {"all": True}

@@ -1,0 +1,308 @@
+"""One connection to a broker: handshake, requests and their answers, keep-alive, and who gets which frame.
+
+CONNECT is the first frame and nothing follows it before CONNECTED: whoever wants to use the connection waits. A request
+ends in exactly one of its answer, its time-out, or the connection's end. Any inbound byte proves the peer alive; after
+an interval without one a PING goes out, and after another the connection is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Protocol
+
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.refusal import Cause, Refusal, server_refusal
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.timers import Timer
+from assay_conformance.wire import (
+    FRAME_PADDING_BYTES,
+    BaseCommand,
+    CommandType,
+    Frame,
+    FramingError,
+    ProtocolError,
+    Splitter,
+    command,
+    decode,
+    encode,
+)
+
+PROTOCOL_VERSION = 21
+CLIENT_VERSION = "assay-raw-client"
+_LENGTH_BYTES = 4
+
+Answered = Callable[[Frame | Refusal], None]
+Usable = Callable[["Connection | Refusal"], None]
+
+
+class State(Enum):
+    OPENING = "opening"
+    GREETING = "greeting"
+    READY = "ready"
+    CLOSED = "closed"
+
+
+class Endpoint(Protocol):
+    """A producer or consumer as its connection sees it."""
+
+    def connection_lost(self) -> None: ...
+
+    def closed_by_broker(self, assigned_url: str | None) -> None: ...
+
+
+class ProducerEndpoint(Endpoint, Protocol):
+    def receipt(self, body: Any) -> None: ...
+
+    def send_error(self, body: Any) -> None: ...
+
+
+class ConsumerEndpoint(Endpoint, Protocol):
+    def message(self, frame: Frame) -> None: ...
+
+
+class _Request:
+    __slots__ = ("answered", "timer")
+
+    def __init__(self, answered: Answered, timer: Timer) -> None:
+        self.answered = answered
+        self.timer = timer
+
+
+class Connection:
+    """`number` is its number at the sink; `max_message_bytes` what CONNECTED told."""
+
+    def __init__(self, shared: Shared, url: str) -> None:
+        self.number = next(shared.conn_numbers)
+        self.url = url
+        self.max_message_bytes = 0
+        self.producers: dict[int, ProducerEndpoint] = {}
+        self.consumers: dict[int, ConsumerEndpoint] = {}
+        self._shared = shared
+        self._state = State.OPENING
+        self._splitter = Splitter()
+        self._waiting: list[Usable] = []
+        self._requests: dict[int, _Request] = {}
+        self._heard_ns = shared.now_ns
+        self._keep_alive: Timer | None = None
+        self._deadline = shared.after(
+            shared.settings.connection_timeout_ms * MS, lambda: self.close(Cause.TIMED_OUT, "connecting took too long")
+        )
+        shared.sink.connect(self.number, url)
+
+    @property
+    def usable(self) -> bool:
+        return self._state is not State.CLOSED
+
+    def use(self, usable: Usable) -> None:
+        """Call back with this connection once CONNECTED came, or with why it cannot be used."""
+        if self._state is State.READY:
+            usable(self)
+        else:
+            self._waiting.append(usable)
+
+    def request(self, build: Callable[[int], BaseCommand], answered: Answered) -> int:
+        """Write a request made for its id; `answered` gets the answer, or why none came in time."""
+        request_id = next(self._shared.request_ids)
+        timeout_ns = self._shared.settings.operation_timeout_ms * MS
+        timer = self._shared.after(timeout_ns, lambda: self._timed_out(request_id))
+        self._requests[request_id] = _Request(answered, timer)
+        self.send(build(request_id))
+        return request_id
+
+    def wait_longer(self, request_id: int) -> None:
+        """The broker will answer this request once more, whenever it can: producer_ready was false."""
+        self._requests[request_id].timer.cancel()
+
+    def send(self, built: BaseCommand) -> None:
+        self.write(encode(built))
+
+    def write(self, data: bytes) -> None:
+        if self._state is not State.CLOSED:
+            self._shared.sink.write(self.number, data)
+
+    def close(self, cause: Cause, text: str) -> None:
+        """Give the connection up; whoever used it is told."""
+        if self.usable:
+            self._shared.sink.close(self.number)
+            self.closed(cause, text)
+
+    # --- from the network ---
+
+    def opened(self) -> None:
+        if self._state is not State.OPENING:
+            return
+        self._state = State.GREETING
+        self.send(
+            command(
+                CommandType.CONNECT,
+                client_version=CLIENT_VERSION,
+                protocol_version=PROTOCOL_VERSION,
+                feature_flags={"supports_broker_entry_metadata": True},
+            )
+        )
+        if self._shared.mutated(Mutation.REQUESTS_BEFORE_CONNECTED):
+            self._release()
+
+    def received(self, data: bytes) -> None:
+        if not self.usable:
+            return
+        self._heard_ns = self._shared.now_ns
+        if self._loses(data):
+            return
+        try:
+            frames = self._splitter.feed(data)
+        except FramingError as error:
+            self._frames(error.frames)
+            self.close(Cause.LOST, str(error))
+            return
+        self._frames(frames)
+
+    def closed(self, cause: Cause = Cause.LOST, text: str = "the connection was lost") -> None:
+        """The connection ended: producers and consumers come again by themselves, requests end here."""
+        if not self.usable:
+            return
+        self._state = State.CLOSED
+        self._deadline.cancel()
+        if self._keep_alive is not None:
+            self._keep_alive.cancel()
+        refusal = Refusal(cause, text)
+        for endpoint in [*self.producers.values(), *self.consumers.values()]:
+            endpoint.connection_lost()
+        requests, self._requests = self._requests, {}
+        for request in requests.values():
+            request.timer.cancel()
+            request.answered(refusal)
+        waiting, self._waiting = self._waiting, []
+        for usable in waiting:
+            usable(refusal)
+
+    # --- inside ---
+
+    def _loses(self, data: bytes) -> bool:
+        short = len(data) < _LENGTH_BYTES and not self._splitter.pending_bytes
+        return short and self._shared.mutated(Mutation.LOSES_SPLIT_LENGTH)
+
+    def _frames(self, frames: list[bytes]) -> None:
+        for raw in frames:
+            if not self.usable:
+                return
+            try:
+                frame = decode(raw)
+            except ProtocolError as error:
+                self.close(Cause.LOST, str(error))
+                return
+            handler = _HANDLERS.get(frame.type)
+            # A command this client does not know concerns nobody here; its connection carries others (ROB-005).
+            if handler is not None:
+                handler(self, frame)
+
+    def _connected(self, frame: Frame) -> None:
+        self.max_message_bytes = frame.body.max_message_size or self.max_message_bytes
+        self._splitter.max_frame_bytes = max(
+            self._splitter.max_frame_bytes, self.max_message_bytes + FRAME_PADDING_BYTES
+        )
+        self._state = State.READY
+        self._deadline.cancel()
+        self._listen()
+        self._release()
+
+    def _release(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for usable in waiting:
+            usable(self)
+
+    def _answer(self, frame: Frame) -> None:
+        request = self._requests.pop(frame.body.request_id, None)
+        if request is None:  # late, or not ours: ignored (CON-009)
+            return
+        if frame.type is CommandType.PRODUCER_SUCCESS and not frame.body.producer_ready:
+            self._requests[frame.body.request_id] = request
+        else:
+            request.timer.cancel()
+        request.answered(frame)
+
+    def _error(self, frame: Frame) -> None:
+        refusal = server_refusal(frame.body.error, frame.body.message)
+        request = self._requests.pop(frame.body.request_id, None)
+        if request is not None:
+            request.timer.cancel()
+            request.answered(refusal)
+        elif self._state is State.GREETING:
+            self.close(Cause.LOST, refusal.text)
+
+    def _timed_out(self, request_id: int) -> None:
+        self._requests.pop(request_id).answered(Refusal(Cause.TIMED_OUT, "the broker did not answer in time"))
+
+    def _receipt(self, frame: Frame) -> None:
+        producer = self.producers.get(frame.body.producer_id)
+        if producer is not None:
+            producer.receipt(frame.body)
+
+    def _send_error(self, frame: Frame) -> None:
+        producer = self.producers.get(frame.body.producer_id)
+        if producer is not None:
+            producer.send_error(frame.body)
+
+    def _message(self, frame: Frame) -> None:
+        consumer = self.consumers.get(frame.body.consumer_id)
+        if consumer is not None:
+            consumer.message(frame)
+
+    def _close_producer(self, frame: Frame) -> None:
+        producer = self.producers.pop(frame.body.producer_id, None)
+        if producer is not None:
+            producer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)
+
+    def _close_consumer(self, frame: Frame) -> None:
+        consumer = self.consumers.pop(frame.body.consumer_id, None)
+        if consumer is not None:
+            consumer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)
+
+    def _ping(self, frame: Frame) -> None:
+        del frame
+        late_ns = self._shared.lateness_ns(Mutation.PONG_LATE)
+        if late_ns:
+            self._shared.after(late_ns, lambda: self.send(command(CommandType.PONG)))
+        else:
+            self.send(command(CommandType.PONG))
+
+    # --- keep-alive ---
+
+    def _listen(self) -> None:
+        interval_ns = self._shared.settings.keep_alive_ms * MS
+        self._keep_alive = self._shared.timers.at(self._heard_ns + interval_ns, self._idle)
+
+    def _idle(self) -> None:
+        interval_ns = self._shared.settings.keep_alive_ms * MS
+        if self._shared.now_ns < self._heard_ns + interval_ns:
+            self._listen()
+            return
+        heard_ns = self._heard_ns
+        self.send(command(CommandType.PING))
+        self._keep_alive = self._shared.after(interval_ns, lambda: self._judge_silence(heard_ns))
+
+    def _judge_silence(self, heard_ns: int) -> None:
+        if self._heard_ns > heard_ns:
+            self._listen()
+        elif self._shared.mutated(Mutation.STAYS_WITH_SILENT_PEER):
+            self._idle()
+        else:
+            self.close(Cause.LOST, "the broker was silent for two keep-alive intervals")
+
+
+_HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
+    CommandType.CONNECTED: Connection._connected,
+    CommandType.PRODUCER_SUCCESS: Connection._answer,
+    CommandType.SUCCESS: Connection._answer,
+    CommandType.LOOKUP_RESPONSE: Connection._answer,
+    CommandType.PARTITIONED_METADATA_RESPONSE: Connection._answer,
+    CommandType.ACK_RESPONSE: Connection._answer,
+    CommandType.ERROR: Connection._error,
+    CommandType.SEND_RECEIPT: Connection._receipt,
+    CommandType.SEND_ERROR: Connection._send_error,
+    CommandType.MESSAGE: Connection._message,
+    CommandType.CLOSE_PRODUCER: Connection._close_producer,
+    CommandType.CLOSE_CONSUMER: Connection._close_consumer,
+    CommandType.PING: Connection._ping,
+}

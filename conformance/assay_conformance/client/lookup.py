@@ -1,0 +1,112 @@
+"""Which broker serves a topic, and the connections to brokers that are shared by all who need one.
+
+A lookup asks the service URL; Redirect means ask again there, with the authority it hands on, at most 20 times; Connect
+names the broker. A Failed answer carries its ServerError and is retried or not by whoever asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.refusal import Cause, Refusal, server_refusal
+from assay_conformance.client.shared import Shared
+from assay_conformance.wire import CommandType, Frame, command
+from assay_conformance.wire import pulsar_pb2 as pb
+
+MAX_REDIRECTS = 20
+
+Found = Callable[[str | Refusal], None]
+Counted = Callable[[int | Refusal], None]
+
+
+class Pool:
+    """One connection for each broker URL, opened when first needed."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._by_url: dict[str, Connection] = {}
+        self._by_number: dict[int, Connection] = {}
+
+    def use(self, url: str, usable: Callable[[Connection | Refusal], None]) -> None:
+        """Call back with a connection past its handshake, or with why there is none."""
+        connection = self._by_url.get(url)
+        if connection is None or not connection.usable:
+            connection = Connection(self._shared, url)
+            self._by_url[url] = connection
+            self._by_number[connection.number] = connection
+        connection.use(usable)
+
+    def numbered(self, number: int) -> Connection | None:
+        """None for a connection that has ended."""
+        connection = self._by_number.get(number)
+        if connection is not None and not connection.usable:
+            del self._by_number[number]
+            return None
+        return connection
+
+    def close(self) -> None:
+        for connection in list(self._by_number.values()):
+            connection.close(Cause.LOST, "the client was closed")
+
+
+class Lookup:
+    """Questions to the service URL."""
+
+    def __init__(self, pool: Pool, service_url: str) -> None:
+        self._pool = pool
+        self._service_url = service_url
+
+    def partitions(self, topic: str, counted: Counted) -> None:
+        """How many partitions `topic` has; 0 for one that is not partitioned."""
+
+        def ask(connection: Connection | Refusal) -> None:
+            if isinstance(connection, Refusal):
+                counted(connection)
+                return
+            connection.request(
+                lambda request_id: command(CommandType.PARTITIONED_METADATA, topic=topic, request_id=request_id), told
+            )
+
+        def told(answer: Frame | Refusal) -> None:
+            if isinstance(answer, Refusal):
+                counted(answer)
+            elif answer.body.response == pb.CommandPartitionedTopicMetadataResponse.Failed:
+                counted(server_refusal(answer.body.error, answer.body.message))
+            else:
+                counted(answer.body.partitions)
+
+        self._pool.use(self._service_url, ask)
+
+    def broker(self, topic: str, found: Found) -> None:
+        """The URL of the broker that serves `topic`."""
+        self._ask(self._service_url, topic, False, MAX_REDIRECTS, found)
+
+    def _ask(self, url: str, topic: str, authoritative: bool, redirects: int, found: Found) -> None:
+        def ask(connection: Connection | Refusal) -> None:
+            if isinstance(connection, Refusal):
+                found(connection)
+                return
+            connection.request(
+                lambda request_id: command(
+                    CommandType.LOOKUP, topic=topic, request_id=request_id, authoritative=authoritative
+                ),
+                partial(self._told, topic, redirects, found),
+            )
+
+        self._pool.use(url, ask)
+
+    def _told(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
+        if isinstance(answer, Refusal):
+            found(answer)
+            return
+        body = answer.body
+        if body.response == pb.CommandLookupTopicResponse.Failed:
+            found(server_refusal(body.error, body.message))
+        elif body.response == pb.CommandLookupTopicResponse.Connect:
+            found(body.brokerServiceUrl)
+        elif redirects == 0:
+            found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
+        else:
+            self._ask(body.brokerServiceUrl, topic, body.authoritative, redirects - 1, found)

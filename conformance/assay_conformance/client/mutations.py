@@ -1,0 +1,214 @@
+"""The cheats: each changes one rule of the honest client at one place, and one requirement must notice.
+
+Each stands for a way real clients have failed, or could: a check that lets one pass proves nothing. With a mutation the
+client still carries a plain exchange of messages; being dead is not being caught. `lateness_ms` belongs to the
+mutations of a time bound: how far they miss it unless told otherwise, twice what the suite tolerates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mutation(StrEnum):
+    SWAPS_SENDS_WHILE_AWAY = "swaps-sends-while-away"
+    OVERTAKES_RESEND = "overtakes-resend"
+    SKIPS_SEQUENCE_ID = "skips-sequence-id"
+    COMPLETES_OUT_OF_ORDER = "completes-out-of-order"
+    FAILS_PENDING_ON_LOSS = "fails-pending-on-loss"
+    RESENDS_RECEIPTED = "resends-receipted"
+    RESTAMPS_RESEND = "restamps-resend"
+    SENDS_BEFORE_SUCCESS = "sends-before-success"
+    LATE_RECEIPT_COMPLETES_HEAD = "late-receipt-completes-head"
+    IGNORES_HIGHER_RECEIPT = "ignores-higher-receipt"
+    NEVER_TIMES_OUT = "never-times-out"
+    SEND_TIMEOUT_LATE = "send-timeout-late"
+    IGNORES_LAST_SEQUENCE_ID = "ignores-last-sequence-id"
+    SKIPS_AFTER_LAST_SEQUENCE_ID = "skips-after-last-sequence-id"
+    FAILS_DUPLICATE_RECEIPT = "fails-duplicate-receipt"
+    PUBLISHES_AGAIN_AFTER_RESEND = "publishes-again-after-resend"
+    OMITS_CHUNK_FLAG = "omits-chunk-flag"
+    DELIVERS_FRAGMENTS = "delivers-fragments"
+    JOINS_OVER_CHUNK_GAP = "joins-over-chunk-gap"
+    DROPS_MESSAGE_ON_REPEATED_CHUNK = "drops-message-on-repeated-chunk"
+    APPENDS_REPEATED_CHUNK = "appends-repeated-chunk"
+    ACK_FLUSH_LATE = "ack-flush-late"
+    ACK_TIMER_REARMED = "ack-timer-rearmed"
+    CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
+    CLOSE_DROPS_ACKS = "close-drops-acks"
+    ACKS_ENTRY_ON_FIRST_MEMBER = "acks-entry-on-first-member"
+    NACK_LATE = "nack-late"
+    NACK_EARLY = "nack-early"
+    NACK_KEEPS_BATCH_INDEX = "nack-keeps-batch-index"
+    NACK_REQUEUES_LOCALLY = "nack-requeues-locally"
+    BATCH_OVERFILLS = "batch-overfills"
+    BATCH_IGNORES_BYTES = "batch-ignores-bytes"
+    BATCH_DELAY_LATE = "batch-delay-late"
+    FIRST_FLOW_TOO_LARGE = "first-flow-too-large"
+    FLOW_BEFORE_SUBSCRIBED = "flow-before-subscribed"
+    REQUESTS_BEFORE_CONNECTED = "requests-before-connected"
+    PONG_LATE = "pong-late"
+    STAYS_WITH_SILENT_PEER = "stays-with-silent-peer"
+    DELIVERS_CORRUPT = "delivers-corrupt"
+    CORRUPT_CLOSES_CONNECTION = "corrupt-closes-connection"
+    CORRUPT_KEEPS_PERMIT = "corrupt-keeps-permit"
+    LOSES_SPLIT_LENGTH = "loses-split-length"
+    LOSES_THIRD_SEND = "loses-third-send"
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The requirement row a mutation breaks, the rule it changes, and the bug it stands for."""
+
+    row: str
+    rule: str
+    stands_for: str
+    lateness_ms: int | None = None
+
+
+MUTATIONS: dict[Mutation, Broken] = {
+    Mutation.SWAPS_SENDS_WHILE_AWAY: Broken(
+        "ORD-001",
+        "the payloads of the last two sends made during an outage change places",
+        "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it",
+    ),
+    Mutation.OVERTAKES_RESEND: Broken(
+        "ORD-001",
+        "sends made during an outage are written before the older pending ones (RSD-002 notices too)",
+        "apache/pulsar#12779: a new send runs into the resend of older ones",
+    ),
+    Mutation.SKIPS_SEQUENCE_ID: Broken(
+        "ORD-003", "each reconnect uses up one sequence id", "a counter advanced by the registration, not by the send"
+    ),
+    Mutation.COMPLETES_OUT_OF_ORDER: Broken(
+        "ORD-004",
+        "every other completion of several in flight waits a moment and the next one passes it",
+        "callbacks handed to a pool of threads that keeps no order",
+    ),
+    Mutation.FAILS_PENDING_ON_LOSS: Broken(
+        "RSD-001",
+        "what was written and not receipted fails when the connection ends",
+        "pulsar-rs: outstanding sends end as disconnected, nothing is sent again",
+    ),
+    Mutation.RESENDS_RECEIPTED: Broken(
+        "RSD-002",
+        "a resend begins one send too early, with the last one receipted",
+        "an operation taken off the queue only after the resend had begun",
+    ),
+    Mutation.RESTAMPS_RESEND: Broken(
+        "RSD-003", "a resend carries a new publish time", "metadata built when written, not when sent"
+    ),
+    Mutation.SENDS_BEFORE_SUCCESS: Broken(
+        "RSD-004",
+        "on a reconnect sends are written as soon as PRODUCER is, not after its answer",
+        "a producer taken for ready once its connection is",
+    ),
+    Mutation.LATE_RECEIPT_COMPLETES_HEAD: Broken(
+        "RSD-007",
+        "a receipt for an older send completes the oldest pending one",
+        "pulsar-client-go#774: receipt comparison the wrong way round",
+    ),
+    Mutation.IGNORES_HIGHER_RECEIPT: Broken(
+        "RSD-008",
+        "a receipt beyond the oldest pending send is ignored",
+        "pulsar-client-go#774: receipt comparison the wrong way round, the producer is stuck",
+    ),
+    Mutation.NEVER_TIMES_OUT: Broken("RSD-014", "no send ever times out", "DotPulsar: sends have no time-out"),
+    Mutation.SEND_TIMEOUT_LATE: Broken("RSD-014", "the send time-out fires late", "a timer that ticks coarsely", 600),
+    Mutation.IGNORES_LAST_SEQUENCE_ID: Broken(
+        "DDP-006",
+        "a new producer starts at 0 whatever the broker last saw of its name",
+        "pulsar-rs and DotPulsar: restarted producers are silently swallowed as duplicates",
+    ),
+    Mutation.SKIPS_AFTER_LAST_SEQUENCE_ID: Broken(
+        "DDP-006", "a new producer starts one beyond the next sequence id", "last taken for next"
+    ),
+    Mutation.FAILS_DUPLICATE_RECEIPT: Broken(
+        "DDP-009", "a receipt without a position fails the send", "-1 taken for an error"
+    ),
+    Mutation.PUBLISHES_AGAIN_AFTER_RESEND: Broken(
+        "DDP-010",
+        "after a resend the newest pending message is published once more under a new sequence id",
+        "a retry of the application's kind inside the client, on top of the resend",
+    ),
+    Mutation.OMITS_CHUNK_FLAG: Broken("CHK-001", "SENDs of chunks lack is_chunk", "metadata and command built apart"),
+    Mutation.DELIVERS_FRAGMENTS: Broken(
+        "CHK-007",
+        "each chunk is delivered as a message of its own",
+        "pulsar-rs and DotPulsar: no chunk support, fragments reach the application",
+    ),
+    Mutation.JOINS_OVER_CHUNK_GAP: Broken(
+        "CHK-007", "a chunk behind a gap is appended as if it were the next", "the last chunk taken for completeness"
+    ),
+    Mutation.DROPS_MESSAGE_ON_REPEATED_CHUNK: Broken(
+        "CHK-012",
+        "a repeated chunk discards the message it belongs to",
+        "pulsar-client-go#1464, apache/pulsar#21070: a message with a resent chunk is never delivered",
+    ),
+    Mutation.APPENDS_REPEATED_CHUNK: Broken(
+        "CHK-012", "a repeated chunk is appended once more", "chunks counted, not compared"
+    ),
+    Mutation.ACK_FLUSH_LATE: Broken("ACK-001", "grouped acknowledgments leave late", "a timer that ticks coarsely", 200),
+    Mutation.ACK_TIMER_REARMED: Broken(
+        "ACK-001",
+        "each acknowledgment starts the group's interval anew",
+        "C++ client: its redelivery timer is re-armed by every addition",
+    ),
+    Mutation.CUMULATIVE_KEEPS_LAST: Broken(
+        "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"
+    ),
+    Mutation.CLOSE_DROPS_ACKS: Broken(
+        "ACK-006", "close leaves grouped acknowledgments unsent", "C++ client: a flush without connection clears the set"
+    ),
+    Mutation.ACKS_ENTRY_ON_FIRST_MEMBER: Broken(
+        "ACK-009",
+        "acknowledging one message of a batch acknowledges its entry",
+        "pulsar-rs#345: the rest of the batch is lost in a crash",
+    ),
+    Mutation.NACK_LATE: Broken("NCK-001", "redelivery is asked for late", "a timer that ticks coarsely", 300),
+    Mutation.NACK_EARLY: Broken("NCK-001", "redelivery is asked for early", "a due time rounded down too far", 300),
+    Mutation.NACK_KEEPS_BATCH_INDEX: Broken(
+        "NCK-004", "a redelivery request names the message inside its batch", "an id passed on as the application gave it"
+    ),
+    Mutation.NACK_REQUEUES_LOCALLY: Broken(
+        "NCK-009",
+        "a due negative acknowledgment also hands out the client's own copy again",
+        "a retry inside the client that no later acknowledgment stops",
+    ),
+    Mutation.BATCH_OVERFILLS: Broken("BAT-001", "a batch takes one message more than its maximum", "off by one"),
+    Mutation.BATCH_IGNORES_BYTES: Broken("BAT-001", "a batch does not close by size", "a limit read and never used"),
+    Mutation.BATCH_DELAY_LATE: Broken("BAT-001", "a batch closes late", "a timer that ticks coarsely", 200),
+    Mutation.FIRST_FLOW_TOO_LARGE: Broken(
+        "FLW-001", "the first FLOW grants one permit more than the queue holds", "off by one"
+    ),
+    Mutation.FLOW_BEFORE_SUBSCRIBED: Broken(
+        "FLW-001", "the first FLOW leaves with SUBSCRIBE, before its answer", "an answer taken for granted"
+    ),
+    Mutation.REQUESTS_BEFORE_CONNECTED: Broken(
+        "CON-001", "requests follow CONNECT without waiting for CONNECTED", "a handshake taken for granted"
+    ),
+    Mutation.PONG_LATE: Broken("CON-004", "PING is answered late", "an event loop blocked by callbacks", 1_000),
+    Mutation.STAYS_WITH_SILENT_PEER: Broken(
+        "CON-004", "a connection is kept although its PING stays unanswered", "only the network's own errors count"
+    ),
+    Mutation.DELIVERS_CORRUPT: Broken("ROB-001", "message checksums are not verified", "trust in the network's own"),
+    Mutation.CORRUPT_CLOSES_CONNECTION: Broken(
+        "ROB-001",
+        "a checksum mismatch closes the connection",
+        "pulsar-rs: the same entry comes back for ever",
+    ),
+    Mutation.CORRUPT_KEEPS_PERMIT: Broken(
+        "ROB-001", "a corrupt message's permit is not returned", "an early return past the accounting"
+    ),
+    Mutation.LOSES_SPLIT_LENGTH: Broken(
+        "ROB-003",
+        "a piece too short for a frame's length, with nothing pending, is thrown away",
+        "DotPulsar 1.0.1: protocol bytes misread in some segmentations",
+    ),
+    Mutation.LOSES_THIRD_SEND: Broken(
+        "RSD-001",
+        "a connection that ends between its second and third receipt loses its oldest unreceipted send",
+        "planted: it needs three sends and one cut inside a window of one frame",
+    ),
+}

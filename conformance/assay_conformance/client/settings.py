@@ -1,0 +1,125 @@
+"""What can be set of a client, a producer and a consumer: one field for each of the suite's configuration keys.
+
+Defaults are those of the Java and C++ clients, except that batching is off unless asked for. Milliseconds and bytes
+throughout; 0 means never, unlimited or at once, as each field says.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from assay_conformance.model.case import Config
+from assay_conformance.model.errors import UsageError
+
+Unsigned = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Compression(StrEnum):
+    NONE = "NONE"
+    LZ4 = "LZ4"
+    ZLIB = "ZLIB"
+    ZSTD = "ZSTD"
+    SNAPPY = "SNAPPY"
+
+
+class BatchingType(StrEnum):
+    DEFAULT = "default"
+    KEY_BASED = "key_based"
+
+
+class AccessMode(StrEnum):
+    SHARED = "shared"
+    EXCLUSIVE = "exclusive"
+    WAIT_FOR_EXCLUSIVE = "wait_for_exclusive"
+    EXCLUSIVE_WITH_FENCING = "exclusive_with_fencing"
+
+
+class Routing(StrEnum):
+    SINGLE = "single"
+    ROUND_ROBIN = "round_robin"
+
+
+class SubscriptionType(StrEnum):
+    EXCLUSIVE = "exclusive"
+    SHARED = "shared"
+    FAILOVER = "failover"
+    KEY_SHARED = "key_shared"
+
+
+class InitialPosition(StrEnum):
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class ClientSettings(_Settings, frozen=True):
+    """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited."""
+
+    operation_timeout_ms: Positive = 30_000
+    connection_timeout_ms: Positive = 10_000
+    keep_alive_ms: Positive = 30_000
+    io_threads: Positive = 1
+    memory_limit_bytes: Unsigned = 0
+
+
+class ProducerSettings(_Settings, frozen=True):
+    """`send_timeout_ms` 0 = never. `max_pending_messages` 0 = unlimited. `initial_sequence_id` precedes the first."""
+
+    producer_name: str | None = None
+    send_timeout_ms: Unsigned = 30_000
+    batching: bool = False
+    batching_max_messages: Positive = 1000
+    batching_max_bytes: Positive = 128 * 1024
+    batching_max_publish_delay_ms: Positive = 10
+    batching_type: BatchingType = BatchingType.DEFAULT
+    chunking: bool = False
+    compression: Compression = Compression.NONE
+    max_pending_messages: Unsigned = 1000
+    block_if_queue_full: bool = False
+    initial_sequence_id: Unsigned | None = None
+    access_mode: AccessMode = AccessMode.SHARED
+    routing: Routing = Routing.ROUND_ROBIN
+
+
+class ConsumerSettings(_Settings, frozen=True):
+    """`ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` 0 = never."""
+
+    subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
+    initial_position: InitialPosition = InitialPosition.EARLIEST
+    consumer_name: str | None = None
+    receiver_queue_size: Positive = 1000
+    ack_group_ms: Unsigned = 100
+    ack_group_max: Positive = 1000
+    nack_delay_ms: Unsigned = 60_000
+    ack_timeout_ms: Unsigned = 0
+    batch_index_ack: bool = False
+    max_pending_chunked_messages: Unsigned = 10
+    auto_ack_oldest_chunked: bool = False
+    ack_receipt: bool = False
+
+    @property
+    def individual_redelivery(self) -> bool:
+        """Whether the broker redelivers single messages of this type of subscription, or all or nothing."""
+        return self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
+
+
+S = TypeVar("S", ClientSettings, ProducerSettings, ConsumerSettings)
+
+
+def settings(kind: type[S], config: Config) -> S:
+    """The settings a configuration asks for; UsageError that names the key when it is unknown or its value wrong."""
+    try:
+        parsed = msgspec.convert(config, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{kind.__name__}: {error}") from error
+    if isinstance(parsed, ProducerSettings) and parsed.batching and parsed.chunking:
+        # Either would have to win silently: a chunked message is never part of a batch.
+        raise UsageError("ProducerSettings: batching and chunking cannot both be on")
+    return parsed

@@ -1,0 +1,75 @@
+"""Drawing a plan: the same seed gives the same Cases, whatever else the process has imported.
+
+Hypothesis mixes constants it finds in local modules into what it draws, so a decoy module would change the plan; our
+provider draws none. The plan file is the record all the same: a seed alone is none across versions of Hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import msgspec
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import strategies as st
+from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
+from hypothesis.stateful import run_state_machine_as_test
+
+from assay_conformance.machines.strategies import ProducerLife, machine
+from assay_conformance.model.case import Case
+from assay_conformance.model.requirement import RequirementId
+
+BACKEND = "assay"
+STEPS_OF_A_LIFE = 20
+
+
+class PlainProvider(HypothesisProvider):
+    """Hypothesis's own choices, without constants harvested from the modules that happen to be loaded."""
+
+    def _maybe_draw_constant(self, *args: Any, **kwargs: Any) -> None:
+        del args, kwargs
+
+
+AVAILABLE_PROVIDERS[BACKEND] = f"{__name__}.{PlainProvider.__name__}"
+
+
+def _settings(count: int) -> settings:
+    return settings(
+        max_examples=count,
+        stateful_step_count=STEPS_OF_A_LIFE,
+        database=None,
+        phases=[Phase.generate],
+        backend=BACKEND,
+        deadline=None,
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def draw(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]:
+    """Up to `count` different Cases of a strategy, numbered."""
+    drawn: list[Case] = []
+
+    @hypothesis.seed(seed)
+    @_settings(count)
+    @given(strategy)
+    def collect(case: Case) -> None:
+        drawn.append(case)
+
+    collect()
+    return _numbered(drawn)
+
+
+def draw_lives(requirements: tuple[RequirementId, ...], count: int, seed: int) -> list[Case]:
+    """Up to `count` different Cases of the rule-based machine, numbered."""
+    drawn: list[Case] = []
+    seeded: Callable[[type[ProducerLife]], type[ProducerLife]] = hypothesis.seed(seed)
+    run_state_machine_as_test(seeded(machine(requirements, drawn.append)), settings=_settings(count))
+    return _numbered(drawn)
+
+
+def _numbered(cases: list[Case]) -> list[Case]:
+    unique = dict.fromkeys(msgspec.json.encode(case) for case in cases)
+    kept = [msgspec.json.decode(text, type=Case) for text in unique]
+    return [msgspec.structs.replace(case, id=f"{case.id}-{number:04}") for number, case in enumerate(kept)]

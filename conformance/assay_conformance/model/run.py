@@ -1,0 +1,71 @@
+"""run.json: under what a run was made, so that its verdicts mean something elsewhere and later.
+
+Written when the run starts and again when it ends: a run folder whose run.json has no `ended_unix_ms` was killed.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.schema import FileKind, Header, read_document
+
+
+class LoadSource(StrEnum):
+    """How the agent's lack of CPU was measured: its own run-queue wait, or the lateness of a process beside it."""
+
+    SCHEDSTAT = "schedstat"
+    SENTINEL = "sentinel"
+
+
+class BrokerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind` is how the bench got it (`embedded`, ...); name and version are what it announced."""
+
+    kind: str
+    name: str
+    version: str
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    python: str
+    cpus: int
+    platform: str
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """A Case that was not selected, and why: its tier, a need the broker does not meet, the user's choice."""
+
+    case: str
+    reason: str
+
+
+class RunInfo(Header, frozen=True, kw_only=True):
+    """`facts.client_version` is the version asked for, `announced` what the library itself reported in its `hello`.
+
+    `options` are those of the command, by name, as far as they can change a verdict; `seed` is that of the generated
+    part of the plan. Times are milliseconds since 1970.
+    """
+
+    run: str
+    suite: str
+    catalogue: str
+    hypothesis: str
+    facts: ClientFacts
+    announced: str
+    broker: BrokerInfo
+    machine: Machine
+    load_source: LoadSource
+    seed: int
+    started_unix_ms: int
+    ended_unix_ms: int | None = None
+    interrupted: bool = False
+    left_out: tuple[LeftOut, ...] = ()
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+def read_run(data: bytes, where: str) -> RunInfo:
+    """The content of a run.json; UsageError that names `where` when it is none."""
+    return read_document(data, FileKind.RUN, RunInfo, where)

@@ -1,0 +1,180 @@
+"""The terminal's report: chapters, requirements, what fails and how to see it again, and where the rest lies.
+
+Everything is built from `rich.text.Text`, never from markup strings: texts of agents and wires stay text.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay_conformance.model.requirement import Side
+from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
+from assay_reports.outcome import WORDS
+from assay_reports.report import Failure, Report, failures
+from assay_reports.text import clean, counted, ms, one_line
+from assay_reports.verdicts import counts, shown
+
+PLAIN_WIDTH = 120
+"""Columns where there is no terminal to ask: wide enough that nothing is folded in a log."""
+
+STYLE: dict[Verdict, str] = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "bold red",
+    Verdict.WARN: "yellow",
+    Verdict.INFO: "cyan",
+    Verdict.UNSUPPORTED: "dim",
+    Verdict.UNAVAILABLE: "dim",
+    Verdict.UNTESTABLE: "bold red",
+    Verdict.INCONCLUSIVE: "magenta",
+    Verdict.INVALID: "magenta",
+    Verdict.HARNESS_ERROR: "bold magenta",
+}
+
+STATE_WORDS: dict[Expected, tuple[str, str]] = {
+    Expected.NOT_LISTED: ("", ""),
+    Expected.EXPECTED_FAIL: ("listed", "dim"),
+    Expected.UNEXPECTED: ("not listed", "bold red"),
+    Expected.STALE: ("stale", "bold red"),
+    Expected.EXPIRED: ("expired", "bold red"),
+    Expected.TOLERATED: ("listed, stayed away", "dim"),
+}
+"""How a row stands to the expectations file: word and style."""
+
+_TITLE_FROM = 100
+_CASES_FROM = 64
+"""Columns of the terminal from which a column of the table is worth its room."""
+
+
+def terminal(file: io.TextIOBase | None = None, width: int | None = None) -> Console:
+    """A console that treats text as text; without a terminal it writes `PLAIN_WIDTH` plain columns."""
+    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
+    if width is None and not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    return console
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
+    for title, rows in report.chapters():
+        console.print(_chapter(title, rows, report, console.width))
+    for failure in failures(report):
+        if not failure.expected:
+            console.print(failure_text(failure))
+    console.print(summary(report))
+
+
+def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, width: int) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD, title=Text(title, style="bold"), title_justify="left", pad_edge=False, expand=True
+    )
+    table.add_column("requirement", ratio=3, overflow="fold")
+    if width >= _TITLE_FROM:
+        table.add_column("", ratio=4, overflow="fold", style="dim")
+    table.add_column("verdict", width=15)
+    table.add_column("seen", justify="right", width=6)
+    if width >= _CASES_FROM:
+        table.add_column("Cases", justify="right", width=5)
+        table.add_column("expectation", width=12)
+    for row in rows:
+        state, state_style = STATE_WORDS[row.expected]
+        cells = [Text(clean(row.requirement))]
+        if width >= _TITLE_FROM:
+            cells.append(Text(_title(row, report)))
+        cells += [Text(shown(row), style=_style(row)), Text(str(row.exercised))]
+        if width >= _CASES_FROM:
+            cells += [Text(str(len(row.cases))), Text(state, style=state_style)]
+        table.add_row(*cells)
+    return table
+
+
+def _title(row: RequirementVerdict, report: Report) -> str:
+    requirement = report.catalogue.requirements[row.requirement]
+    side = " (broker)" if requirement.side is Side.BROKER else ""
+    return clean(requirement.title) + side
+
+
+def _style(row: RequirementVerdict) -> str:
+    return "yellow" if row.expected is Expected.EXPECTED_FAIL else STYLE[row.verdict]
+
+
+def failure_text(failure: Failure) -> RenderableType:
+    """Clause, contradicting events with times, the fault's receipt, and the command that replays it."""
+    cell = failure.cell
+    head = Text.assemble(
+        (cell.verdict.value.upper(), STYLE[cell.verdict]),
+        "  ",
+        (clean(cell.requirement), "bold"),
+        f" in {clean(cell.case)}",
+    )
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in _facts(failure):
+        grid.add_row(Text(name), value)
+    return Group(head, Padding(grid, (0, 0, 1, 2)))
+
+
+def _facts(failure: Failure) -> Iterator[tuple[str, Text]]:
+    requirement = failure.requirement
+    yield "clause", Text(f"{requirement.level.value}: {one_line(requirement.clause)}")
+    yield "finding" if failure.finding else "reason", Text(clean(failure.sentence))
+    if failure.finding:
+        more = f", {failure.more} more like it" if failure.more else ""
+        yield "code", Text(f"{clean(failure.finding.code)}, evidence {failure.finding.grade.value}{more}")
+    if failure.named:
+        yield "events", Text("\n".join(f"{ms(row.t_ns):>12}  {row.lane.value:<6}  {row.text}" for row in failure.named))
+    if failure.receipts:
+        yield "faults", Text("\n".join(clean(receipt) for receipt in failure.receipts[:4]))
+    if failure.replay_command:
+        yield "replay", Text(clean(failure.replay_command), style="bold")
+
+
+def summary(report: Report) -> RenderableType:
+    """Who was judged, the counts, the exit code with its reasons, what was left out, and where everything lies."""
+    document = report.verdicts
+    subject = document.subject
+    lines = [Text.assemble((clean(f"{subject.client} {subject.version}"), "bold"), clean(f" through {subject.agent}"))]
+    if not subject.tested:
+        lines.append(Text("This version is outside the range its expectations were tested with.", style="yellow"))
+    lines.append(Text(_counted(report)))
+    if broker_side := counts(document.requirements, report.catalogue.requirements, broker_side=True):
+        lines.append(Text("broker side, not counted for the client: " + _list(broker_side)))
+    if report.run.left_out:
+        lines += _left_out(report)
+    lines.append(_exit(document.exit_code))
+    lines += [Text(f"  {one_line(reason.sentence)}") for reason in document.reasons]
+    lines.append(Text(f"run   {clean(report.folder)}\npage  {clean(report.page)}"))
+    return Group(*lines)
+
+
+def _counted(report: Report) -> str:
+    document = report.verdicts
+    told = _list(counts(document.requirements, report.catalogue.requirements)) or "no requirement judged"
+    cases = len({cell.case for cell in document.cells})
+    ended = report.run.ended_unix_ms
+    took = f" in {(ended - report.run.started_unix_ms) / 1000:.1f} s" if ended else ""
+    return f"{told} · {counted(cases, 'Case')}{took}"
+
+
+def _list(found: dict[str, int]) -> str:
+    return ", ".join(f"{count} {words}" for words, count in found.items())
+
+
+def _left_out(report: Report) -> list[Text]:
+    """One line a reason: a tier can leave out many Cases for the same one."""
+    by_reason: dict[str, list[str]] = {}
+    for left in report.run.left_out:
+        by_reason.setdefault(left.reason, []).append(left.case)
+    return [Text(clean(f"left out: {', '.join(cases)} ({reason})")) for reason, cases in by_reason.items()]
+
+
+def _exit(code: int) -> Text:
+    style = "bold green" if code == 0 else "bold red" if code in (1, 4) else "bold magenta"
+    return Text(f"exit {code}: {WORDS[code]}", style=style)

@@ -1,0 +1,222 @@
+"""expectations.toml: the failures of a client that are known, with reason and evidence, and how a run stands to them.
+
+A listed failure is executed like any other and must stay what it was: one that no longer happens is stale, one past
+its date is expired, and another finding code on a listed Case is a new failure. Wildcards exist over versions only,
+so that an entry never hides a failure nobody has looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.requirement import RequirementId
+
+SCHEMA_MAJOR = 1
+ANY_VERSION = "*"
+
+_CODE = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
+_ID = re.compile(r"[A-Za-z0-9._/-]+\Z")
+
+
+class Occurs(StrEnum):
+    """`sometimes` is for races the bench cannot force: such a failure may stay away without being stale."""
+
+    ALWAYS = "always"
+    SOMETIMES = "sometimes"
+
+
+class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
+    """One listed failure: finding `code` of `requirement` in `case`, for the client versions in `versions`.
+
+    `excerpt` is the wire excerpt that shows it, `replay` the name of its replay file, `expires` the last day the entry
+    holds. `versions` is a PEP 440 range, or `*`.
+    """
+
+    requirement: RequirementId
+    case: str
+    code: str
+    versions: str
+    reason: str
+    occurs: Occurs = Occurs.ALWAYS
+    excerpt: str = ""
+    replay: str = ""
+    link: str = ""
+    expires: date | None = None
+
+    def applies_to(self, version: str) -> bool:
+        return in_range(version, self.versions)
+
+
+class Expectations(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of one file. `tested` is the range of client versions somebody ran the suite against."""
+
+    agent: str
+    tested: str
+    entries: tuple[Expectation, ...] = ()
+    where: str = "no expectations file"
+
+    def covers(self, version: str) -> bool:
+        return in_range(version, self.tested)
+
+
+def in_range(version: str, versions: str) -> bool:
+    """Whether `version` lies in a PEP 440 range; pre-releases count. A version that is none lies in `*` alone."""
+    if versions == ANY_VERSION:
+        return True
+    try:
+        return SpecifierSet(versions).contains(Version(version), prereleases=True)
+    except InvalidVersion:
+        return False
+
+
+def none_expected(agent: str) -> Expectations:
+    """What holds for a client without a file: nothing is known, so every failure is unexpected."""
+    return Expectations(agent=agent, tested=ANY_VERSION)
+
+
+def read_expectations(path: Path) -> Expectations:
+    """The content of `path`. UsageError: one sentence with the file, the key and what was expected."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: expected a readable UTF-8 file: {error}") from error
+    return parse_expectations(text, str(path))
+
+
+def parse_expectations(text: str, where: str) -> Expectations:
+    """As `read_expectations`; `where` is the file's name in sentences."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{where}: expected TOML: {error}") from error
+    _check_keys(document, {"schema", "agent", "tested", "expect"}, where)
+    _check_schema(document, where)
+    tables = document.get("expect", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f'{where}: "expect" is {tables!r}, expected [[expect]] tables')
+    entries = tuple(_entry(table, f"{where}: [[expect]] number {i}") for i, table in enumerate(tables, start=1))
+    _refuse_twice(entries, where)
+    return Expectations(
+        agent=_text(document, "agent", where, "the id of the agent, such as pulsar-python"),
+        tested=_range(document, "tested", where),
+        entries=entries,
+        where=where,
+    )
+
+
+def check_known(expectations: Expectations, requirements: Collection[str], cases: Collection[str]) -> None:
+    """UsageError when an entry names a requirement or a Case that does not exist."""
+    for number, entry in enumerate(expectations.entries, start=1):
+        for key, value, known in (("requirement", entry.requirement, requirements), ("case", entry.case, cases)):
+            if value not in known:
+                raise UsageError(
+                    f"{expectations.where}: [[expect]] number {number}: {key!r} is {value!r}, expected the id of a "
+                    f"{key} that `assay list {key}s` shows{_closest(value, known)}"
+                )
+
+
+def _entry(table: Mapping[str, Any], where: str) -> Expectation:
+    _check_keys(table, set(Expectation.__struct_fields__), where)
+    values: dict[str, Any] = {key: _text(table, key, where, meaning) for key, meaning in _REQUIRED.items()}
+    values["versions"] = _range(table, "versions", where)
+    for key in ("requirement", "case", "code"):
+        pattern = _CODE if key == "code" else _ID
+        if not pattern.match(values[key]):
+            raise UsageError(
+                f"{where}: {key!r} is {values[key]!r}, expected {_REQUIRED[key]}; wildcards are for versions"
+            )
+    for key in ("excerpt", "replay", "link"):
+        if key in table:
+            values[key] = _text(table, key, where, "text")
+    values["occurs"] = _occurs(table, where)
+    values["expires"] = _expires(table, where)
+    return Expectation(**values)
+
+
+_REQUIRED = {
+    "requirement": "one requirement id",
+    "case": "one Case id",
+    "code": "one finding code in lower case with dashes",
+    "reason": "a sentence that says why this failure is accepted",
+}
+
+
+def _text(table: Mapping[str, Any], key: str, where: str, meaning: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value.strip():
+        came = f"is {value!r}" if key in table else "is missing"
+        raise UsageError(f"{where}: {key!r} {came}, expected {meaning}")
+    return value
+
+
+def _range(table: Mapping[str, Any], key: str, where: str) -> str:
+    value = _text(table, key, where, 'a version range such as ">=3.5,<4" or "*"')
+    if value == ANY_VERSION:
+        return value
+    try:
+        SpecifierSet(value)
+    except InvalidSpecifier:
+        raise UsageError(
+            f'{where}: {key!r} is {value!r}, expected a PEP 440 version range such as ">=3.5,<4", "==3.13.*" or "*"'
+        ) from None
+    return value
+
+
+def _occurs(table: Mapping[str, Any], where: str) -> Occurs:
+    value = table.get("occurs", Occurs.ALWAYS.value)
+    if value not in tuple(Occurs):
+        raise UsageError(f'{where}: \'occurs\' is {value!r}, expected "always" or "sometimes"')
+    return Occurs(value)
+
+
+def _expires(table: Mapping[str, Any], where: str) -> date | None:
+    value = table.get("expires")
+    # A TOML date-time is a `datetime`, which is a `date` to isinstance.
+    if value is not None and type(value) is not date:
+        raise UsageError(f"{where}: 'expires' is {value!r}, expected a date without quotes such as 2027-01-31")
+    return value
+
+
+def _check_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise UsageError(f"{where}: unknown key {key!r}, expected one of {', '.join(sorted(known))}")
+
+
+def _check_schema(document: Mapping[str, Any], where: str) -> None:
+    value = document.get("schema")
+    major = value.partition(".")[0] if isinstance(value, str) else ""
+    if not major.isdecimal():
+        raise UsageError(f"{where}: 'schema' is {value!r}, expected \"{SCHEMA_MAJOR}.0\"")
+    if int(major) != SCHEMA_MAJOR:
+        raise UsageError(f"{where}: 'schema' is {value!r}, expected {SCHEMA_MAJOR}.x, which this assay reads")
+
+
+def _refuse_twice(entries: Iterable[Expectation], where: str) -> None:
+    seen: dict[tuple[str, str, str, str], int] = {}
+    for number, entry in enumerate(entries, start=1):
+        key = (entry.requirement, entry.case, entry.code, entry.versions)
+        if key in seen:
+            raise UsageError(
+                f"{where}: [[expect]] number {number}: expected each failure once, number {seen[key]} lists "
+                f"{entry.requirement} {entry.case} {entry.code} for the same 'versions'"
+            )
+        seen[key] = number
+
+
+def _closest(value: str, known: Collection[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(value, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,146 @@
+"""The exit code of a run, and why: a table, so that no two places can disagree.
+
+0 all as expected; 1 an unexpected failure, a stale or an expired expectation; 2 usage or configuration; 3 inconclusive,
+invalid, asked-for means unavailable, or nothing ran; 4 harness error; 130 interrupted. When several apply, the first of
+`PRECEDENCE`. Nothing selected and nothing exercised are never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from assay_conformance.model.verdict import Expected, Verdict
+from assay_reports.standing import Cell, Entry, EntryState, Standing
+
+
+class Cause(StrEnum):
+    """What can keep a run from being 0."""
+
+    INTERRUPTED = "interrupted"
+    USAGE = "usage"
+    HARNESS_ERROR = "harness-error"
+    UNEXPECTED_FAILURE = "unexpected-failure"
+    WARNING = "warning"
+    STALE = "stale"
+    EXPIRED = "expired"
+    INVALID = "invalid"
+    INCONCLUSIVE = "inconclusive"
+    UNAVAILABLE = "unavailable"
+    NOTHING_SELECTED = "nothing-selected"
+    NOTHING_EXERCISED = "nothing-exercised"
+
+
+EXIT_CODE: dict[Cause, int] = {
+    Cause.INTERRUPTED: 130,
+    Cause.USAGE: 2,
+    Cause.HARNESS_ERROR: 4,
+    Cause.UNEXPECTED_FAILURE: 1,
+    Cause.WARNING: 1,
+    Cause.STALE: 1,
+    Cause.EXPIRED: 1,
+    Cause.INVALID: 3,
+    Cause.INCONCLUSIVE: 3,
+    Cause.UNAVAILABLE: 3,
+    Cause.NOTHING_SELECTED: 3,
+    Cause.NOTHING_EXERCISED: 3,
+}
+
+PRECEDENCE: tuple[int, ...] = (130, 2, 4, 1, 3, 0)
+
+WORDS: dict[int, str] = {
+    0: "all as expected",
+    1: "not as expected",
+    2: "usage or configuration",
+    3: "no verdict",
+    4: "harness error",
+    130: "interrupted",
+}
+
+_OF_VERDICT: dict[Verdict, Cause] = {
+    Verdict.HARNESS_ERROR: Cause.HARNESS_ERROR,
+    Verdict.INVALID: Cause.INVALID,
+    Verdict.INCONCLUSIVE: Cause.INCONCLUSIVE,
+}
+
+_OF_ENTRY: dict[EntryState, Cause] = {EntryState.STALE: Cause.STALE, EntryState.EXPIRED: Cause.EXPIRED}
+
+_FORGIVEN = frozenset({Expected.EXPECTED_FAIL, Expected.EXPIRED})
+"""States of a cell whose every code is listed; an expired entry fails the run by itself."""
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One cause and the sentence that names what has it."""
+
+    cause: Cause
+    sentence: str
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    exit_code: int
+    reasons: tuple[Reason, ...] = ()
+
+
+def outcome(
+    standing: Standing,
+    *,
+    selected: int,
+    interrupted: bool = False,
+    strict: bool = False,
+    asked_for_unavailable: Sequence[str] = (),
+) -> Outcome:
+    """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user and not there.
+
+    `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
+    """
+    reasons = [
+        *([Reason(Cause.INTERRUPTED, "the run was interrupted; what it had judged is kept")] if interrupted else []),
+        *(reason for cell in standing.cells if (reason := _of_cell(cell, strict))),
+        *(reason for entry in standing.entries if (reason := _of_stated(entry))),
+        *(Reason(Cause.UNAVAILABLE, f"{name} was asked for and is not available") for name in asked_for_unavailable),
+        *_nothing(standing, selected),
+    ]
+    return Outcome(exit_code=exit_code(reason.cause for reason in reasons), reasons=tuple(reasons))
+
+
+def exit_code(causes: Iterator[Cause]) -> int:
+    """The first code of `PRECEDENCE` that a cause has; 0 without causes."""
+    return min((EXIT_CODE[cause] for cause in causes), key=PRECEDENCE.index, default=0)
+
+
+def _of_cell(cell: Cell, strict: bool) -> Reason | None:
+    where = f"{cell.requirement} in {cell.case}"
+    if cause := _OF_VERDICT.get(cell.verdict):
+        return Reason(cause, f"{where}: {cell.reason or cell.verdict.value}")
+    if cell.verdict in (Verdict.FAIL, Verdict.UNTESTABLE) and cell.expected not in _FORGIVEN:
+        return Reason(Cause.UNEXPECTED_FAILURE, f"{where}: {_codes(cell)}")
+    if strict and cell.verdict is Verdict.WARN and cell.expected not in _FORGIVEN:
+        return Reason(Cause.WARNING, f"{where}: {_codes(cell)}")
+    return None
+
+
+def _codes(cell: Cell) -> str:
+    return ", ".join(dict.fromkeys(finding.code for finding in cell.findings)) or cell.verdict.value
+
+
+def _of_stated(entry: Entry) -> Reason | None:
+    cause = _OF_ENTRY.get(entry.state)
+    if cause is None:
+        return None
+    listed = entry.expectation
+    told = (
+        "is listed as a failure and passes; take the entry out"
+        if cause is Cause.STALE
+        else f"is listed until {listed.expires}; look again, then move the date or take the entry out"
+    )
+    return Reason(cause, f"{listed.requirement} in {listed.case}: {listed.code} {told}")
+
+
+def _nothing(standing: Standing, selected: int) -> list[Reason]:
+    if not selected:
+        return [Reason(Cause.NOTHING_SELECTED, "no Case was selected; `assay list cases` shows them")]
+    if not any(cell.exercised for cell in standing.cells):
+        return [Reason(Cause.NOTHING_EXERCISED, "no requirement's precondition occurred in any Case")]
+    return []

@@ -1,0 +1,113 @@
+"""Replay files: one Case that broke something, small enough to read, and what it is expected to break again.
+
+A replay file is data: it names an agent and a version, never a program, a path or an address. `assay replay FILE` runs
+the Case again and says STILL FAILS, FIXED or ERROR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from assay_conformance.model.case import Case
+from assay_conformance.model.requirement import Requirement, RequirementId
+from assay_conformance.model.run import RunInfo
+from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
+from assay_conformance.model.verdict import Finding, Judgement, Verdict
+
+
+class Breach(msgspec.Struct, frozen=True, kw_only=True):
+    """What the Case showed: the requirement, its clause as it read then, the finding code and its sentence."""
+
+    requirement: RequirementId
+    clause: str
+    code: str
+    sentence: str
+
+
+class Replay(Header, frozen=True, kw_only=True):
+    """`version` is what the client reported itself; `broker` is kind, name and version."""
+
+    suite: str
+    catalogue: str
+    agent: str
+    client: str
+    version: str
+    broker: str
+    case: Case
+    breaches: tuple[Breach, ...]
+
+
+class Answer(StrEnum):
+    STILL_FAILS = "STILL FAILS"
+    FIXED = "FIXED"
+    ERROR = "ERROR"
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a replay came to and the sentence that says why."""
+
+    answer: Answer
+    sentence: str
+
+
+def replay_of(run: RunInfo, case: Case, findings: Iterable[Finding], requirements: dict[str, Requirement]) -> Replay:
+    """The replay file of a Case with `findings`; each (requirement, code) is told once, by its first finding."""
+    first: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.requirement, finding.code), finding)
+    return Replay(
+        schema=str(CURRENT[FileKind.REPLAY]),
+        file=FileKind.REPLAY,
+        suite=run.suite,
+        catalogue=run.catalogue,
+        agent=run.facts.agent,
+        client=run.facts.client,
+        version=run.announced,
+        broker=f"{run.broker.kind} {run.broker.name} {run.broker.version}",
+        case=case,
+        breaches=tuple(
+            Breach(
+                requirement=finding.requirement,
+                clause=requirements[finding.requirement].clause,
+                code=finding.code,
+                sentence=finding.sentence,
+            )
+            for finding in first.values()
+        ),
+    )
+
+
+def render(replay: Replay) -> bytes:
+    return write_document(replay)
+
+
+def read_replay(data: bytes, where: str) -> Replay:
+    """The content of a replay file; UsageError that names `where`, the key and what was expected."""
+    return read_document(data, FileKind.REPLAY, Replay, where)
+
+
+def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
+    """What running the Case again came to.
+
+    STILL FAILS when any listed breach shows again. FIXED only when every listed requirement was judged and kept: one
+    that could not be judged, or broke in another way, leaves the question open, and open is ERROR.
+    """
+    current = [judgement for judgement in judgements if not judgement.superseded]
+    found = {(finding.requirement, finding.code): finding for j in current for finding in j.findings}
+    for breach in replay.breaches:
+        if again := found.get((breach.requirement, breach.code)):
+            return Told(Answer.STILL_FAILS, f"{breach.requirement}: {breach.code}: {again.sentence}")
+    by_requirement: dict[str, list[Judgement]] = {}
+    for judgement in current:
+        by_requirement.setdefault(judgement.requirement, []).append(judgement)
+    for breach in replay.breaches:
+        group = by_requirement.get(breach.requirement, [])
+        if not group:
+            return Told(Answer.ERROR, f"{breach.requirement} was not judged: its precondition did not occur")
+        for judgement in group:
+            if judgement.verdict is not Verdict.PASS:
+                return Told(Answer.ERROR, f"{breach.requirement} came to {judgement.verdict.value}: {judgement.reason}")
+    return Told(Answer.FIXED, "every listed requirement was exercised and kept")

@@ -1,0 +1,108 @@
+"""What every writer (terminal, JUnit, page) is given: a judged run, and the failures in it told in full once."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from assay_conformance.catalogue import Catalogue
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Event
+from assay_conformance.model.requirement import Requirement
+from assay_conformance.model.run import RunInfo
+from assay_conformance.model.verdict import Expected, Finding, RequirementVerdict, Verdict
+from assay_reports.standing import Cell
+from assay_reports.timeline import Row, Timeline, timeline
+from assay_reports.verdicts import Verdicts
+from assay_reports.words import receipts
+
+Events = Callable[[str, int], Iterable[Event]]
+"""(Case id, attempt) -> the events of its history."""
+
+TOLD = frozenset(
+    {Verdict.FAIL, Verdict.UNTESTABLE, Verdict.WARN, Verdict.INVALID, Verdict.INCONCLUSIVE, Verdict.HARNESS_ERROR}
+)
+"""Verdicts of a cell that a person wants the story of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`folder` is the run folder as the user would type it; `replays` maps Case ids to their replay files, likewise."""
+
+    run: RunInfo
+    catalogue: Catalogue
+    verdicts: Verdicts
+    cases: Mapping[str, Case]
+    folder: str
+    events: Events
+    replays: Mapping[str, str]
+
+    @property
+    def page(self) -> str:
+        return f"{self.folder}/report.html"
+
+    def chapters(self) -> Iterator[tuple[str, tuple[RequirementVerdict, ...]]]:
+        """(title, its rows in catalogue order) of every chapter that was judged, in catalogue order."""
+        order = {requirement: index for index, requirement in enumerate(self.catalogue.requirements)}
+        rows = sorted(self.verdicts.requirements, key=lambda row: order[row.requirement])
+        names = dict.fromkeys([*self.catalogue.chapters, *(row.requirement.partition(".")[0] for row in rows)])
+        for name in names:
+            found = tuple(row for row in rows if row.requirement.partition(".")[0] == name)
+            if found:
+                yield self.catalogue.chapters.get(name, name), found
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One breach in one Case. Without a `finding` (nothing was proven, or nothing could be) `sentence` is the reason."""
+
+    requirement: Requirement
+    cell: Cell
+    sentence: str
+    replay_command: str
+    finding: Finding | None = None
+    story: Timeline = Timeline((), ())
+    receipts: tuple[str, ...] = ()
+    more: int = 0
+    """Further findings of the same code in this Case."""
+
+    @property
+    def named(self) -> tuple[Row, ...]:
+        """The contradicting events."""
+        return tuple(row for row in self.story.rows if row.named)
+
+    @property
+    def expected(self) -> bool:
+        return self.cell.expected is Expected.EXPECTED_FAIL
+
+
+def failures(report: Report) -> Iterator[Failure]:
+    """What needs telling, unexpected first; one for each code of a cell. Reads a history for each."""
+    cells = [cell for cell in report.verdicts.cells if cell.verdict in TOLD]
+    for cell in sorted(cells, key=lambda cell: cell.expected is Expected.EXPECTED_FAIL):
+        yield from _of_cell(report, cell)
+
+
+def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
+    requirement = report.catalogue.requirements[cell.requirement]
+    case = report.cases[cell.case]
+    command = f"assay replay {shlex.quote(report.replays[cell.case])}" if cell.case in report.replays else ""
+    if not cell.findings:
+        yield Failure(requirement, cell, cell.reason, command)
+    by_code: dict[str, list[Finding]] = {}
+    for finding in cell.findings:
+        by_code.setdefault(finding.code, []).append(finding)
+    for group in by_code.values():
+        first = group[0]
+        events = list(report.events(cell.case, first.attempt))
+        yield Failure(
+            requirement,
+            cell,
+            first.sentence,
+            command,
+            finding=first,
+            story=timeline(events, first.events, case),
+            receipts=receipts(events, case),
+            more=len(group) - 1,
+        )

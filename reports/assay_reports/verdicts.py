@@ -1,0 +1,140 @@
+"""verdicts.json: what a run came to, for machines. docs/verdicts.schema.json is generated from these types.
+
+It is a function of the run folder alone (run.json, plan, history, the copy of the expectations, the day the run
+began), so judging a stored run again gives the same bytes. Keys are only ever added within a major version.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.requirement import Requirement, Side
+from assay_conformance.model.run import LeftOut, RunInfo
+from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
+from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
+from assay_reports.outcome import Outcome, Reason
+from assay_reports.standing import Cell, Entry, Standing
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """The client that was judged. `version` is what it reported itself."""
+
+    agent: str
+    client: str
+    version: str
+    tested: bool
+    """Whether the version lies in the range of the expectations file; outside it, new failures are likelier."""
+
+
+class Verdicts(Header, frozen=True, kw_only=True):
+    """The whole file. `requirements` are folded over their Cases, `cells` are one requirement in one Case each."""
+
+    run: str
+    suite: str
+    catalogue: str
+    subject: Subject
+    broker: str
+    exit_code: int
+    reasons: tuple[Reason, ...]
+    requirements: tuple[RequirementVerdict, ...]
+    cells: tuple[Cell, ...]
+    expectations: tuple[Entry, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def verdicts(run: RunInfo, standing: Standing, outcome: Outcome, tested: bool) -> Verdicts:
+    """The document of a judged run."""
+    return Verdicts(
+        schema=str(CURRENT[FileKind.VERDICTS]),
+        file=FileKind.VERDICTS,
+        run=run.run,
+        suite=run.suite,
+        catalogue=run.catalogue,
+        subject=Subject(agent=run.facts.agent, client=run.facts.client, version=run.announced, tested=tested),
+        broker=f"{run.broker.kind} {run.broker.name} {run.broker.version}",
+        exit_code=outcome.exit_code,
+        reasons=outcome.reasons,
+        requirements=standing.rows,
+        cells=standing.cells,
+        expectations=standing.entries,
+        left_out=run.left_out,
+    )
+
+
+def render(document: Verdicts) -> bytes:
+    return write_document(document)
+
+
+def read_verdicts(data: bytes, where: str) -> Verdicts:
+    """The content of a verdicts.json; UsageError that names `where` when it is none."""
+    return read_document(data, FileKind.VERDICTS, Verdicts, where)
+
+
+def counts(
+    rows: Iterable[RequirementVerdict], requirements: Mapping[str, Requirement], *, broker_side: bool = False
+) -> dict[str, int]:
+    """How many requirements came to what, expected failures apart: `{"pass": 30, "expected fail": 2}`, worst last.
+
+    Broker-side rows never count for or against a client, so they are counted on their own.
+    """
+    found = Counter(shown(row) for row in rows if (requirements[row.requirement].side is Side.BROKER) is broker_side)
+    return {words: found[words] for words in SHOWN if found[words]}
+
+
+def shown(row: RequirementVerdict | Cell) -> str:
+    """The verdict in words a table shows: a failure that is listed says so."""
+    if row.expected is Expected.EXPECTED_FAIL and row.verdict is not Verdict.PASS:
+        return f"expected {row.verdict.value}"
+    return row.verdict.value
+
+
+_ORDER = (
+    Verdict.PASS,
+    Verdict.INFO,
+    Verdict.WARN,
+    Verdict.UNSUPPORTED,
+    Verdict.UNAVAILABLE,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNTESTABLE,
+    Verdict.INVALID,
+    Verdict.FAIL,
+    Verdict.HARNESS_ERROR,
+)
+SHOWN: tuple[str, ...] = tuple(words for v in _ORDER for words in (v.value, f"expected {v.value}"))
+"""Every answer of `shown`, best first."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A requirement that came to something else; None where one side has no word on it."""
+
+    requirement: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        return f"{self.requirement}: {self.before or 'not judged'} -> {self.after or 'not judged'}"
+
+
+def differences(before: Verdicts, after: Verdicts) -> tuple[Difference, ...]:
+    """What changed between two judgements of one history, as with a newer catalogue, by requirement id."""
+    old = {row.requirement: _told(row) for row in before.requirements}
+    new = {row.requirement: _told(row) for row in after.requirements}
+    return tuple(
+        Difference(requirement, old.get(requirement), new.get(requirement))
+        for requirement in sorted({*old, *new})
+        if old.get(requirement) != new.get(requirement)
+    )
+
+
+def _told(row: RequirementVerdict) -> str:
+    codes = ", ".join(sorted({finding.code for finding in row.findings}))
+    return f"{shown(row)} ({codes})" if codes else shown(row)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of verdicts.json."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Verdicts)}
