@@ -10,11 +10,12 @@ from assay_conformance.broker.store import Entry
 
 
 class Cursor:
-    """`next` is the index read next."""
+    """`next` is the index read next. One that `forgets` loses all acknowledgements when it is rewound."""
 
-    __slots__ = ("acked", "mark", "next", "partial")
+    __slots__ = ("_forgets", "acked", "mark", "next", "partial")
 
-    def __init__(self, mark: int) -> None:
+    def __init__(self, mark: int, *, forgets: bool = False) -> None:
+        self._forgets = forgets
         self.mark = mark
         self.next = mark
         self.acked: set[int] = set()
@@ -81,6 +82,8 @@ class Cursor:
 
     def rewind(self) -> None:
         """Read again from the first entry not acknowledged."""
+        if self._forgets:
+            self.reset(0)
         self.next = self.mark
 
     def reset(self, index: int) -> None:

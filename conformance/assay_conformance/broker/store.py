@@ -7,9 +7,9 @@ so those of a topic increase and are not contiguous.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay_conformance.wire import MessageMetadata, MetadataError, Payload
@@ -46,16 +46,19 @@ class Entry:
             return None
 
 
-class Append:
-    """A payload on its way into the store; `done` is told the entry once it is durable."""
+class Append(ABC):
+    """A payload on its way into the store."""
 
-    __slots__ = ("done", "payload", "producer_name", "sequence_id")
+    __slots__ = ("payload", "producer_name", "sequence_id")
 
-    def __init__(self, payload: Payload, producer_name: str, sequence_id: int, done: Callable[[Entry], None]) -> None:
+    def __init__(self, payload: Payload, producer_name: str, sequence_id: int) -> None:
         self.payload = payload
         self.producer_name = producer_name
         self.sequence_id = sequence_id
-        self.done = done
+
+    @abstractmethod
+    def done(self, entry: Entry) -> None:
+        """The payload is durable, as this entry."""
 
 
 @dataclass(slots=True)
@@ -124,8 +127,9 @@ class Store:
         self._waiting.clear()
 
     @property
-    def waiting(self) -> int:
-        return len(self._waiting)
+    def next_position(self) -> tuple[int, int]:
+        """Where the next entry would go."""
+        return self._ledgers[-1], len(self.entries) - self._first[-1]
 
     def find(self, ledger: int, entry: int) -> int | None:
         """The index of a stored position, None when nothing is stored there."""

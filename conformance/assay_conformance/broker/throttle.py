@@ -2,8 +2,8 @@
 
 Dispatch: R tokens are added once a period, up to R; reading needs at least one; what was dispatched is taken off
 afterwards, so the balance may be negative and the overshoot is repaid by the next periods.
-Publish: tokens flow in continuously, in steps of 16 ms; the message that uses up the last one is still accepted, and
-then nothing is read until one is there again.
+Publish: tokens flow in continuously; the message that uses up the last one is still accepted, and
+then nothing is read until one is there again, or 16 ms worth of them where that is more.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from assay_conformance.broker.timers import NS_PER_S
 from assay_conformance.model.case import Rate
 
 RESOLUTION_NS = 16_000_000
+"""A pause is never for less than what flows in during this time."""
 
 
 class PeriodBucket:
@@ -31,8 +32,8 @@ class PeriodBucket:
         periods = (now_ns - self._since_ns) // self._period_ns
         if periods > 0:
             self._since_ns += periods * self._period_ns
-            owed = 0 if self._forgives else min(self._tokens, 0)
-            self._tokens = min(self._limit, max(self._tokens, owed) + periods * self._limit)
+            kept = max(self._tokens, 0) if self._forgives else self._tokens
+            self._tokens = min(self._limit, kept + periods * self._limit)
         return self._tokens
 
     def consume(self, count: int) -> None:
@@ -66,37 +67,35 @@ class DispatchLimiter:
 
 
 class FlowBucket:
-    """`limit` tokens a period, flowing in continuously; kept in billionths so that no remainder is lost."""
+    """`limit` tokens a period, flowing in continuously; counted in tokens times period so that no remainder is lost."""
 
-    __slots__ = ("_capacity", "_limit", "_nano_tokens", "_period_ns", "_since_ns")
+    __slots__ = ("_capacity", "_limit", "_scaled", "_period_ns", "_since_ns")
 
     def __init__(self, limit: int, period_s: int, now_ns: int) -> None:
         self._limit = limit
         self._period_ns = period_s * NS_PER_S
         self._capacity = limit * self._period_ns
-        self._nano_tokens = self._capacity
+        self._scaled = self._capacity
         self._since_ns = now_ns
 
     def consume(self, count: int, now_ns: int) -> bool:
         """Take tokens; False when none is left, so that reading must pause."""
         self._refill(now_ns)
-        self._nano_tokens -= count * self._period_ns
-        return self._nano_tokens > 0
+        self._scaled -= count * self._period_ns
+        return self._scaled > 0
 
     def pause_ns(self, now_ns: int) -> int:
         """How long until a useful number of tokens is there; 0 when there is one now."""
         self._refill(now_ns)
-        if self._nano_tokens > 0:
+        if self._scaled > 0:
             return 0
         target = max(1, RESOLUTION_NS * self._limit // self._period_ns)
-        return -(-(target * self._period_ns - self._nano_tokens) // self._limit)
+        return -(-(target * self._period_ns - self._scaled) // self._limit)
 
     def _refill(self, now_ns: int) -> None:
-        steps = now_ns - self._since_ns
-        # A pause ends to the nanosecond, so tokens are counted to the nanosecond once it is over.
-        if steps >= RESOLUTION_NS or self._nano_tokens <= 0:
-            self._since_ns = now_ns
-            self._nano_tokens = min(self._capacity, self._nano_tokens + steps * self._limit)
+        gained = (now_ns - self._since_ns) * self._limit
+        self._since_ns = now_ns
+        self._scaled = min(self._capacity, self._scaled + gained)
 
 
 class PublishLimiter:

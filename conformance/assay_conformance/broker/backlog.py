@@ -1,0 +1,59 @@
+"""What a subscription may read now: its cursor over the topic's entries, under the dispatch rates that hold for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.broker.cursor import Cursor
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.rules import RATE_RETRY_MS, READ_BATCH_ENTRIES
+from assay_conformance.broker.store import Entry, Store
+from assay_conformance.broker.throttle import DispatchLimiter
+from assay_conformance.broker.timers import Timer
+
+
+class Backlog:
+    """`limiters` are those of all levels; the tightest counts. `wake` is called when tokens may be there again."""
+
+    __slots__ = ("_host", "_retry", "cursor", "limiters", "store", "wake")
+
+    def __init__(self, host: Host, store: Store, cursor: Cursor) -> None:
+        self._host = host
+        self.store = store
+        self.cursor = cursor
+        self.limiters: tuple[DispatchLimiter, ...] = ()
+        self.wake: Callable[[], None] = _nobody
+        self._retry: Timer | None = None
+
+    def quota(self, permits: int) -> int:
+        """How many entries one read may take; 0 with a later `wake` when a rate is used up."""
+        wanted = min(permits, READ_BATCH_ENTRIES)
+        if not self.limiters or self._host.breaks(BrokerMutation.DISPATCH_IGNORES_RATE):
+            return wanted
+        size = self.store.average_bytes
+        for limiter in self.limiters:
+            wanted = limiter.entries(wanted, size, self._host.now_ns)
+        if not wanted and self._retry is None:
+            self._retry = self._host.after(RATE_RETRY_MS, self._again)
+        return wanted
+
+    def spend(self, entry: Entry, messages: int) -> None:
+        """Charge a dispatched entry: after the dispatch, so that the balance may become negative."""
+        for limiter in self.limiters:
+            limiter.consume(messages, len(entry.payload.block))
+
+    def read(self, count: int) -> list[Entry]:
+        return self.cursor.read(self.store.entries, count)
+
+    def close(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+
+    def _again(self) -> None:
+        self._retry = None
+        self.wake()
+
+
+def _nobody() -> None:
+    """Nothing reads this backlog yet."""

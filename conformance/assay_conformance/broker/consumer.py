@@ -1,0 +1,38 @@
+"""One consumer of a subscription: its permits and what it was sent and has not acknowledged."""
+
+from __future__ import annotations
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.session import Session
+from assay_conformance.broker.store import Entry
+from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
+
+
+class Consumer:
+    """`permits` may be negative: an entry is sent whole, and what it is beyond the permits is repaid by the next ones.
+
+    `pending` (Shared only): index of each entry out at this consumer -> the messages it was charged for. `epoch` is the
+    consumer epoch its messages are stamped with, None as long as the client has not named one.
+    """
+
+    __slots__ = ("consumer_id", "epoch", "name", "partition", "pending", "permits", "priority", "session")
+
+    def __init__(self, session: Session, request: CommandSubscribe, partition: int) -> None:
+        self.session = session
+        self.consumer_id = request.consumer_id
+        self.name = request.consumer_name
+        self.priority = request.priority_level
+        self.partition = partition
+        self.permits = 0
+        self.pending: dict[int, int] = {}
+        self.epoch: int | None = request.consumer_epoch if request.HasField("consumer_epoch") else None
+
+    def deliver(self, entry: Entry, *, unacked: int | None, redeliveries: int = 0, epoch: int | None = None) -> int:
+        """Send an entry; the messages it cost, members acknowledged earlier not among them."""
+        charged = entry.messages if unacked is None else unacked.bit_count()
+        self.permits -= charged
+        frame = replies.message(
+            self.consumer_id, entry, self.partition, redeliveries=redeliveries, unacked=unacked, epoch=epoch
+        )
+        self.session.send(frame)
+        return charged

@@ -1,0 +1,155 @@
+"""A subscription: a cursor, and whatever kind of dispatcher its consumers asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.backlog import Backlog
+from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.cursor import Cursor
+from assay_conformance.broker.dispatch import Dispatcher, Shared, SingleActive
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.rules import Refusal
+from assay_conformance.broker.store import Store
+from assay_conformance.broker.throttle import DispatchLimiter
+from assay_conformance.wire import CommandType, MessageIdData
+from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, ServerError
+
+Settled = Callable[[Refusal | None], None]
+"""Told the outcome of an admission, which may take a while: None when it was granted."""
+
+
+class Subscription:
+    """One name on one topic. `terminated` is told by the topic once nothing more will be stored."""
+
+    def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, partition: int) -> None:
+        self.name = name
+        self.durable = durable
+        self.cursor = cursor
+        self.backlog = Backlog(host, store, cursor)
+        self.kind: int = CommandSubscribe.Exclusive
+        self.terminated = False
+        self._host = host
+        self._store = store
+        self._partition = partition
+        self._told_end: set[Consumer] = set()
+        self.dispatcher: Dispatcher = self._dispatcher(self.kind)
+
+    @property
+    def consumers(self) -> list[Consumer]:
+        return self.dispatcher.consumers
+
+    def admit(self, consumer: Consumer, kind: int, settled: Settled) -> None:
+        """Take a consumer in. An Exclusive that is taken asks the holder's connection first whether it lives."""
+        if consumer.session.ended:
+            return
+        if self.consumers and kind != self.kind:
+            settled(Refusal(ServerError.ConsumerBusy, "Subscription is of different type"))
+            return
+        if self.consumers and kind == CommandSubscribe.Exclusive:
+            self.consumers[0].session.ask_alive(lambda alive: self._admit_second(alive, consumer, kind, settled))
+            return
+        if kind != self.kind:
+            self.kind = kind
+            self.dispatcher = self._dispatcher(kind)
+        self.dispatcher.add(consumer)
+        settled(None)
+
+    def _admit_second(self, alive: bool, consumer: Consumer, kind: int, settled: Settled) -> None:
+        if alive:
+            settled(Refusal(ServerError.ConsumerBusy, "Exclusive consumer is already connected"))
+        else:
+            self.admit(consumer, kind, settled)
+
+    def leave(self, consumer: Consumer) -> None:
+        self.dispatcher.remove(consumer)
+
+    def stored(self) -> None:
+        """An entry was appended."""
+        if self.dispatcher.consumers:
+            self.dispatcher.read()
+
+    def flow(self, consumer: Consumer, permits: int) -> None:
+        self.dispatcher.flow(consumer, permits)
+        self.tell_end()
+
+    def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
+        """Serve an ACK. A cumulative one on Shared, or one that does not name exactly one id, changes nothing."""
+        if ack.ack_type == CommandAck.Individual:
+            for position in ack.message_id:
+                self._ack_one(consumer, position)
+        elif len(ack.message_id) == 1 and not self.dispatcher.individual:
+            self._ack_up_to(ack.message_id[0])
+        if self.terminated:
+            self.tell_end()
+
+    def _ack_one(self, consumer: Consumer, position: MessageIdData) -> None:
+        index = self._store.find(position.ledgerId, position.entryId)
+        if index is None:
+            return
+        if position.ack_set:
+            members = self._store.entries[index].messages
+            whole = self.cursor.ack_members(index, replies.ack_bits(position.ack_set), members)
+        else:
+            whole = self.cursor.ack(index)
+        if whole:
+            self.dispatcher.acked(consumer, index)
+
+    def _ack_up_to(self, position: MessageIdData) -> None:
+        index = self._store.find(position.ledgerId, position.entryId)
+        if index is None:
+            return
+        if position.ack_set:
+            self.cursor.ack_up_to(index - 1)
+            members = self._store.entries[index].messages
+            self.cursor.ack_members(index, replies.ack_bits(position.ack_set), members)
+        else:
+            self.cursor.ack_up_to(index)
+
+    def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
+        """Serve a REDELIVER; no positions: everything this consumer has."""
+        found = [self._store.find(position.ledgerId, position.entryId) for position in positions]
+        indexes = [index for index in found if index is not None] if found else None
+        self.dispatcher.redeliver(consumer, indexes, epoch)
+
+    def seek(self, index: int, unacked: int | None = None) -> None:
+        """Start again at an entry, or inside it; all consumers are closed and have to subscribe again."""
+        self.close_consumers(None)
+        self.cursor.reset(index)
+        if unacked is not None and index < len(self._store.entries):
+            self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+
+    def close_consumers(self, url: str | None) -> None:
+        """Send every consumer away, to the broker at `url` where that is known."""
+        for consumer in list(self.consumers):
+            consumer.session.close_consumer(consumer.consumer_id, url)
+            self.leave(consumer)
+
+    def limit(self, limiters: tuple[DispatchLimiter, ...]) -> None:
+        self.backlog.limiters = limiters
+        self.stored()
+
+    def reload(self) -> None:
+        """Forget what a broker keeps in memory only, batch-index acknowledgements among it."""
+        self.cursor.partial.clear()
+        self.cursor.rewind()
+        self.backlog.close()
+        self.dispatcher = self._dispatcher(self.kind)
+
+    def tell_end(self) -> None:
+        """Tell consumers that have acknowledged everything of a terminated topic, each once."""
+        if not self.terminated or self.cursor.backlog(len(self._store.entries)):
+            return
+        for consumer in self.consumers:
+            if consumer not in self._told_end:
+                self._told_end.add(consumer)
+                consumer.session.send(
+                    replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id)
+                )
+
+    def _dispatcher(self, kind: int) -> Dispatcher:
+        if kind == CommandSubscribe.Shared:
+            return Shared(self._host, self.backlog)
+        failover = kind == CommandSubscribe.Failover
+        return SingleActive(self._host, self.backlog, failover=failover, partition=self._partition)

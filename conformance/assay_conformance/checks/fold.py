@@ -1,0 +1,56 @@
+"""The fold: every judgement of a requirement, over attempts and Cases, comes to one verdict, the worst.
+
+Superseded attempts and Cases that were not selected do not fold. A breach weighs what its level says, wherever it was
+judged, and nothing passes that was never exercised. The order in which judgements arrive is no evidence and changes
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import msgspec
+
+from assay_conformance.checks.judge import BROKEN
+from assay_conformance.model.requirement import Requirement, RequirementId
+from assay_conformance.model.verdict import WORST_FIRST, Finding, Judgement, RequirementVerdict, Verdict
+
+
+def fold(
+    judgements: Iterable[Judgement], requirements: Mapping[str, Requirement], selected: Collection[str]
+) -> tuple[RequirementVerdict, ...]:
+    """One row for each requirement that was judged in one of the `selected` Cases, in catalogue order."""
+    by_requirement: dict[RequirementId, list[Judgement]] = {}
+    for judgement in judgements:
+        if not judgement.superseded and judgement.case in selected:
+            by_requirement.setdefault(judgement.requirement, []).append(judgement)
+    return tuple(
+        _row(requirement, by_requirement[requirement.id])
+        for requirement in requirements.values()
+        if requirement.id in by_requirement
+    )
+
+
+def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> RequirementVerdict:
+    weighed = [msgspec.structs.replace(judgement, verdict=_weight(judgement, requirement)) for judgement in judgements]
+    worst = min(weighed, key=lambda j: (WORST_FIRST.index(j.verdict), j.case, j.attempt, j.reason))
+    return RequirementVerdict(
+        requirement=requirement.id,
+        verdict=worst.verdict,
+        exercised=sum(judgement.exercised for judgement in judgements),
+        cases=tuple(sorted({judgement.case for judgement in judgements})),
+        findings=tuple(sorted((f for judgement in judgements for f in judgement.findings), key=_place)),
+        reason=worst.reason,
+    )
+
+
+def _weight(judgement: Judgement, requirement: Requirement) -> Verdict:
+    if judgement.verdict is Verdict.FAIL:
+        return BROKEN[requirement.level]
+    if judgement.verdict is Verdict.PASS and not judgement.exercised:
+        return Verdict.UNTESTABLE
+    return judgement.verdict
+
+
+def _place(finding: Finding) -> tuple[str, int, tuple[int, ...], str, str]:
+    return (finding.case, finding.attempt, finding.events, finding.code, finding.sentence)

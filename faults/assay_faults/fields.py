@@ -1,0 +1,159 @@
+"""Fields of a frame by dotted name, as faults write them: `sequence_id`, `message_id.entryId`, `metadata.chunk_id`.
+
+A name is resolved once, against the command it is meant for, so that a misspelt one is refused before a Case runs. In a
+repeated field a name stands for every element. A field that is not in the frame has a value only where the protocol
+declares a default: `num_messages` is 1 then, `chunk_id` is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.fault import FieldValue
+from assay_conformance.wire import BODY_FIELDS, PAYLOAD_TYPES, BaseCommand, CommandType, Frame, MessageMetadata
+
+METADATA: Final = "metadata."
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Where a value stands: the way from the command's message, or from the metadata, down to it."""
+
+    name: str
+    in_metadata: bool
+    way: tuple[FieldDescriptor, ...]
+
+    def values(self, frame: Frame) -> list[Any]:
+        """The value in this frame, or one for each element of a repeated field. Raises MetadataError."""
+        found: list[Any] = []
+        _collect(self.root(frame), self.way, found)
+        return found
+
+    def root(self, frame: Frame) -> Any:
+        """The message that the way starts from. Raises MetadataError."""
+        return frame.payload.metadata if self.in_metadata and frame.payload is not None else frame.body
+
+    def convert(self, value: FieldValue) -> Any:
+        """A fault's value as this field holds it: enum names become numbers, -1 an unsigned number's highest.
+
+        Raises UsageError for a value of another type.
+        """
+        last = self.way[-1]
+        converted = _CONVERT[last.cpp_type](last, value) if last.cpp_type in _CONVERT else None
+        if converted is None:
+            raise UsageError(f"field {self.name}: expected {_EXPECTED[last.cpp_type]}, got {value!r}")
+        return converted
+
+    def assign(self, root: Any, value: Any) -> None:
+        """Set a converted value, making what the way needs; in every element of a repeated field, or in a first one."""
+        messages = [root]
+        for step in self.way[:-1]:
+            messages = [inner for message in messages for inner in _inner(message, step)]
+        last = self.way[-1]
+        for message in messages:
+            if last.is_repeated:
+                getattr(message, last.name)[:] = [value]
+            else:
+                setattr(message, last.name, value)
+
+
+def command_type(name: str) -> CommandType:
+    """Raises UsageError for a command the protocol does not have, or whose content is not known here."""
+    kind = CommandType.__members__.get(name)
+    if kind is None or kind not in BODY_FIELDS:
+        raise UsageError(f"command {name!r}: expected one of {', '.join(CommandType(n).name for n in BODY_FIELDS)}")
+    return kind
+
+
+def resolve(kind: CommandType, name: str) -> Field:
+    """The field of this name in frames of this command; UsageError where there is none."""
+    in_metadata = name.startswith(METADATA) and kind in PAYLOAD_TYPES
+    message = MessageMetadata.DESCRIPTOR if in_metadata else body_of(kind)
+    way: list[FieldDescriptor] = []
+    for part in name.removeprefix(METADATA).split(".") if in_metadata else name.split("."):
+        step = None if message is None else message.fields_by_name.get(part)
+        if step is None:
+            known = "nothing" if message is None else ", ".join(message.fields_by_name)
+            raise UsageError(f"field {name} of {kind.name}: no {part!r}; expected one of: {known}")
+        way.append(step)
+        message = step.message_type
+    return Field(name, in_metadata, tuple(way))
+
+
+def body_of(kind: CommandType) -> Descriptor | None:
+    """What the command's own message consists of."""
+    return BaseCommand.DESCRIPTOR.fields_by_name[BODY_FIELDS[kind]].message_type
+
+
+def _collect(message: Any, way: tuple[FieldDescriptor, ...], found: list[Any]) -> None:
+    step, rest = way[0], way[1:]
+    if not step.is_repeated and not message.HasField(step.name) and not step.has_default_value:
+        return
+    value = getattr(message, step.name)
+    for item in value if step.is_repeated else (value,):
+        if rest:
+            _collect(item, rest, found)
+        else:
+            found.append(item)
+
+
+def _inner(message: Any, step: FieldDescriptor) -> list[Any]:
+    inner = getattr(message, step.name)
+    if not step.is_repeated:
+        return [inner]
+    if not inner:
+        inner.add()
+    return list(inner)
+
+
+def _enum(step: FieldDescriptor, value: FieldValue) -> int | None:
+    names = step.enum_type.values_by_name if step.enum_type is not None else {}
+    if isinstance(value, str):
+        return names[value].number if value in names else None
+    return int(value)
+
+
+def _unsigned(bits: int) -> Callable[[FieldDescriptor, FieldValue], int | None]:
+    return lambda _, value: value % 2**bits if isinstance(value, int) else None
+
+
+def _signed(_: FieldDescriptor, value: FieldValue) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _text(step: FieldDescriptor, value: FieldValue) -> str | bytes | None:
+    if not isinstance(value, str):
+        return None
+    return value.encode() if step.type == FieldDescriptor.TYPE_BYTES else value
+
+
+def _bool(_: FieldDescriptor, value: FieldValue) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+_CONVERT: Final[Mapping[int, Callable[[FieldDescriptor, FieldValue], Any]]] = {
+    FieldDescriptor.CPPTYPE_INT32: _signed,
+    FieldDescriptor.CPPTYPE_INT64: _signed,
+    FieldDescriptor.CPPTYPE_UINT32: _unsigned(32),
+    FieldDescriptor.CPPTYPE_UINT64: _unsigned(64),
+    FieldDescriptor.CPPTYPE_DOUBLE: _signed,
+    FieldDescriptor.CPPTYPE_BOOL: _bool,
+    FieldDescriptor.CPPTYPE_ENUM: _enum,
+    FieldDescriptor.CPPTYPE_STRING: _text,
+}
+_EXPECTED: Final[Mapping[int, str]] = {
+    FieldDescriptor.CPPTYPE_INT32: "a whole number",
+    FieldDescriptor.CPPTYPE_INT64: "a whole number",
+    FieldDescriptor.CPPTYPE_UINT32: "a whole number",
+    FieldDescriptor.CPPTYPE_UINT64: "a whole number",
+    FieldDescriptor.CPPTYPE_DOUBLE: "a whole number",
+    FieldDescriptor.CPPTYPE_BOOL: "true or false",
+    FieldDescriptor.CPPTYPE_ENUM: "one of the names of its enum",
+    FieldDescriptor.CPPTYPE_STRING: "a text",
+    FieldDescriptor.CPPTYPE_MESSAGE: "the name of a field inside it",
+}

@@ -1,0 +1,95 @@
+"""Whom a frame is about: topic, producer name and subscription, as far as one connection's frames have told.
+
+Clients choose producer and consumer ids anew for each connection; PRODUCER and SUBSCRIBE say what they stand for, and
+PRODUCER_SUCCESS names a producer that let the broker choose. An answer is about whatever its request was about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from assay_conformance.model.fault import Direction, Scope
+from assay_conformance.wire import BODY_FIELDS, CommandType, Frame
+from assay_faults.fields import body_of
+
+
+@dataclass(slots=True)
+class Party:
+    """A producer, a consumer, or a topic asked about. `topic` is the topology's name."""
+
+    topic: str | None
+    producer_name: str | None = None
+    subscription: str | None = None
+
+    def within(self, scope: Scope) -> bool:
+        return (
+            scope.topic in (None, self.topic)
+            and scope.producer_name in (None, self.producer_name)
+            and scope.subscription in (None, self.subscription)
+        )
+
+
+class _Key(Enum):
+    PRODUCER = auto()
+    CONSUMER = auto()
+    TOPIC = auto()
+    REQUEST = auto()
+
+
+def _key(kind: CommandType) -> _Key | None:
+    body = body_of(kind)
+    names = {} if body is None else body.fields_by_name
+    order = {"producer_id": _Key.PRODUCER, "consumer_id": _Key.CONSUMER, "topic": _Key.TOPIC, "request_id": _Key.REQUEST}
+    return next((key for name, key in order.items() if name in names), None)
+
+
+# What a frame of each command names its party by.
+_KEYS: Final = {int(kind): key for kind in map(CommandType, BODY_FIELDS) if (key := _key(kind)) is not None}
+# Requests whose answer names nothing but the request id. An ACK_RESPONSE names its consumer.
+_ASKING: Final = frozenset(
+    int(kind)
+    for kind in map(CommandType, BODY_FIELDS)
+    if kind is not CommandType.ACK and (body := body_of(kind)) is not None and "request_id" in body.fields_by_name
+)
+
+
+class Parties:
+    """The parties of one connection. `local` turns a full topic name into the topology's name."""
+
+    __slots__ = ("_consumers", "_local", "_producers", "_requests")
+
+    def __init__(self, local: Callable[[str], str | None]) -> None:
+        self._local = local
+        self._producers: dict[int, Party] = {}
+        self._consumers: dict[int, Party] = {}
+        self._requests: dict[int, Party] = {}
+
+    def learn(self, direction: Direction, frame: Frame) -> None:
+        """Take in what this frame says about ids; before `of` is asked about it."""
+        kind, body = frame.type, frame.body
+        if kind == CommandType.PRODUCER:
+            self._producers[body.producer_id] = Party(self._local(body.topic), producer_name=body.producer_name or None)
+        elif kind == CommandType.SUBSCRIBE:
+            self._consumers[body.consumer_id] = Party(self._local(body.topic), subscription=body.subscription)
+        elif kind == CommandType.PRODUCER_SUCCESS and (party := self._requests.get(body.request_id)) is not None:
+            party.producer_name = body.producer_name
+        if direction is Direction.TO_BROKER and kind in _ASKING and (party := self.of(frame)) is not None:
+            self._requests[body.request_id] = party
+
+    def of(self, frame: Frame) -> Party | None:
+        """None for a frame that is about the connection itself, or about an id nobody announced."""
+        key, body = _KEYS.get(frame.type), frame.body
+        if key is _Key.PRODUCER:
+            return self._producers.get(body.producer_id)
+        if key is _Key.CONSUMER:
+            return self._consumers.get(body.consumer_id)
+        if key is _Key.REQUEST:
+            return self._requests.get(body.request_id)
+        return Party(self._local(body.topic)) if key is _Key.TOPIC else None
+
+    def any_within(self, scope: Scope) -> bool:
+        """Whether this connection carries a producer or consumer that the scope selects."""
+        return any(party.within(scope) for party in (*self._producers.values(), *self._consumers.values()))

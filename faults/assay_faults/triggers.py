@@ -1,0 +1,98 @@
+"""When a frame fault acts: the k-th matching frame in its scope and the `times - 1` after it.
+
+Counting goes on over reconnects unless `per_connection`, for a Case means "the third SEND", however often the client
+had to come back to send it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.fault import OnFrame, Scope
+from assay_conformance.wire import Frame, MetadataError
+from assay_faults.fields import Field, command_type, resolve
+from assay_faults.parties import Parties
+
+
+class Line(Protocol):
+    """The connection that a frame crosses, as far as a scope asks about it."""
+
+    number: int
+    broker: int
+    parties: Parties
+
+
+def names_party(scope: Scope) -> bool:
+    """Whether the scope asks who a frame is about, and not only where it crosses."""
+    return scope.topic is not None or scope.producer_name is not None or scope.subscription is not None
+
+
+class FrameTrigger:
+    """Counts the frames that match. UsageError when the trigger names a command or field there is not."""
+
+    __slots__ = ("_broker", "_connection", "_counts", "_party", "_where", "count", "kind", "on", "scope")
+
+    def __init__(self, on: OnFrame, scope: Scope) -> None:
+        if on.k < 1 or on.times < 0:
+            raise UsageError(f"trigger on {on.command}: expected k >= 1 and times >= 0, got k={on.k}, times={on.times}")
+        self.on = on
+        self.scope = scope
+        self.kind = command_type(on.command)
+        self.count = 0
+        self._counts: dict[int, int] = {}
+        self._where = tuple(_Condition(resolve(self.kind, name), value) for name, value in on.where.items())
+        self._connection = scope.connection
+        self._broker = scope.broker
+        self._party = names_party(scope)
+
+    def hits(self, line: Line, frame: Frame) -> bool:
+        """Count this frame if it matches, and say whether it is one of those to act on.
+
+        The frame is of this trigger's command and direction: whoever asks has looked the trigger up by them.
+        """
+        if self._connection is not None and self._connection != line.number:
+            return False
+        if self._broker is not None and self._broker != line.broker:
+            return False
+        for condition in self._where:
+            if not condition.holds(frame):
+                return False
+        if self._party and ((party := line.parties.of(frame)) is None or not party.within(self.scope)):
+            return False
+        return self._due(line.number)
+
+    @property
+    def exhausted(self) -> bool:
+        """No frame can make it act any more."""
+        on = self.on
+        return on.times > 0 and not on.per_connection and self.count >= on.k + on.times - 1
+
+    def _due(self, connection: int) -> bool:
+        on = self.on
+        if on.per_connection:
+            count = self._counts[connection] = self._counts.get(connection, 0) + 1
+        else:
+            self.count += 1
+            count = self.count
+        return count >= on.k and (on.times == 0 or count < on.k + on.times)
+
+
+class _Condition:
+    """One entry of `where`."""
+
+    __slots__ = ("_expected", "_field", "_plain")
+
+    def __init__(self, field: Field, value: Any) -> None:
+        self._field = field
+        self._expected = field.convert(value)
+        # Nearly every condition asks for one field right in the message; comparing it first keeps idle triggers cheap.
+        self._plain = field.way[0].name if len(field.way) == 1 and not field.way[0].is_repeated else None
+
+    def holds(self, frame: Frame) -> bool:
+        try:
+            if self._plain is not None and getattr(self._field.root(frame), self._plain) != self._expected:
+                return False
+            return self._expected in self._field.values(frame)
+        except MetadataError:
+            return False
