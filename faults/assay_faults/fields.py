@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import FieldValue
 from assay_conformance.wire import BODY_FIELDS, PAYLOAD_TYPES, BaseCommand, CommandType, Frame, MessageMetadata
 
 METADATA: Final = "metadata."
+
+_Convert = Callable[[FieldDescriptor, FieldValue], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,21 @@ class Field:
             raise UsageError(f"field {self.name}: expected {_EXPECTED[last.cpp_type]}, got {value!r}")
         return converted
 
+    @property
+    def family(self) -> str:
+        """What its values can be copied to: the message's name, or a word for the numbers, texts and so on."""
+        last = self.way[-1]
+        return _FAMILIES[last.cpp_type] if last.message_type is None else str(last.message_type.full_name)
+
+    def fit(self, value: Any) -> Any:
+        """A value of a field of the same family as this field holds it."""
+        return value if isinstance(value, Message | bytes) else self.convert(value)
+
+    def zero(self) -> Any:
+        """Some value this field takes; None for a message."""
+        last = self.way[-1]
+        return None if last.message_type is not None else last.default_value if not last.is_repeated else 0
+
     def assign(self, root: Any, value: Any) -> None:
         """Set a converted value, making what the way needs; in every element of a repeated field, or in a first one."""
         messages = [root]
@@ -57,7 +75,11 @@ class Field:
         last = self.way[-1]
         for message in messages:
             if last.is_repeated:
-                getattr(message, last.name)[:] = [value]
+                elements = getattr(message, last.name)
+                del elements[:]
+                elements.append(value)
+            elif isinstance(value, Message):
+                getattr(message, last.name).CopyFrom(value)
             else:
                 setattr(message, last.name, value)
 
@@ -118,12 +140,13 @@ def _enum(step: FieldDescriptor, value: FieldValue) -> int | None:
     return int(value)
 
 
-def _unsigned(bits: int) -> Callable[[FieldDescriptor, FieldValue], int | None]:
+def _unsigned(bits: int) -> _Convert:
     return lambda _, value: value % 2**bits if isinstance(value, int) else None
 
 
-def _signed(_: FieldDescriptor, value: FieldValue) -> int | None:
-    return value if isinstance(value, int) else None
+def _signed(bits: int) -> _Convert:
+    limit = 2 ** (bits - 1)
+    return lambda _, value: value if isinstance(value, int) and -limit <= value < limit else None
 
 
 def _text(step: FieldDescriptor, value: FieldValue) -> str | bytes | None:
@@ -136,15 +159,25 @@ def _bool(_: FieldDescriptor, value: FieldValue) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-_CONVERT: Final[Mapping[int, Callable[[FieldDescriptor, FieldValue], Any]]] = {
-    FieldDescriptor.CPPTYPE_INT32: _signed,
-    FieldDescriptor.CPPTYPE_INT64: _signed,
+_CONVERT: Final[Mapping[int, _Convert]] = {
+    FieldDescriptor.CPPTYPE_INT32: _signed(32),
+    FieldDescriptor.CPPTYPE_INT64: _signed(64),
     FieldDescriptor.CPPTYPE_UINT32: _unsigned(32),
     FieldDescriptor.CPPTYPE_UINT64: _unsigned(64),
-    FieldDescriptor.CPPTYPE_DOUBLE: _signed,
+    FieldDescriptor.CPPTYPE_DOUBLE: _signed(53),
     FieldDescriptor.CPPTYPE_BOOL: _bool,
     FieldDescriptor.CPPTYPE_ENUM: _enum,
     FieldDescriptor.CPPTYPE_STRING: _text,
+}
+_FAMILIES: Final[Mapping[int, str]] = {
+    FieldDescriptor.CPPTYPE_INT32: "a number",
+    FieldDescriptor.CPPTYPE_INT64: "a number",
+    FieldDescriptor.CPPTYPE_UINT32: "a number",
+    FieldDescriptor.CPPTYPE_UINT64: "a number",
+    FieldDescriptor.CPPTYPE_DOUBLE: "a fraction",
+    FieldDescriptor.CPPTYPE_BOOL: "a truth value",
+    FieldDescriptor.CPPTYPE_ENUM: "a number",
+    FieldDescriptor.CPPTYPE_STRING: "a text",
 }
 _EXPECTED: Final[Mapping[int, str]] = {
     FieldDescriptor.CPPTYPE_INT32: "a whole number",

@@ -42,7 +42,12 @@ class _Key(Enum):
 def _key(kind: CommandType) -> _Key | None:
     body = body_of(kind)
     names = {} if body is None else body.fields_by_name
-    order = {"producer_id": _Key.PRODUCER, "consumer_id": _Key.CONSUMER, "topic": _Key.TOPIC, "request_id": _Key.REQUEST}
+    order = {
+        "producer_id": _Key.PRODUCER,
+        "consumer_id": _Key.CONSUMER,
+        "topic": _Key.TOPIC,
+        "request_id": _Key.REQUEST,
+    }
     return next((key for name, key in order.items() if name in names), None)
 
 

@@ -77,14 +77,16 @@ def _put(step: FieldDescriptor) -> Put:
 
 
 def _put_ids(fields: dict[str, Any], ids: Iterable[MessageIdData]) -> None:
-    fields["ids"] = tuple(
-        MessageId(id.ledgerId, id.entryId, id.partition, id.batch_index, id.batch_size) for id in ids
-    )
+    fields["ids"] = tuple(MessageId(id.ledgerId, id.entryId, id.partition, id.batch_index, id.batch_size) for id in ids)
     if any(id.ack_set for id in ids):
         fields["ack_sets"] = tuple(tuple(id.ack_set) for id in ids)
     if any(id.HasField("first_chunk_message_id") for id in ids):
-        first = (id.first_chunk_message_id for id in ids)
-        fields.setdefault("fields", {})["first_chunk_message_id"] = [[id.ledgerId, id.entryId] for id in first]
+        fields.setdefault("fields", {})["first_chunk_message_id"] = [_first_chunk(id) for id in ids]
+
+
+def _first_chunk(id: MessageIdData) -> list[int] | None:
+    first = id.first_chunk_message_id
+    return [first.ledgerId, first.entryId] if id.HasField("first_chunk_message_id") else None
 
 
 def _plain(step: FieldDescriptor, value: Any) -> Any:

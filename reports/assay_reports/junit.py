@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterator
 from enum import StrEnum
 
-from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite  # type: ignore[import-untyped]
+from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports.report import Failure as Told
@@ -93,9 +93,13 @@ def _result(kind: Result, cell: Cell, told: list[Told]) -> Skipped | Failure | E
     message = one_line(_message(cell))
     if kind is Result.SKIPPED:
         return Skipped(message)
-    made = (Failure if kind is Result.FAILURE else Error)(message, type_=cell.verdict.value)
+    made = (Failure if kind is Result.FAILURE else Error)(message, type_=_type(cell))
     made.text = clean("\n\n".join(_story(failure) for failure in told))
     return made
+
+
+def _type(cell: Cell) -> str:
+    return cell.expected.value if cell.expected in (Expected.STALE, Expected.EXPIRED) else cell.verdict.value
 
 
 def _message(cell: Cell) -> str:
@@ -107,7 +111,8 @@ def _message(cell: Cell) -> str:
         case Expected.EXPIRED:
             return f"expired expectation: {'; '.join(cell.listed) or cell.reason or 'look again'}"
         case _:
-            return f"{cell.verdict.value}: {cell.reason}" if cell.reason else cell.verdict.value
+            why = cell.reason or next((finding.sentence for finding in cell.findings), "")
+            return f"{cell.verdict.value}: {why}" if why else cell.verdict.value
 
 
 def _story(failure: Told) -> str:

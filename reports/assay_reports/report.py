@@ -13,7 +13,7 @@ from assay_conformance.model.requirement import Requirement
 from assay_conformance.model.run import RunInfo
 from assay_conformance.model.verdict import Expected, Finding, RequirementVerdict, Verdict
 from assay_reports.standing import Cell
-from assay_reports.timeline import Row, Timeline, timeline
+from assay_reports.timeline import EMPTY, Row, Timeline, timeline
 from assay_reports.verdicts import Verdicts
 from assay_reports.words import receipts
 
@@ -55,14 +55,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One breach in one Case. Without a `finding` (nothing was proven, or nothing could be) `sentence` is the reason."""
+    """One breach in one Case. Without a `finding` nothing was proven, and `sentence` is the reason."""
 
     requirement: Requirement
     cell: Cell
     sentence: str
     replay_command: str
     finding: Finding | None = None
-    story: Timeline = Timeline((), ())
+    story: Timeline = EMPTY
     receipts: tuple[str, ...] = ()
     more: int = 0
     """Further findings of the same code in this Case."""

@@ -8,7 +8,8 @@ what; the time stands beside each row, and a gap says how many events it leaves 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import (
@@ -26,7 +27,6 @@ from assay_conformance.model.event import (
     Overdue,
     Sides,
     Stepped,
-    Undecodable,
     Waited,
 )
 from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Hold, Refuse, Resegment
@@ -43,11 +43,23 @@ _TURN_IS_NEARER = 6
 MS = 1_000_000
 
 
+class Turn(StrEnum):
+    """Events that change the scene for those after them."""
+
+    FAULT = "fault"
+    OPENED = "opened"
+    CLOSED = "closed"
+
+
+_TURN_OF: dict[type, Turn] = {Fired: Turn.FAULT, Healed: Turn.FAULT, Opened: Turn.OPENED, Closed: Turn.CLOSED}
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One event. `named` marks those of the finding; `skipped` events of the history lie between it and the row above.
 
     `direction`, `sides` and `lost` say how a frame's arrow is drawn: lost ones never reached the other side.
+    `turn` marks what changes the scene.
     """
 
     seq: int
@@ -59,7 +71,7 @@ class Row:
     direction: Direction | None = None
     sides: Sides = Sides.BOTH
     lost: bool = False
-    conn: int | None = None
+    turn: Turn | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,9 @@ class Timeline:
     rows: tuple[Row, ...]
     bands: tuple[Band, ...]
     left_out: int = 0
+
+
+EMPTY = Timeline((), ())
 
 
 def timeline(events: Iterable[Event], named: Iterable[int], case: Case, limit: int = MAX_ROWS) -> Timeline:
@@ -134,16 +149,8 @@ _LOST = frozenset({Fate.DROPPED, Fate.CUT})
 def _row(event: Event, named: bool, skipped: int) -> Row:
     row = Row(event.seq, event.t_ns, LANE_OF[type(event)], event_words(event), named, skipped)
     if isinstance(event, Frame):
-        return Row(
-            *(row.seq, row.t_ns, row.lane, row.text, row.named, row.skipped),
-            direction=event.dir,
-            sides=event.sides,
-            lost=event.fate in _LOST,
-            conn=event.conn,
-        )
-    if isinstance(event, (Opened, Closed, Undecodable)):
-        return Row(*(row.seq, row.t_ns, row.lane, row.text, row.named, row.skipped), conn=event.conn)
-    return row
+        return replace(row, direction=event.dir, sides=event.sides, lost=event.fate in _LOST)
+    return replace(row, turn=_TURN_OF.get(type(event)))
 
 
 def _bands(story: Sequence[Event], rows: Sequence[Row], case: Case) -> Iterable[Band]:

@@ -65,8 +65,7 @@ def _invoke(event: ev.Invoke) -> str:
     return _joined(
         event.verb,
         f"message {event.number}" if event.number is not None else "",
-        f"({event.size} B)" if event.size is not None else "",
-        f"on handle {event.handle}" if event.handle is not None else "",
+        f"· handle {event.handle}" if event.handle is not None else "",
         f"· op {event.op}",
     )
 
@@ -115,6 +114,7 @@ def _frame(event: ev.Frame) -> str:
         "checksum wrong" if event.intact is False else "",
         " ".join(f"{name} {value}" for name, value in list(event.fields.items())[:2]),
         f"· {event.fate.value}" if event.fate is not ev.Fate.PASSED else "",
+        f"· conn\N{NO-BREAK SPACE}{event.conn}",
     )
 
 

@@ -49,6 +49,7 @@ class Dispatcher(ABC):
     def read(self) -> None:
         """Send what can be sent now."""
 
+    @abstractmethod
     def acked(self, consumer: Consumer, index: int) -> None:
         """An entry was acknowledged as a whole."""
 
@@ -99,6 +100,9 @@ class SingleActive(Dispatcher):
             consumer.epoch = epoch
         self._cursor.rewind()
         self.read()
+
+    def acked(self, consumer: Consumer, index: int) -> None:
+        """Nothing is kept of single entries here."""
 
     def read(self) -> None:
         consumer = self.active

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from assay_conformance.broker.rules import Refusal
+from assay_conformance.broker.rules import RefusalError
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 DEFAULT_NAMESPACE = "public/default"
@@ -32,14 +32,14 @@ class TopicName(NamedTuple):
 def parse(text: str) -> TopicName:
     """The complete name of what a client wrote: `t`, `tenant/ns/t` or `domain://tenant/ns/t`.
 
-    Raises Refusal (InvalidTopicName).
+    Raises RefusalError (InvalidTopicName).
     """
     domain, scheme, rest = text.partition("://")
     if not scheme:
         domain, rest = "persistent", text if "/" in text else f"{DEFAULT_NAMESPACE}/{text}"
     parts = rest.split("/", 2)
     if domain not in ("persistent", "non-persistent") or len(parts) != 3 or not all(parts):
-        raise Refusal(ServerError.InvalidTopicName, f"Invalid topic name: {text}")
+        raise RefusalError(ServerError.InvalidTopicName, f"Invalid topic name: {text}")
     return TopicName(domain, f"{parts[0]}/{parts[1]}", parts[2])
 
 

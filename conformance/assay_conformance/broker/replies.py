@@ -38,9 +38,7 @@ def send_receipt(producer_id: int, sequence_id: int, highest: int, ledger: int, 
 
 
 def send_error(producer_id: int, sequence_id: int, code: ServerError, text: str) -> Frame:
-    return reply(
-        CommandType.SEND_ERROR, producer_id=producer_id, sequence_id=sequence_id, error=code, message=text
-    )
+    return reply(CommandType.SEND_ERROR, producer_id=producer_id, sequence_id=sequence_id, error=code, message=text)
 
 
 def message(

@@ -1,5 +1,6 @@
-"""The broker's constants and answers, each named once. Sources: Pulsar's protocol file, broker.conf of 4.0, and recorded
-traffic of a real 4.0.8 broker where neither says anything.
+"""The broker's constants and answers, each named once.
+
+Sources: Pulsar's protocol file, broker.conf of 4.0, and recorded traffic of a real 4.0.8 broker where both are silent.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CLOSE_WITH_URL_VERSION: Final = 5
 """Older clients take no CLOSE_PRODUCER / CLOSE_CONSUMER from the broker: their connection is closed instead."""
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """A request the broker answers with an error; the connection goes on."""
 
     def __init__(self, error: ServerError, message: str) -> None:
@@ -38,7 +39,7 @@ class Refusal(Exception):
         self.message = message
 
 
-class Violation(Exception):
+class ViolationError(Exception):
     """Something the broker answers by closing the connection."""
 
 

@@ -51,14 +51,17 @@ class Append(ABC):
 
     __slots__ = ("payload", "producer_name", "sequence_id")
 
-    def __init__(self, payload: Payload, producer_name: str, sequence_id: int) -> None:
-        self.payload = payload
-        self.producer_name = producer_name
-        self.sequence_id = sequence_id
+    payload: Payload
+    producer_name: str
+    sequence_id: int
 
     @abstractmethod
     def done(self, entry: Entry) -> None:
         """The payload is durable, as this entry."""
+
+    @abstractmethod
+    def lose(self, entry: Entry) -> None:
+        """Answer as if the payload had become this entry."""
 
 
 @dataclass(slots=True)
@@ -83,10 +86,11 @@ class Hold:
 class Store:
     """Appends become entries in the order they came: one that waits holds back all behind it, as a ledger does."""
 
-    __slots__ = ("_first", "_holds", "_ledgers", "_waiting", "entries")
+    __slots__ = ("_bytes", "_first", "_holds", "_ledgers", "_waiting", "entries")
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
+        self._bytes = 0
         self._ledgers: list[int] = []
         self._first: list[int] = []
         self._holds: list[Hold] = []
@@ -109,6 +113,7 @@ class Store:
         index = len(entries)
         entry = Entry(self._ledgers[-1], index - self._first[-1], index, payload)
         entries.append(entry)
+        self._bytes += len(payload.block)
         return entry
 
     def hold(self, hold: Hold) -> None:
@@ -125,6 +130,11 @@ class Store:
         """The broker died before these were written."""
         self._holds.clear()
         self._waiting.clear()
+
+    @property
+    def average_bytes(self) -> int:
+        """Of an entry; 0 as long as there is none."""
+        return self._bytes // len(self.entries) if self.entries else 0
 
     @property
     def next_position(self) -> tuple[int, int]:

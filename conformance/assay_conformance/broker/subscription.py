@@ -10,13 +10,13 @@ from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dispatch import Dispatcher, Shared, SingleActive
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.rules import Refusal
+from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.store import Store
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.wire import CommandType, MessageIdData
 from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, ServerError
 
-Settled = Callable[[Refusal | None], None]
+Settled = Callable[[RefusalError | None], None]
 """Told the outcome of an admission, which may take a while: None when it was granted."""
 
 
@@ -45,7 +45,7 @@ class Subscription:
         if consumer.session.ended:
             return
         if self.consumers and kind != self.kind:
-            settled(Refusal(ServerError.ConsumerBusy, "Subscription is of different type"))
+            settled(RefusalError(ServerError.ConsumerBusy, "Subscription is of different type"))
             return
         if self.consumers and kind == CommandSubscribe.Exclusive:
             self.consumers[0].session.ask_alive(lambda alive: self._admit_second(alive, consumer, kind, settled))
@@ -58,7 +58,7 @@ class Subscription:
 
     def _admit_second(self, alive: bool, consumer: Consumer, kind: int, settled: Settled) -> None:
         if alive:
-            settled(Refusal(ServerError.ConsumerBusy, "Exclusive consumer is already connected"))
+            settled(RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected"))
         else:
             self.admit(consumer, kind, settled)
 
@@ -144,9 +144,7 @@ class Subscription:
         for consumer in self.consumers:
             if consumer not in self._told_end:
                 self._told_end.add(consumer)
-                consumer.session.send(
-                    replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id)
-                )
+                consumer.session.send(replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id))
 
     def _dispatcher(self, kind: int) -> Dispatcher:
         if kind == CommandSubscribe.Shared:

@@ -69,7 +69,7 @@ class DispatchLimiter:
 class FlowBucket:
     """`limit` tokens a period, flowing in continuously; counted in tokens times period so that no remainder is lost."""
 
-    __slots__ = ("_capacity", "_limit", "_scaled", "_period_ns", "_since_ns")
+    __slots__ = ("_capacity", "_limit", "_period_ns", "_scaled", "_since_ns")
 
     def __init__(self, limit: int, period_s: int, now_ns: int) -> None:
         self._limit = limit

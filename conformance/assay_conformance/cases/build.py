@@ -17,7 +17,7 @@ and not awaited; only `client`, `producer` and `consumer` wait until the handle 
 an open handle; `wait=False` leaves that wait out.
 
 Arguments of agent steps are those of the agent protocol, with the Case's numbers for handles and local topic names; the
-bench adds what only it knows (`handle` of what is opened, case and message number of generated payloads).
+bench adds what only it knows (the `handle` of what is opened, and every payload: a message names its `size` alone).
 """
 
 from __future__ import annotations
@@ -40,12 +40,6 @@ def up(command: str, k: int = 1, **options: Any) -> OnFrame:
 def down(command: str, k: int = 1, **options: Any) -> OnFrame:
     """Trigger: the k-th such frame from broker to client."""
     return OnFrame(command=command, direction=Direction.TO_CLIENT, k=k, **options)
-
-
-def payload(size: int = DEFAULT_PAYLOAD_BYTES, seed: int = 0, **message: Any) -> dict[str, Any]:
-    """A message of a send step with a generated payload; `message` are further fields of the protocol's OutMessage."""
-    generated = {"size": size, "seed": seed} if seed else {"size": size}
-    return {"payload": generated, **message}
 
 
 class Schedule:
@@ -104,15 +98,15 @@ class Schedule:
         )
 
     def send(self, producer: int, count: int = 1, size: int = DEFAULT_PAYLOAD_BYTES, **message: Any) -> int:
-        """`count` messages alike in everything but their number; `message` as in `payload`."""
-        return self.send_each(producer, [payload(size, **message) for _ in range(count)])
+        """`count` messages in one command, alike in everything but their number; `message`: fields of OutMessage.
 
-    def send_each(self, producer: int, messages: Sequence[Mapping[str, Any]], mode: str = "async") -> int:
-        """These messages in one command; the number returned stands for all their operations."""
-        args: dict[str, Any] = {"producer": producer, "messages": [dict(message) for message in messages]}
-        if mode != "async":
-            args["mode"] = mode
-        return self.agent("send", args)
+        The number returned stands for all their operations.
+        """
+        return self.agent("send", {"producer": producer, "count": count, "size": size, **message})
+
+    def send_each(self, producer: int, messages: Sequence[Mapping[str, Any]], **common: Any) -> int:
+        """These messages in one command: each its `size` and fields of OutMessage; `common` holds for all."""
+        return self.agent("send", {"producer": producer, "messages": [dict(each) for each in messages], **common})
 
     def receive(self, consumer: int, count: int, timeout_ms: int = 10_000) -> int:
         return self.agent("receive", {"consumer": consumer, "count": count, "timeout_ms": timeout_ms})

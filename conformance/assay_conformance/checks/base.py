@@ -55,6 +55,14 @@ class View:
         configured: dict[str, ConfigValue] = getattr(self.case.config, part)
         return configured.get(key, self.facts.defaults.get(key))
 
+    def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
+        """The value in force for one producer, whose open_producer step may override the Case's."""
+        opening = self.tracker.lines.openings.get(handle)
+        overrides: dict[str, ConfigValue] = opening.args.get("config", {}) if opening else {}
+        if key in overrides and key not in self.facts.fixed:
+            return overrides[key]
+        return self.setting("producer", key)
+
 
 def on(kind: type, *commands: str) -> Callable[[Marked], Marked]:
     """Route events of `kind` (for Frame: of these commands only) to the decorated method."""

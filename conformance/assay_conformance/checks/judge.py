@@ -41,7 +41,7 @@ def judge(
         for requirement, check in checks.items()
         if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
     ]
-    attempt_end = _run(events, view.tracker, applicable)
+    attempt_end = run(events, view.tracker, applicable)
     found = {check.requirement: check for check in applicable}
     judgements = [
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)
@@ -55,7 +55,7 @@ def judge(
     return tuple(judgements)
 
 
-class _Facts:
+class BenchFacts:
     """What the bench's own events say about the attempt."""
 
     def __init__(self) -> None:
@@ -81,9 +81,10 @@ class _Facts:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
 
 
-def _run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> _Facts:
+def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
+    """One pass: every check sees the events it has handlers for, then its `finish`."""
     by_type, by_command = _table(checks)
-    attempt = _Facts()
+    attempt = BenchFacts()
     for event in events:
         tracker.see(event)
         kind = type(event)
@@ -115,7 +116,7 @@ def _judgement(
     requirement: Requirement,
     check: Check | None,
     case: Case,
-    attempt_end: _Facts,
+    attempt_end: BenchFacts,
     attempt: int,
     own: bool = True,
 ) -> Judgement:
@@ -133,7 +134,7 @@ def _judgement(
 
 
 def _verdict(
-    requirement: Requirement, check: Check | None, case: Case, attempt_end: _Facts, own: bool
+    requirement: Requirement, check: Check | None, case: Case, attempt_end: BenchFacts, own: bool
 ) -> tuple[Verdict, str, Sequence[Finding]]:
     if attempt_end.ended is None:
         return Verdict.HARNESS_ERROR, "the history has no end", ()
@@ -154,7 +155,7 @@ def _verdict(
     return Verdict.PASS, "", ()
 
 
-def _liveness(requirement: Requirement, case: Case, attempt_end: _Facts) -> Finding | None:
+def _liveness(requirement: Requirement, case: Case, attempt_end: BenchFacts) -> Finding | None:
     """An agent that died or spoke nonsense, or an operation that never ended, in a Case that wanted something of it."""
     if attempt_end.lost is not None:
         lost = attempt_end.lost

@@ -6,10 +6,12 @@ a frame's id means something only together with its connection; PRODUCER and SUB
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay_conformance.checks.lines import Line, Lines, Unit
 from assay_conformance.checks.tolerance import LoadRecord
 from assay_conformance.model.event import (
     Began,
@@ -44,7 +46,7 @@ class Operation:
         return self.completion.outcome if self.completion else None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ProducerSession:
     """A producer on one connection, from its PRODUCER frame on. `ready` is the PRODUCER_SUCCESS that admitted it."""
 
@@ -54,6 +56,10 @@ class ProducerSession:
     request: Frame
     name: str | None = None
     ready: Frame | None = None
+    line: Line | None = None
+    """Whose it is, as soon as that is known."""
+    waiting: dict[int, deque[Unit]] = field(default_factory=dict)
+    """Sequence id -> units sent here that have no answer yet."""
 
 
 @dataclass(slots=True)
@@ -68,6 +74,8 @@ class ConsumerSession:
     ready: Frame | None = None
     consumer: OpenedConsumer | None = None
     """Whose it is, when only one of the Case's consumers can have written it."""
+    ended: Closed | Frame | None = None
+    """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
 
 
 @dataclass(slots=True)
@@ -106,6 +114,8 @@ class Tracker:
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
     load: LoadRecord = field(default_factory=LoadRecord)
+    lines: Lines = field(default_factory=Lines)
+    """Producers over all their connections."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
 
@@ -135,19 +145,22 @@ class Tracker:
         return full if local is None else local + mark + partition
 
     def send_of(self, handle: int, number: int) -> Operation | None:
-        """The send operation that asked for message `number` of producer `handle`."""
+        """The send operation that asked for message `number` of producer `handle`; None for one of a burst."""
         sends = self.sends.get(handle, [])
-        return sends[number] if number < len(sends) else None
+        operation = sends[number] if number < len(sends) else None
+        return operation if operation is not None and operation.invoke.number == number else None
 
     # --- one method an event type ---
 
     def _began(self, event: Began) -> None:
         self.began = event
+        self.lines.case_number = event.number
         self._local = {full: local for local, full in event.topics.items()}
 
     def _invoke(self, event: Invoke) -> None:
         operation = Operation(event)
         self.operations[event.op] = operation
+        self.lines.invoked(event)
         if event.verb == "send" and event.handle is not None:
             self.sends.setdefault(event.handle, []).append(operation)
         elif event.verb == "open_consumer" and event.handle is not None:
@@ -173,6 +186,7 @@ class Tracker:
     def _completion(self, event: Completion) -> None:
         if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
             operation.completion = event
+            self.lines.completed(event)
             if event.verb == "close":
                 for consumer in self._closed_by(operation.invoke):
                     consumer.closed = consumer.closed or event
@@ -186,12 +200,16 @@ class Tracker:
 
     def _stored(self, event: Stored) -> None:
         self.stored.setdefault(event.topic, []).append(event)
+        self.lines.appended(event)
 
     def _opened(self, event: Opened) -> None:
         self.opened[event.conn] = event
 
     def _closed(self, event: Closed) -> None:
         self.closed.setdefault(event.conn, event)
+        for session in self.consumers.values():
+            if session.conn == event.conn:
+                session.ended = session.ended or event
 
     def _load(self, event: Load) -> None:
         self.load.add(event)
@@ -212,7 +230,16 @@ class Tracker:
             name=event.fields.get("producer_name"),
         )
         self.producers[event.conn, event.producer_id] = session
+        self.lines.registered(session)
         self._remember(event, session)
+
+    def _send(self, event: Frame) -> None:
+        if event.from_sender:
+            self.lines.sent(self.producer_of(event), event)
+
+    def _send_answer(self, event: Frame) -> None:
+        if event.to_receiver:
+            self.lines.answered(self.producer_of(event), event)
 
     def _subscribe(self, event: Frame) -> None:
         if not event.from_sender or event.consumer_id is None:
@@ -238,6 +265,11 @@ class Tracker:
             if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
         ]
         return candidates[0] if len(candidates) == 1 else None
+
+    def _consumer_ended(self, event: Frame) -> None:
+        session = self.consumer_of(event)
+        if session is not None and event.from_sender:
+            session.ended = session.ended or event
 
     def _remember(self, event: Frame, session: ProducerSession | ConsumerSession) -> None:
         if event.request_id is not None:
@@ -269,7 +301,12 @@ _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {
 
 _FRAMES: dict[str, Callable[[Tracker, Frame], None]] = {
     "PRODUCER": Tracker._producer,
+    "SEND": Tracker._send,
+    "SEND_RECEIPT": Tracker._send_answer,
+    "SEND_ERROR": Tracker._send_answer,
     "SUBSCRIBE": Tracker._subscribe,
+    "CLOSE_CONSUMER": Tracker._consumer_ended,
+    "UNSUBSCRIBE": Tracker._consumer_ended,
     "PRODUCER_SUCCESS": Tracker._answered,
     "SUCCESS": Tracker._answered,
 }

@@ -65,6 +65,9 @@ class Handler(ABC):
     @abstractmethod
     def _delist(self, connection: Connection) -> None: ...
 
+    def _requested(self, connection: Connection) -> None:  # noqa: B027
+        """The registration was written. The honest client does nothing before its answer."""
+
     @abstractmethod
     def _registered(self, answer: Frame) -> None:
         """The broker admitted it, on `connection`."""
@@ -133,6 +136,7 @@ class Handler(ABC):
         self.connection = connection
         self._enlist(connection)
         connection.request(self._registration, answered)
+        self._requested(connection)
 
     def _unregistered(self, refusal: Refusal) -> None:
         if refusal.cause is Cause.TIMED_OUT and self.connection is not None:

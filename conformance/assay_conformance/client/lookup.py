@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
-from assay_conformance.client.refusal import Cause, Refusal, server_refusal
-from assay_conformance.client.shared import Shared
+from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refusal
+from assay_conformance.client.shared import MS, Shared
 from assay_conformance.wire import CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
 MAX_REDIRECTS = 20
+_CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
 
 Found = Callable[[str | Refusal], None]
 Counted = Callable[[int | Refusal], None]
@@ -28,9 +30,13 @@ class Pool:
         self._shared = shared
         self._by_url: dict[str, Connection] = {}
         self._by_number: dict[int, Connection] = {}
+        self.open = True
 
     def use(self, url: str, usable: Callable[[Connection | Refusal], None]) -> None:
         """Call back with a connection past its handshake, or with why there is none."""
+        if not self.open:
+            usable(_CLIENT_CLOSED)
+            return
         connection = self._by_url.get(url)
         if connection is None or not connection.usable:
             connection = Connection(self._shared, url)
@@ -47,6 +53,7 @@ class Pool:
         return connection
 
     def close(self) -> None:
+        self.open = False
         for connection in list(self._by_number.values()):
             connection.close(Cause.LOST, "the client was closed")
 
@@ -54,13 +61,27 @@ class Pool:
 class Lookup:
     """Questions to the service URL."""
 
-    def __init__(self, pool: Pool, service_url: str) -> None:
+    def __init__(self, shared: Shared, pool: Pool, service_url: str) -> None:
+        self._shared = shared
         self._pool = pool
         self._service_url = service_url
 
     def partitions(self, topic: str, counted: Counted) -> None:
-        """How many partitions `topic` has; 0 for one that is not partitioned."""
+        """How many partitions `topic` has; 0 for one that is not partitioned. Retried until the operation time-out."""
+        backoff = Backoff(self._shared.jitter)
+        deadline_ns = self._shared.now_ns + self._shared.settings.operation_timeout_ms * MS
 
+        def judged(answer: int | Refusal) -> None:
+            delay_ns = backoff.next_ns()
+            final = not isinstance(answer, Refusal) or answer.retry is not Retry.ALWAYS
+            if final or not self._pool.open or self._shared.now_ns + delay_ns > deadline_ns:
+                counted(answer)
+            else:
+                self._shared.after(delay_ns, lambda: self._count(topic, judged))
+
+        self._count(topic, judged)
+
+    def _count(self, topic: str, counted: Counted) -> None:
         def ask(connection: Connection | Refusal) -> None:
             if isinstance(connection, Refusal):
                 counted(connection)

@@ -149,7 +149,9 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.APPENDS_REPEATED_CHUNK: Broken(
         "CHK-012", "a repeated chunk is appended once more", "chunks counted, not compared"
     ),
-    Mutation.ACK_FLUSH_LATE: Broken("ACK-001", "grouped acknowledgments leave late", "a timer that ticks coarsely", 200),
+    Mutation.ACK_FLUSH_LATE: Broken(
+        "ACK-001", "grouped acknowledgments leave late", "a timer that ticks coarsely", 200
+    ),
     Mutation.ACK_TIMER_REARMED: Broken(
         "ACK-001",
         "each acknowledgment starts the group's interval anew",
@@ -159,7 +161,9 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"
     ),
     Mutation.CLOSE_DROPS_ACKS: Broken(
-        "ACK-006", "close leaves grouped acknowledgments unsent", "C++ client: a flush without connection clears the set"
+        "ACK-006",
+        "close leaves grouped acknowledgments unsent",
+        "C++ client: a flush without connection clears the set",
     ),
     Mutation.ACKS_ENTRY_ON_FIRST_MEMBER: Broken(
         "ACK-009",
@@ -169,7 +173,9 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.NACK_LATE: Broken("NCK-001", "redelivery is asked for late", "a timer that ticks coarsely", 300),
     Mutation.NACK_EARLY: Broken("NCK-001", "redelivery is asked for early", "a due time rounded down too far", 300),
     Mutation.NACK_KEEPS_BATCH_INDEX: Broken(
-        "NCK-004", "a redelivery request names the message inside its batch", "an id passed on as the application gave it"
+        "NCK-004",
+        "a redelivery request names the message inside its batch",
+        "an id passed on as the application gave it",
     ),
     Mutation.NACK_REQUEUES_LOCALLY: Broken(
         "NCK-009",

@@ -36,6 +36,7 @@ class Shared:
         self.jitter = jitter
         self.mutations = mutations
         self.memory_bytes = 0
+        self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms
         self._lateness_ms = lateness_ms
         self.request_ids = itertools.count(1)

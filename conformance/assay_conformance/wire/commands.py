@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.wire.errors import LocalProtocolError
 from assay_conformance.wire.command_type import BODY_FIELDS, CommandType
+from assay_conformance.wire.errors import LocalProtocolError
 from assay_conformance.wire.pulsar_pb2 import BaseCommand, MessageIdData
 
 NO_ID = 2**64 - 1

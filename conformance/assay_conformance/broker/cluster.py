@@ -1,0 +1,134 @@
+"""The reference broker: a whole cluster as one machine without sockets or a clock.
+
+Frames, connections and time come in as method calls, frames and closings go out through the sink, and the earliest
+moment it wants to be woken is told. `received` serves deadlines that are due first, so late wake-ups change no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay_conformance.broker.handlers import HANDLERS
+from assay_conformance.broker.host import ClusterSink, Host
+from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.session import Session
+from assay_conformance.broker.steps import STEPS
+from assay_conformance.broker.topic import Topic
+from assay_conformance.broker.topics import Topics
+from assay_conformance.model.case import Topology
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.event import MessageId
+from assay_conformance.wire import Frame
+
+
+class ReadBackState(msgspec.Struct, frozen=True):
+    """Every entry a topic holds, in order."""
+
+    topic: str
+    entries: tuple[MessageId, ...]
+
+
+class CursorState(msgspec.Struct, frozen=True):
+    """How far a subscription is: everything up to `mark_delete` (None = nothing) is acked, and `acked` beyond it.
+
+    `backlog` counts entries.
+    """
+
+    topic: str
+    subscription: str
+    mark_delete: MessageId | None
+    acked: tuple[MessageId, ...]
+    backlog: int
+
+
+class Cluster:
+    """`urls[i]` is the service url of broker i; `topics` maps the topology's local names to full ones; `unix_ms` is
+    the wall clock at `now_ns`. All times are nanoseconds of one monotonic clock."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        sink: ClusterSink,
+        *,
+        urls: Sequence[str],
+        topics: Mapping[str, str],
+        mutations: frozenset[BrokerMutation] = frozenset(),
+        now_ns: int = 0,
+        unix_ms: int = 0,
+    ) -> None:
+        self._topology = topology
+        self._host = Host(sink, mutations, now_ns, unix_ms)
+        self._topics = Topics(self._host, topology, urls, topics)
+        self._sessions: dict[int, Session] = {}
+
+    def opened(self, conn: int, broker: int, now_ns: int) -> None:
+        """A client connected to broker `broker`."""
+        self.advance(now_ns)
+        self._sessions[conn] = Session(
+            self._host, conn, broker, topology=self._topology, topics=self._topics, handlers=HANDLERS
+        )
+
+    def closed(self, conn: int, now_ns: int) -> None:
+        """A connection ended, whoever ended it."""
+        self.advance(now_ns)
+        session = self._sessions.pop(conn, None)
+        if session is not None:
+            session.ended_by_client()
+
+    def received(self, conn: int, frame: Frame, now_ns: int) -> None:
+        """A frame came; on a connection that is over it is lost."""
+        host = self._host
+        host.now_ns = now_ns
+        host.timers.run(now_ns)
+        session = self._sessions.get(conn)
+        if session is not None:
+            session.receive(frame)
+
+    def undecodable(self, conn: int, now_ns: int) -> None:
+        """Bytes came that are no frame: the connection is closed."""
+        self.advance(now_ns)
+        session = self._sessions.get(conn)
+        if session is not None:
+            session.end()
+
+    def advance(self, now_ns: int) -> None:
+        """Serve what is due."""
+        self._host.now_ns = now_ns
+        self._host.timers.run(now_ns)
+
+    def next_deadline_ns(self) -> int | None:
+        return self._host.timers.next_ns()
+
+    def command(self, verb: str, args: dict[str, Any], now_ns: int) -> None:
+        """Carry out a broker step of a Case. Raises UsageError for an unknown verb or wrong arguments."""
+        self.advance(now_ns)
+        kind = STEPS.get(verb)
+        if kind is None:
+            raise UsageError(f"broker step {verb!r}: expected one of {', '.join(sorted(STEPS))}")
+        try:
+            step = msgspec.convert(args, kind)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"broker step {verb!r}: {error}") from error
+        step.carry_out(self._topics, self._sessions.values(), self._host)
+
+    def read_back(self) -> Iterator[ReadBackState | CursorState]:
+        """The last word on every topic and every subscription that is there."""
+        for topic in self._topics:
+            yield ReadBackState(topic.local, tuple(_id(topic, index) for index in range(len(topic.store.entries))))
+            for subscription in topic.subscriptions.values():
+                cursor = subscription.cursor
+                yield CursorState(
+                    topic.local,
+                    subscription.name,
+                    _id(topic, cursor.mark - 1) if cursor.mark else None,
+                    tuple(_id(topic, index) for index in sorted(cursor.acked)),
+                    cursor.backlog(len(topic.store.entries)),
+                )
+
+
+def _id(topic: Topic, index: int) -> MessageId:
+    entry = topic.store.entries[index]
+    return MessageId(entry.ledger, entry.entry, topic.partition)

@@ -1,0 +1,201 @@
+"""Commands of consumers."""
+
+from __future__ import annotations
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.rules import RefusalError, ViolationError
+from assay_conformance.broker.session import Attached, Session
+from assay_conformance.broker.topic import Topic
+from assay_conformance.wire import NO_ID, CommandType, Frame, MessageIdData
+from assay_conformance.wire.pulsar_pb2 import (
+    CommandAck,
+    CommandCloseConsumer,
+    CommandConsumerStats,
+    CommandFlow,
+    CommandGetLastMessageId,
+    CommandRedeliverUnacknowledgedMessages,
+    CommandSeek,
+    CommandSubscribe,
+    CommandUnsubscribe,
+    ServerError,
+)
+
+_TYPE_NAMES: dict[int, str] = {
+    CommandSubscribe.Exclusive: "Exclusive",
+    CommandSubscribe.Shared: "Shared",
+    CommandSubscribe.Failover: "Failover",
+}
+"""The subscription types served, and their names in CONSUMER_STATS_RESPONSE."""
+
+
+def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
+    """SUBSCRIBE. An id that exists on this connection is answered as it was."""
+    if body.consumer_id in session.consumers:
+        _succeed(session, body.request_id)
+        return
+    if body.consumer_id in session.joining_consumers:
+        raise RefusalError(ServerError.ServiceNotReady, "Consumer is already present on the connection")
+    if body.subType not in _TYPE_NAMES:
+        raise RefusalError(ServerError.NotAllowedError, "Key_Shared subscriptions are not served by this broker")
+    if body.HasField("schema"):
+        raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
+    name = session.topics.resolve(body.topic)
+    topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
+    subscription = topic.subscribe(body.subscription, _start(topic, body), durable=body.durable)
+    consumer = Consumer(session, body, topic.partition)
+    session.joining_consumers.add(body.consumer_id)
+
+    def settled(refusal: RefusalError | None) -> None:
+        session.joining_consumers.discard(body.consumer_id)
+        if refusal is not None:
+            session.send(replies.error(body.request_id, refusal.error, refusal.message))
+            return
+        session.consumers[body.consumer_id] = Attached(consumer, subscription, topic)
+        _succeed(session, body.request_id)
+
+    subscription.admit(consumer, body.subType, settled)
+
+
+def _start(topic: Topic, body: CommandSubscribe) -> int:
+    """Where a new subscription begins. A reader's start id is inclusive: the client drops what it has already."""
+    if not body.durable and body.HasField("start_message_id"):
+        return _index_at(topic, body.start_message_id)
+    earliest = body.initialPosition == CommandSubscribe.Earliest
+    return 0 if earliest else len(topic.store.entries)
+
+
+def _index_at(topic: Topic, position: MessageIdData) -> int:
+    """The index a message id stands for: itself, or the first entry behind it. (-1, -1) is the earliest."""
+    if position.ledgerId >= 1 << 63:
+        return 0
+    return topic.store.next_index(position.ledgerId, position.entryId - 1)
+
+
+def flow(session: Session, body: CommandFlow, _frame: Frame) -> None:
+    """FLOW. No permits at all end the connection; those for a consumer that is not there are lost."""
+    attached = session.consumers.get(body.consumer_id)
+    if attached is not None:
+        if not body.messagePermits:
+            raise ViolationError
+        attached.subscription.flow(attached.consumer, body.messagePermits)
+
+
+def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
+    """ACK, answered only where it asks for an answer."""
+    attached = session.consumers.get(body.consumer_id)
+    if attached is None:
+        return
+    attached.subscription.acknowledge(attached.consumer, body)
+    if body.HasField("request_id"):
+        session.send(replies.reply(CommandType.ACK_RESPONSE, consumer_id=body.consumer_id, request_id=body.request_id))
+
+
+def redeliver(session: Session, body: CommandRedeliverUnacknowledgedMessages, _frame: Frame) -> None:
+    """REDELIVER_UNACKNOWLEDGED_MESSAGES."""
+    attached = session.consumers.get(body.consumer_id)
+    if attached is not None:
+        epoch = body.consumer_epoch if body.HasField("consumer_epoch") else None
+        attached.subscription.redeliver(attached.consumer, body.message_ids, epoch)
+
+
+def seek(session: Session, body: CommandSeek, _frame: Frame) -> None:
+    """SEEK: every consumer of the subscription is closed, and then the request is answered."""
+    attached = _attached(session, body.consumer_id)
+    topic = attached.topic
+    if body.HasField("message_id"):
+        index = _index_at(topic, body.message_id)
+        unacked = replies.ack_bits(body.message_id.ack_set) if body.message_id.ack_set else None
+        attached.subscription.seek(index, unacked)
+    elif body.HasField("message_publish_time"):
+        attached.subscription.seek(_index_of_time(topic, body.message_publish_time))
+    else:
+        raise RefusalError(ServerError.MetadataError, "Message id and message publish time were not present")
+    _succeed(session, body.request_id)
+
+
+def _index_of_time(topic: Topic, publish_time_ms: int) -> int:
+    """The first entry published at this time or later."""
+    for entry in topic.store.entries:
+        metadata = entry.metadata
+        if metadata is not None and metadata.publish_time >= publish_time_ms:
+            return entry.index
+    return len(topic.store.entries)
+
+
+def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Frame) -> None:
+    """GET_LAST_MESSAGE_ID: the last entry, with its last batch index where it is a batch."""
+    attached = _attached(session, body.consumer_id)
+    store = attached.topic.store
+    last = {"ledgerId": NO_ID, "entryId": NO_ID, "partition": attached.topic.partition, "batch_index": -1}
+    if store.entries:
+        entry = store.entries[-1]
+        metadata = entry.metadata
+        batched = metadata is not None and metadata.HasField("num_messages_in_batch")
+        index = entry.messages - 1 if batched else -1
+        last |= {"ledgerId": entry.ledger, "entryId": entry.entry, "batch_index": index}
+    ledger, number = store.mark_delete(attached.subscription.cursor.mark)
+    session.send(
+        replies.reply(
+            CommandType.GET_LAST_MESSAGE_ID_RESPONSE,
+            request_id=body.request_id,
+            last_message_id=last,
+            consumer_mark_delete_position={"ledgerId": ledger, "entryId": number & NO_ID},
+        )
+    )
+
+
+def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
+    """CONSUMER_STATS: what is counted here; rates and addresses are not."""
+    attached = session.consumers.get(body.consumer_id)
+    kind = CommandType.CONSUMER_STATS_RESPONSE
+    if attached is None:
+        answer = replies.reply(
+            kind,
+            request_id=body.request_id,
+            error_code=ServerError.ConsumerNotFound,
+            error_message=f"Consumer {body.consumer_id} not found",
+        )
+    else:
+        consumer, subscription = attached.consumer, attached.subscription
+        answer = replies.reply(
+            kind,
+            request_id=body.request_id,
+            consumerName=consumer.name,
+            availablePermits=max(consumer.permits, 0),
+            unackedMessages=sum(consumer.pending.values()),
+            blockedConsumerOnUnackedMsgs=False,
+            type=_TYPE_NAMES[subscription.kind],
+            msgBacklog=subscription.cursor.backlog(len(attached.topic.store.entries)),
+        )
+    session.send(answer)
+
+
+def unsubscribe(session: Session, body: CommandUnsubscribe, _frame: Frame) -> None:
+    """UNSUBSCRIBE, allowed to a sole consumer only."""
+    attached = _attached(session, body.consumer_id)
+    if len(attached.subscription.consumers) != 1:
+        raise RefusalError(ServerError.MetadataError, "Unconnected or shared consumer attempting to unsubscribe")
+    del session.consumers[body.consumer_id]
+    attached.subscription.leave(attached.consumer)
+    attached.topic.drop(attached.subscription)
+    _succeed(session, body.request_id)
+
+
+def close_consumer(session: Session, body: CommandCloseConsumer, _frame: Frame) -> None:
+    """CLOSE_CONSUMER. One that is not there is closed already."""
+    attached = session.consumers.pop(body.consumer_id, None)
+    if attached is not None:
+        attached.leave()
+    _succeed(session, body.request_id)
+
+
+def _attached(session: Session, consumer_id: int) -> Attached:
+    attached = session.consumers.get(consumer_id)
+    if attached is None:
+        raise RefusalError(ServerError.MetadataError, "Consumer not found")
+    return attached
+
+
+def _succeed(session: Session, request_id: int) -> None:
+    session.send(replies.reply(CommandType.SUCCESS, request_id=request_id))

@@ -1,0 +1,46 @@
+"""What a connected client may ask for, and who serves it. What is not here is refused: `rules.UNSERVED`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from assay_conformance.broker import consuming, locating, producing, replies
+from assay_conformance.broker.rules import ViolationError
+from assay_conformance.broker.session import Handler, Session
+from assay_conformance.wire import CommandType, Frame
+
+
+def _connect_again(_session: Session, _body: object, _frame: Frame) -> None:
+    raise ViolationError
+
+
+def _ping(session: Session, _body: object, _frame: Frame) -> None:
+    session.send(_PONG)
+
+
+def _pong(_session: Session, _body: object, _frame: Frame) -> None:
+    """Any frame is a sign of life already."""
+
+
+_PONG = replies.reply(CommandType.PONG)
+
+HANDLERS: Final[dict[int, Handler]] = {
+    CommandType.SEND: producing.send,
+    CommandType.ACK: consuming.acknowledge,
+    CommandType.FLOW: consuming.flow,
+    CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES: consuming.redeliver,
+    CommandType.PING: _ping,
+    CommandType.PONG: _pong,
+    CommandType.PARTITIONED_METADATA: locating.partitioned_metadata,
+    CommandType.LOOKUP: locating.look_up,
+    CommandType.GET_TOPICS_OF_NAMESPACE: locating.topics_of_namespace,
+    CommandType.PRODUCER: producing.create_producer,
+    CommandType.CLOSE_PRODUCER: producing.close_producer,
+    CommandType.SUBSCRIBE: consuming.subscribe,
+    CommandType.CLOSE_CONSUMER: consuming.close_consumer,
+    CommandType.UNSUBSCRIBE: consuming.unsubscribe,
+    CommandType.SEEK: consuming.seek,
+    CommandType.GET_LAST_MESSAGE_ID: consuming.last_message_id,
+    CommandType.CONSUMER_STATS: consuming.stats,
+    CommandType.CONNECT: _connect_again,
+}

@@ -1,0 +1,94 @@
+"""Requests about where and what topics are."""
+
+from __future__ import annotations
+
+import struct
+
+import crc32c
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.session import Session
+from assay_conformance.wire import CommandType, Frame
+from assay_conformance.wire.pulsar_pb2 import (
+    CommandGetTopicsOfNamespace,
+    CommandLookupTopic,
+    CommandLookupTopicResponse,
+    CommandPartitionedTopicMetadata,
+    CommandPartitionedTopicMetadataResponse,
+)
+
+
+def partitioned_metadata(session: Session, body: CommandPartitionedTopicMetadata, _frame: Frame) -> None:
+    """PARTITIONED_METADATA: how many partitions."""
+    kind = CommandType.PARTITIONED_METADATA_RESPONSE
+    try:
+        name = session.topics.resolve(body.topic)
+        partitions = session.topics.partitions(name, create=body.metadata_auto_creation_enabled)
+    except RefusalError as refusal:
+        answer = replies.reply(
+            kind,
+            request_id=body.request_id,
+            response=CommandPartitionedTopicMetadataResponse.Failed,
+            error=refusal.error,
+            message=refusal.message,
+        )
+    else:
+        answer = replies.reply(
+            kind,
+            request_id=body.request_id,
+            response=CommandPartitionedTopicMetadataResponse.Success,
+            partitions=partitions,
+        )
+    session.send(answer)
+
+
+def look_up(session: Session, body: CommandLookupTopic, _frame: Frame) -> None:
+    """LOOKUP: the broker to connect to, or to ask again."""
+    kind = CommandType.LOOKUP_RESPONSE
+    types = CommandLookupTopicResponse
+    try:
+        name = session.topics.resolve(body.topic)
+    except RefusalError as refusal:
+        session.send(
+            replies.reply(
+                kind,
+                request_id=body.request_id,
+                response=types.Failed,
+                error=refusal.error,
+                message=refusal.message,
+            )
+        )
+        return
+    url, redirect = session.topics.look_up(name, session.broker)
+    session.send(
+        replies.reply(
+            kind,
+            request_id=body.request_id,
+            response=types.Redirect if redirect else types.Connect,
+            brokerServiceUrl=url,
+            authoritative=True,
+            proxy_through_service_url=False,
+        )
+    )
+
+
+def topics_of_namespace(session: Session, body: CommandGetTopicsOfNamespace, _frame: Frame) -> None:
+    """GET_TOPICS_OF_NAMESPACE: all persistent ones, unfiltered; clients filter themselves."""
+    wanted = body.mode != CommandGetTopicsOfNamespace.NON_PERSISTENT
+    topics = session.topics.of_namespace(body.namespace) if wanted else []
+    session.send(
+        replies.reply(
+            CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE,
+            request_id=body.request_id,
+            topics=topics,
+            filtered=False,
+            topics_hash=topics_hash(topics),
+            changed=True,
+        )
+    )
+
+
+def topics_hash(topics: list[str]) -> str:
+    """CRC-32C of the sorted names joined by commas, its bytes lowest first in hexadecimal."""
+    return struct.pack("<I", crc32c.crc32c(",".join(sorted(topics)).encode())).hex()

@@ -1,0 +1,89 @@
+"""Commands of producers."""
+
+from __future__ import annotations
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.producer import Producer
+from assay_conformance.broker.rules import RefusalError, ViolationError
+from assay_conformance.broker.session import Session
+from assay_conformance.wire import CommandType, Frame
+from assay_conformance.wire.pulsar_pb2 import (
+    CommandCloseProducer,
+    CommandProducer,
+    CommandSend,
+    ProducerAccessMode,
+    ServerError,
+)
+
+
+def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> None:
+    """PRODUCER. An id that exists on this connection is answered as it was, whatever is asked for."""
+    existing = session.producers.get(body.producer_id)
+    if existing is not None:
+        _succeed(session, body.request_id, existing.name, -1)
+        return
+    if body.producer_id in session.joining_producers:
+        raise RefusalError(ServerError.ServiceNotReady, "Producer is already present on the connection")
+    if body.producer_access_mode != ProducerAccessMode.Shared:
+        raise RefusalError(ServerError.NotAllowedError, "Only the Shared access mode is served by this broker")
+    if body.HasField("schema"):
+        raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
+    topic = session.topics.open(session.topics.resolve(body.topic), session.broker)
+    if body.initial_subscription_name:
+        topic.subscribe(body.initial_subscription_name, len(topic.store.entries), durable=True)
+    name = body.producer_name or session.topics.new_producer_name(session.broker)
+    producer = Producer(session, topic, body, name)
+    session.joining_producers.add(body.producer_id)
+
+    def settled(refusal: RefusalError | None) -> None:
+        session.joining_producers.discard(body.producer_id)
+        if refusal is not None:
+            session.send(replies.error(body.request_id, refusal.error, refusal.message))
+            return
+        session.producers[body.producer_id] = producer
+        session.evicted.discard(body.producer_id)
+        last = -1 if topic.dedup is None else topic.dedup.last_pushed(name)
+        _succeed(session, body.request_id, name, last)
+
+    topic.admit(producer, settled)
+
+
+def _succeed(session: Session, request_id: int, name: str, last_sequence_id: int) -> None:
+    session.send(
+        replies.reply(
+            CommandType.PRODUCER_SUCCESS,
+            request_id=request_id,
+            producer_name=name,
+            last_sequence_id=last_sequence_id,
+            schema_version=b"",
+            producer_ready=True,
+        )
+    )
+
+
+def send(session: Session, body: CommandSend, frame: Frame) -> None:
+    """SEND. For a producer that is not on this connection it ends it, unless the broker has just closed that one."""
+    producer = session.producers.get(body.producer_id)
+    if producer is None:
+        if body.producer_id in session.evicted:
+            return
+        raise ViolationError
+    payload = frame.payload
+    assert payload is not None
+    if payload.checksum_ok():
+        producer.topic.publish(producer, body, payload)
+    else:
+        session.send(
+            replies.send_error(
+                body.producer_id, body.sequence_id, ServerError.ChecksumError, "Checksum failed on the broker"
+            )
+        )
+
+
+def close_producer(session: Session, body: CommandCloseProducer, _frame: Frame) -> None:
+    """CLOSE_PRODUCER. One that is not there is closed already."""
+    producer = session.producers.pop(body.producer_id, None)
+    if producer is None:
+        session.send(replies.reply(CommandType.SUCCESS, request_id=body.request_id))
+    else:
+        producer.close(body.request_id)

@@ -1,0 +1,86 @@
+"""Entries a Case writes into a topic itself: what no honest producer, or none of the clients here, would store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.agent import Generated
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.event import Identity
+from assay_conformance.model.payload import generate
+from assay_conformance.wire import CommandType, MessageMetadata, Payload, SingleMessageMetadata, encode_block
+
+
+class _Content(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a message carries: `data` (base64) or a generated `payload`; neither: nothing."""
+
+    data: bytes = b""
+    payload: Generated | None = None
+
+    def content(self) -> bytes:
+        if self.payload is None:
+            return self.data
+        made = self.payload
+        return generate(Identity(made.case, made.handle, made.number), made.size, made.seed)
+
+
+class StoredMember(_Content, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One message of a batch; `metadata` are further fields of SingleMessageMetadata by name."""
+
+    key: str | None = None
+    sequence_id: int | None = None
+    metadata: dict[str, Any] = {}
+
+    def encoded(self) -> bytes:
+        """As a batch holds it: the size of its metadata, the metadata, the content."""
+        content = self.content()
+        fields: dict[str, Any] = {"partition_key": self.key, "sequence_id": self.sequence_id}
+        head = _build(SingleMessageMetadata, fields | {"payload_size": len(content)} | self.metadata)
+        return len(head).to_bytes(4, "big") + head + content
+
+
+class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An unbatched message, or a batch where `members` are given. `metadata` are fields of MessageMetadata by name and
+    win over everything else. `sequence_id` is the number in the step's list where none is given, `publish_time` now.
+    `damaged` stores a checksum that does not fit."""
+
+    members: tuple[StoredMember, ...] = ()
+    producer_name: str = "stored"
+    sequence_id: int | None = None
+    key: str | None = None
+    uuid: str | None = None
+    chunk_id: int | None = None
+    num_chunks_from_msg: int | None = None
+    total_chunk_msg_size: int | None = None
+    metadata: dict[str, Any] = {}
+    copies: int = 1
+    damaged: bool = False
+
+    def payload_frame(self, number: int, unix_ms: int) -> Payload:
+        """What a SEND of this would have carried behind its command."""
+        content = b"".join(member.encoded() for member in self.members) if self.members else self.content()
+        fields: dict[str, Any] = {
+            "producer_name": self.producer_name,
+            "sequence_id": number if self.sequence_id is None else self.sequence_id,
+            "publish_time": unix_ms,
+            "partition_key": self.key,
+            "uuid": self.uuid,
+            "chunk_id": self.chunk_id,
+            "num_chunks_from_msg": self.num_chunks_from_msg,
+            "total_chunk_msg_size": self.total_chunk_msg_size,
+            "num_messages_in_batch": len(self.members) or None,
+        }
+        block = bytearray(encode_block(_build(MessageMetadata, fields | self.metadata), content))
+        if self.damaged:
+            block[-1] ^= 1
+        return Payload(memoryview(bytes(block)), CommandType.SEND)
+
+
+def _build(kind: type[MessageMetadata] | type[SingleMessageMetadata], fields: dict[str, Any]) -> bytes:
+    given = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return kind(**given).SerializeToString()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"store_entries: {error}") from error

@@ -1,0 +1,295 @@
+"""One connection: its handshake, its keep-alive, the reading that may pause, and the producers and consumers on it.
+
+    NEW --CONNECT--> CONNECTED --violation, keep-alive, close--> ENDED
+
+Before CONNECTED anything but CONNECT, and after it a second CONNECT, ends the connection without an answer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.rules import (
+    CLOSE_WITH_URL_VERSION,
+    LIVENESS_CHECK_MS,
+    PENDING_SENDS,
+    SERVER_VERSION,
+    UNSERVED,
+    RefusalError,
+    ViolationError,
+)
+from assay_conformance.broker.timers import Timer
+from assay_conformance.model.case import Topology
+from assay_conformance.wire import CommandType, Frame
+from assay_conformance.wire.pulsar_pb2 import CommandConnect, ServerError
+
+if TYPE_CHECKING:
+    from assay_conformance.broker.consumer import Consumer
+    from assay_conformance.broker.producer import Producer
+    from assay_conformance.broker.subscription import Subscription
+    from assay_conformance.broker.topic import Topic
+    from assay_conformance.broker.topics import Topics
+
+Handler = Callable[["Session", Any, Frame], None]
+"""Serves one command: the session, the command's message, the frame it came in."""
+
+
+class State(Enum):
+    NEW = "new"
+    CONNECTED = "connected"
+    ENDED = "ended"
+
+
+class Attached:
+    """A consumer on a session, and where it belongs."""
+
+    __slots__ = ("consumer", "subscription", "topic")
+
+    def __init__(self, consumer: Consumer, subscription: Subscription, topic: Topic) -> None:
+        self.consumer = consumer
+        self.subscription = subscription
+        self.topic = topic
+
+    def leave(self) -> None:
+        """The consumer is gone; a subscription that is not durable goes with its last one."""
+        self.subscription.leave(self.consumer)
+        if not self.subscription.durable and not self.subscription.consumers:
+            self.topic.drop(self.subscription)
+
+
+class Session:
+    """`joining_*` are ids whose request is not answered yet; `evicted` those of producers the broker closed: their
+    SENDs that were under way are ignored."""
+
+    __slots__ = (
+        "_backlog",
+        "_full",
+        "_handlers",
+        "_keep_alive",
+        "_liveness",
+        "_liveness_timer",
+        "_paused",
+        "_reading",
+        "_silent",
+        "_state",
+        "_topology",
+        "_unwritten",
+        "broker",
+        "conn",
+        "consumers",
+        "evicted",
+        "host",
+        "joining_consumers",
+        "joining_producers",
+        "producers",
+        "topics",
+        "version",
+    )
+
+    def __init__(
+        self,
+        host: Host,
+        conn: int,
+        broker: int,
+        *,
+        topology: Topology,
+        topics: Topics,
+        handlers: Mapping[int, Handler],
+    ) -> None:
+        self.host = host
+        self.conn = conn
+        self.broker = broker
+        self.topics = topics
+        self.version = 0
+        self.producers: dict[int, Producer] = {}
+        self.consumers: dict[int, Attached] = {}
+        self.joining_producers: set[int] = set()
+        self.joining_consumers: set[int] = set()
+        self.evicted: set[int] = set()
+        self._handlers = handlers
+        self._topology = topology
+        self._state = State.NEW
+        self._silent = False
+        self._keep_alive = host.after(topology.keep_alive_ms, self._probe)
+        self._liveness: list[Callable[[bool], None]] = []
+        self._liveness_timer: Timer | None = None
+        self._paused = 0
+        self._reading = True
+        self._backlog: deque[Frame] = deque()
+        self._unwritten = 0
+        self._full = False
+
+    @property
+    def ended(self) -> bool:
+        return self._state is State.ENDED
+
+    def send(self, frame: Frame) -> None:
+        if self._state is not State.ENDED:
+            self.host.sink.send(self.conn, frame)
+
+    # --- frames in --------------------------------------------------------------------------------------------------
+
+    def receive(self, frame: Frame) -> None:
+        """One frame came; while reading is paused it waits, unread."""
+        if self._paused:
+            self._backlog.append(frame)
+        else:
+            self._read(frame)
+
+    def _read(self, frame: Frame) -> None:
+        self._silent = False
+        if self._liveness:
+            self._answer_liveness(alive=True)
+        try:
+            self._serve(frame)
+        except ViolationError:
+            self.end()
+
+    def _serve(self, frame: Frame) -> None:
+        if self._state is State.CONNECTED:
+            handler = self._handlers.get(frame.type)
+            if handler is None:
+                self._refuse(frame)
+                return
+            body = frame.body
+            try:
+                handler(self, body, frame)
+            except RefusalError as refusal:
+                self.send(replies.error(body.request_id, refusal.error, refusal.message))
+        elif self._state is State.NEW:
+            if frame.type != CommandType.CONNECT:
+                raise ViolationError
+            self._connect(frame.body)
+
+    def _connect(self, connect: CommandConnect) -> None:
+        self._state = State.CONNECTED
+        self.version = min(connect.protocol_version, self._topology.protocol_version)
+        self.send(
+            replies.reply(
+                CommandType.CONNECTED,
+                server_version=SERVER_VERSION,
+                protocol_version=self.version,
+                max_message_size=self._topology.max_message_bytes,
+                feature_flags={"supports_get_partitioned_metadata_without_auto_creation": True},
+            )
+        )
+
+    def _refuse(self, frame: Frame) -> None:
+        """What is not served: an error where there is one to give, else the connection's end."""
+        if not isinstance(frame.type, CommandType) or frame.type not in UNSERVED:
+            raise ViolationError
+        answer = UNSERVED[frame.type]
+        text = f"{frame.type.name} is not served by this broker"
+        if answer is CommandType.ERROR:
+            self.send(replies.error(frame.body.request_id, ServerError.NotAllowedError, text))
+        else:
+            self.send(
+                replies.reply(
+                    answer,
+                    request_id=frame.body.request_id,
+                    error_code=ServerError.NotAllowedError,
+                    error_message=text,
+                )
+            )
+
+    # --- keep-alive -------------------------------------------------------------------------------------------------
+
+    def _probe(self) -> None:
+        """Every interval: PING, unless the last one is unanswered, and then the end. A connection that is not read
+        cannot be judged, and is still sent its PINGs: clients count them as a sign of life."""
+        if self._state is State.NEW or (self._silent and self._reading):
+            self.end()
+            return
+        self._silent = True
+        self.send(replies.reply(CommandType.PING))
+        self._keep_alive = self.host.after(self._topology.keep_alive_ms, self._probe)
+
+    def ask_alive(self, answer: Callable[[bool], None]) -> None:
+        """PING the client: True once any frame comes, False when it stays silent and is closed, or ends."""
+        self._liveness.append(answer)
+        if self._liveness_timer is None:
+            self.send(replies.reply(CommandType.PING))
+            self._liveness_timer = self.host.after(LIVENESS_CHECK_MS, self.end)
+
+    def _answer_liveness(self, *, alive: bool) -> None:
+        if self._liveness_timer is not None:
+            self._liveness_timer.cancel()
+            self._liveness_timer = None
+        waiting, self._liveness = self._liveness, []
+        for answer in waiting:
+            answer(alive)
+
+    # --- reading ----------------------------------------------------------------------------------------------------
+
+    def pause(self) -> None:
+        """Stop reading; `resume` has to be called as often."""
+        self._paused += 1
+        if self._reading:
+            self._reading = False
+            self.host.sink.pause_reading(self.conn)
+
+    def resume(self) -> None:
+        """Read what waited, until something pauses again; then the connection."""
+        self._paused -= 1
+        while self._backlog and not self._paused and not self.ended:
+            self._read(self._backlog.popleft())
+        if not self._paused and not self._reading and not self.ended:
+            self._reading = True
+            self.host.sink.resume_reading(self.conn)
+
+    def write_begins(self) -> None:
+        """A SEND of this connection waits for the store."""
+        self._unwritten += 1
+        if self._unwritten >= PENDING_SENDS and not self._full:
+            self._full = True
+            self.pause()
+
+    def write_ended(self) -> None:
+        self._unwritten -= 1
+        if self._full and self._unwritten <= PENDING_SENDS // 2:
+            self._full = False
+            self.resume()
+
+    # --- endings ----------------------------------------------------------------------------------------------------
+
+    def close_producer(self, producer_id: int, url: str | None) -> None:
+        """The broker closes a producer: the client is told, with the broker it has to go to where that is known."""
+        del self.producers[producer_id]
+        self.evicted.add(producer_id)
+        self._tell_close(replies.close_producer(producer_id, url))
+
+    def close_consumer(self, consumer_id: int, url: str | None) -> None:
+        del self.consumers[consumer_id]
+        self._tell_close(replies.close_consumer(consumer_id, url))
+
+    def _tell_close(self, frame: Frame) -> None:
+        if self.version >= CLOSE_WITH_URL_VERSION:
+            self.send(frame)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """The broker closes the connection."""
+        if self._state is not State.ENDED:
+            self.host.sink.close(self.conn)
+            self.ended_by_client()
+
+    def ended_by_client(self) -> None:
+        """The connection is over: its producers and consumers are gone."""
+        if self._state is State.ENDED:
+            return
+        self._state = State.ENDED
+        self._keep_alive.cancel()
+        self._backlog.clear()
+        producers, self.producers = self.producers, {}
+        for producer in producers.values():
+            producer.leave()
+        consumers, self.consumers = self.consumers, {}
+        for attached in consumers.values():
+            attached.leave()
+        self._answer_liveness(alive=False)

@@ -1,0 +1,137 @@
+"""Broker steps of a Case: what the bench can make a broker do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import msgspec
+
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.raw import StoredEntry
+from assay_conformance.broker.session import Session
+from assay_conformance.broker.store import Hold
+from assay_conformance.broker.topics import Topics
+from assay_conformance.model.case import Rate
+from assay_conformance.model.errors import UsageError
+
+
+class _Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pass
+
+
+class _OnTopic(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    topic: str
+
+
+class Unload(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Send all clients of a topic away; it stays with its broker, or goes to `broker` without telling them."""
+
+    broker: int | None = None
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            if self.broker is not None:
+                topics.move(topic, self.broker)
+            topic.unload(None)
+
+
+class Move(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Give a topic to another broker; its clients are told which."""
+
+    broker: int
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            topic.unload(topics.move(topic, self.broker))
+
+
+class Terminate(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing more may be published."""
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            topic.terminate()
+
+
+class SetPolicy(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Change what is given of a topic's policy; its rates start anew."""
+
+    deduplication: bool | None = None
+    publish_rate: Rate | None = None
+    dispatch_rate: Rate | None = None
+    subscription_rate: Rate | None = None
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        given: dict[str, Any] = {
+            name: value for name, value in msgspec.structs.asdict(self).items() if name != "topic" and value is not None
+        }
+        for topic in topics.of_local(self.topic):
+            topic.apply(msgspec.structs.replace(topic.policy, **given))
+
+
+class HoldStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Appends that match wait for `release`, and so does every one behind them. `count`: only so many match."""
+
+    producer_name: str | None = None
+    sequence_id: int | None = None
+    count: int | None = None
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            topic.store.hold(Hold(self.producer_name, self.sequence_id, self.count))
+
+
+class Release(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Write what `hold_store` kept waiting, in order."""
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            topic.release()
+
+
+class Restart(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A broker (all where none is given) dies and comes up again with what was written: every connection of it is
+    closed, appends that waited are lost."""
+
+    broker: int | None = None
+
+    def carry_out(self, topics: Topics, sessions: Iterable[Session], _host: Host) -> None:
+        for session in list(sessions):
+            if self.broker in (None, session.broker):
+                session.end()
+        for topic in list(topics) if self.broker is None else topics.owned_by(self.broker):
+            topic.reload()
+
+
+class StoreEntries(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Append these entries as they are, as if they had been published."""
+
+    entries: tuple[StoredEntry, ...]
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], host: Host) -> None:
+        targets = topics.of_local(self.topic)
+        if len(targets) != 1:
+            raise UsageError(f"store_entries: topic {self.topic!r} is partitioned; name one of its partitions")
+        for number, entry in enumerate(self.entries):
+            payload = entry.payload_frame(number, host.unix_ms)
+            for _ in range(entry.copies):
+                targets[0].store_raw(payload)
+
+
+class Step(Protocol):
+    """One command, its arguments checked."""
+
+    def carry_out(self, topics: Topics, sessions: Iterable[Session], host: Host) -> None: ...
+
+
+STEPS: dict[str, type[Step]] = {
+    "unload": Unload,
+    "move": Move,
+    "terminate": Terminate,
+    "set_policy": SetPolicy,
+    "hold_store": HoldStore,
+    "release": Release,
+    "restart": Restart,
+    "store_entries": StoreEntries,
+}

@@ -1,0 +1,471 @@
+"""Acknowledgment: what the application settled reaches the broker, whole, grouped, and in time.
+
+A client keeps acks back for one group interval and sends them together. Four things can go wrong: they come late or
+one by one, a smaller cumulative ack follows a greater one, close forgets them, and an entry is settled while some of
+its messages are still open, which loses those for good.
+
+Acks are judged on the session their message came on, while it lasts: what a client does with acks over a lost
+connection is another requirement's matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    Call,
+    ConsumerCheck,
+    Entry,
+    acked_entries,
+    elapsed,
+    entry_on,
+    from_client,
+    in_force,
+    number_in_force,
+    of_batch,
+    plain_acks,
+    to_client,
+)
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Invoke, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+Key = tuple[int, int]
+"""A session: connection and consumer id; state of one is dropped when it is over."""
+
+SAME_FLUSH_NS = 5 * MS
+"""ACK frames closer than this left in one flush: a client may write one command an id."""
+
+LEAST_INTERVAL_MS = 40
+"""Below this a group interval is too short to tell two flushes from one delayed timer."""
+
+
+def _key(session: ConsumerSession) -> Key:
+    return (session.conn, session.consumer_id)
+
+
+@dataclass(slots=True)
+class _Flushing:
+    """What one session still owes, and what it has sent."""
+
+    pending: dict[Entry, Call] = field(default_factory=dict)
+    sent: dict[Entry, Frame] = field(default_factory=dict)
+    cumulative: Entry | None = None
+    moments: list[Frame] = field(default_factory=list)
+
+
+class FlushedInTime(ConsumerCheck):
+    """Obligation: an individual ack that completed, of a whole entry. Due one interval after the call."""
+
+    requirement = RequirementId("ack.flushed-in-time")
+
+    def start(self) -> None:
+        self._sessions: dict[Key, _Flushing] = {}
+
+    def called(self, call: Call) -> None:
+        session = self.session_of(call)
+        if call.invoke.verb != "ack" or session is None or of_batch(call.message.message_id):
+            return
+        state = self._sessions.setdefault(_key(session), _Flushing())
+        if call.cumulative:
+            state.cumulative = max(state.cumulative or call.entry, call.entry)
+            state.pending = {entry: pending for entry, pending in state.pending.items() if entry > call.entry}
+        elif call.entry in state.sent:
+            if state.sent[call.entry].seq > call.invoke.seq:
+                self.exercise(state.sent[call.entry])
+        elif not (state.cumulative and call.entry <= state.cumulative):
+            state.pending.setdefault(call.entry, call)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        state = self._sessions.setdefault(_key(session), _Flushing())
+        if event.ack_type == "Cumulative":
+            settled = [entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])]
+        else:
+            settled = [entry for entry in acked_entries(session, event) if entry in state.pending]
+            state.sent.update(dict.fromkeys(acked_entries(session, event), event))
+        for entry in settled:
+            self._flushed(state.pending.pop(entry), session.consumer, event)
+        if settled:
+            self._grouped(state, session.consumer, event)
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in consumer.sessions:
+            self.over(session, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        state = self._sessions.pop(_key(session), _Flushing())
+        for call in state.pending.values():
+            interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
+            if interval_ms is not None and self._timing(call, interval_ms, event) is Timing.LATE:
+                self.breach(
+                    "never-flushed",
+                    f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and "
+                    f"had sent no ACK for it by {ms(event.t_ns)}; the group interval is {interval_ms} ms",
+                    call.invoke,
+                    event,
+                )
+
+    def _timing(self, call: Call, interval_ms: int, seen: Event) -> Timing:
+        due_ns = call.called_ns + interval_ms * MS
+        timing = self.view.tracker.load.timing(call.called_ns, due_ns, seen.t_ns, TOLERANCES["ack-flush"])
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to judge when acks left")
+        return timing
+
+    def _flushed(self, call: Call, consumer: OpenedConsumer, event: Frame) -> None:
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+        if interval_ms is None:
+            return
+        timing = self._timing(call, interval_ms, event)
+        if timing is Timing.IN_TIME:
+            self.exercise(event)
+        elif timing is Timing.LATE:
+            self.breach(
+                "flushed-late",
+                f"consumer {consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}; its ACK "
+                f"left {elapsed(event.t_ns, call.called_ns)} later, expected within the group interval of "
+                f"{interval_ms} ms",
+                call.invoke,
+                event,
+            )
+
+    def _grouped(self, state: _Flushing, consumer: OpenedConsumer, event: Frame) -> None:
+        """Three flushes in half an interval are no timer's work, unless a full group went at once."""
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
+        largest = number_in_force(self.view, consumer, "ack_group_max")
+        if interval_ms < LEAST_INTERVAL_MS or (largest is not None and len(event.ids) >= largest):
+            return
+        moments = state.moments
+        if moments and event.t_ns - moments[-1].t_ns < SAME_FLUSH_NS:
+            return
+        moments.append(event)
+        del moments[:-3]
+        if len(moments) == 3 and event.t_ns - moments[0].t_ns < interval_ms * MS / 2:
+            self.breach(
+                "not-grouped",
+                f"consumer {consumer.handle} sent acknowledgments at {', '.join(ms(frame.t_ns) for frame in moments)}; "
+                f"a group interval of {interval_ms} ms collects them into one or two",
+                *moments,
+            )
+            moments.clear()
+
+
+@dataclass(slots=True)
+class _Cumulative:
+    """Cumulative calls of one session in call order, and what was sent of them."""
+
+    calls: list[Call] = field(default_factory=list)
+    flushed: int = 0
+    last: tuple[Frame, Call] | None = None
+    unclear: bool = False
+
+
+class GreatestOnly(ConsumerCheck):
+    """A cumulative ACK carries a greatest-so-far of the calls; one flush carries one.
+
+    A cumulative ack inside a batch may name the entry before, so a session with one is not judged.
+    """
+
+    requirement = RequirementId("ack.cumulative-keeps-greatest")
+
+    def start(self) -> None:
+        self._sessions: dict[Key, _Cumulative] = {}
+
+    def asked(self, call: Call) -> None:
+        session = self.session_of(call)
+        if not call.cumulative or session is None:
+            return
+        state = self._sessions.setdefault(_key(session), _Cumulative())
+        state.calls.append(call)
+        state.unclear = state.unclear or of_batch(call.message.message_id)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or event.ack_type != "Cumulative" or not from_client(event) or not event.ids:
+            return
+        state = self._sessions.get(_key(session))
+        if state is None or state.unclear:
+            return
+        entry = entry_on(session, event.ids[0])
+        carried = [call for call in state.calls if call.entry == entry]
+        if not carried:
+            return
+        greatest = _record(state.calls, entry)
+        if greatest is None:
+            greater = next(call for call in state.calls if call.entry > entry)
+            self.breach(
+                "smaller-sent",
+                f"consumer {greater.consumer.handle} was told to acknowledge up to {greater.entry} and later up to "
+                f"{entry}; it sent a cumulative ACK of {entry} at {ms(event.t_ns)}, expected the smaller one ignored",
+                greater.invoke,
+                event,
+            )
+            return
+        if not self._sent_twice(state, greatest, event):
+            self._merged(state, greatest, event)
+        state.last = (event, greatest)
+        state.flushed = max(state.flushed, state.calls.index(greatest) + 1)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        state = self._sessions.pop(_key(session), _Cumulative())
+        if state.unclear or not state.calls or not isinstance(event, Frame) or not from_client(event):
+            return
+        greatest = max(state.calls, key=lambda call: call.entry)
+        completion = greatest.operation.completion
+        interval_ms = number_in_force(self.view, greatest.consumer, "ack_group_ms")
+        if completion is None or interval_ms is None or (state.last and state.last[1].entry >= greatest.entry):
+            return
+        due_ns = completion.t_ns + interval_ms * MS
+        if self.tracker.load.timing(completion.t_ns, due_ns, event.t_ns, TOLERANCES["ack-flush"]) is Timing.LATE:
+            self.breach(
+                "greatest-never-sent",
+                f"consumer {greatest.consumer.handle} was told at {ms(completion.t_ns)} to acknowledge up to "
+                f"{greatest.entry} and closed at {ms(event.t_ns)} without a cumulative ACK that reaches it",
+                greatest.invoke,
+                event,
+            )
+
+    def _sent_twice(self, state: _Cumulative, greatest: Call, event: Frame) -> bool:
+        """A second cumulative ACK in a fraction of the interval, of a call that the first could have carried."""
+        interval_ms = number_in_force(self.view, greatest.consumer, "ack_group_ms") or 0
+        if state.last is None or interval_ms < LEAST_INTERVAL_MS:
+            return False
+        first, before = state.last
+        known = greatest.operation is before.operation
+        if not known or before.entry == greatest.entry or event.t_ns - first.t_ns > interval_ms * MS / 4:
+            return False
+        if not self.tracker.load.quiet(first.t_ns - interval_ms * MS, event.t_ns, TOLERANCES["ack-flush"]):
+            self.undecided("the machine was too busy to tell one flush from two")
+            return True
+        self.breach(
+            "not-merged",
+            f"consumer {greatest.consumer.handle} sent cumulative ACKs of {before.entry} and {greatest.entry} "
+            f"{elapsed(event.t_ns, first.t_ns)} apart, expected one, of {greatest.entry}: both were asked for together",
+            greatest.invoke,
+            first,
+            event,
+        )
+        return True
+
+    def _merged(self, state: _Cumulative, greatest: Call, event: Frame) -> None:
+        since = [call for call in state.calls[state.flushed :] if call.invoke.seq < event.seq]
+        if greatest in since and any(call.entry < greatest.entry for call in since):
+            self.exercise(event)
+
+
+def _record(calls: list[Call], entry: Entry) -> Call | None:
+    """The call that made `entry` the greatest so far; None when it never was."""
+    greatest: Entry | None = None
+    for call in calls:
+        if greatest is None or call.entry > greatest:
+            greatest = call.entry
+            if call.entry == entry:
+                return call
+    return None
+
+
+@dataclass(slots=True)
+class _Closing:
+    pending: dict[Entry, Call] = field(default_factory=dict)
+    sent: set[Entry] = field(default_factory=set)
+
+
+class FlushedOnClose(ConsumerCheck):
+    """When CLOSE_CONSUMER leaves, every ack asked for before the close has left on the same connection."""
+
+    requirement = RequirementId("ack.flushed-on-close")
+
+    def start(self) -> None:
+        self._sessions: dict[Key, _Closing] = {}
+        self._left: list[tuple[Call, Frame]] = []
+
+    def asked(self, call: Call) -> None:
+        session = self.session_of(call)
+        unfit = call.invoke.verb != "ack" or call.consumer.closing is not None or of_batch(call.message.message_id)
+        if session is None or unfit:
+            return
+        state = self._sessions.setdefault(_key(session), _Closing())
+        if call.entry not in state.sent:
+            state.pending.setdefault(call.entry, call)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        state = self._sessions.setdefault(_key(session), _Closing())
+        if event.ack_type == "Cumulative":
+            settled = {entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])}
+        else:
+            settled = set(acked_entries(session, event))
+        closing = session.consumer.closing
+        if closing is not None and settled & state.pending.keys():
+            self.exercise(event)
+        state.sent |= settled
+        for entry in settled:
+            state.pending.pop(entry, None)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        state = self._sessions.pop(_key(session), _Closing())
+        asked = session.consumer is not None and session.consumer.closing is not None
+        if isinstance(event, Frame) and event.command == "CLOSE_CONSUMER" and from_client(event) and asked:
+            self._left += [(call, event) for call in state.pending.values() if not _covered(call, state)]
+
+    def finish(self) -> None:
+        for call, event in self._left:
+            # Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER.
+            if call.operation.outcome is Outcome.OK:
+                assert call.consumer.closing is not None
+                self.breach(
+                    "forgotten-on-close",
+                    f"consumer {call.consumer.handle} was told at {ms(call.invoke.t_ns)} to acknowledge {call.entry} "
+                    f"and at {ms(call.consumer.closing.t_ns)} to close; CLOSE_CONSUMER left at {ms(event.t_ns)}, "
+                    f"and no ACK of {call.entry} before it",
+                    call.invoke,
+                    call.consumer.closing,
+                    event,
+                )
+
+
+def _covered(call: Call, state: _Closing) -> bool:
+    """A cumulative ack that is itself pending covers what is before it: one finding is enough."""
+    return any(other.cumulative and other.entry > call.entry for other in state.pending.values())
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The messages of one batch entry as one consumer got them, and how far they are settled."""
+
+    size: int
+    frame: Frame
+    settled: set[int] = field(default_factory=set)
+    partial_ns: int | None = None
+    completing: Call | None = None
+    sent: bool = False
+    unclear: bool = False
+
+
+class WholeBatchOnly(ConsumerCheck):
+    """Without batch-index acks, an entry is acknowledged when the last of its messages is, and not before.
+
+    A message counts as settled from the moment the bench asked for it, in whichever delivery, so that only an ACK sent
+    against all evidence is a breach. The precondition is a batch left half settled for a whole group interval.
+    """
+
+    requirement = RequirementId("ack.whole-batch-only")
+
+    def start(self) -> None:
+        self._batches: dict[tuple[int, Entry], _Batch] = {}
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        meta = event.meta
+        session = self.tracker.consumer_of(event)
+        if meta is None or (meta.batch or 0) < 2 or not to_client(event) or session is None:
+            return
+        consumer = session.consumer
+        if consumer is None or not self._index_ack_off(consumer):
+            return
+        batch = self._batches.setdefault(
+            (consumer.handle, entry_on(session, event.ids[0])), _Batch(meta.batch or 0, event)
+        )
+        filtered = any(event.ack_sets) or any(member.compacted_out for member in event.members)
+        batch.unclear = batch.unclear or filtered or event.intact is False
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb != "ack":
+            return
+        if call.cumulative:
+            for (handle, entry), batch in self._batches.items():
+                if handle == call.consumer.handle and entry.topic == call.entry.topic and entry < call.entry:
+                    batch.settled.update(range(batch.size))
+        own = self._batches.get((call.consumer.handle, call.entry))
+        if own is None:
+            return
+        index = call.message.message_id.batch_index
+        before = len(own.settled)
+        own.settled.update(range(index + 1) if call.cumulative else (index,))
+        if before < own.size <= len(own.settled):
+            own.completing = call
+
+    def called(self, call: Call) -> None:
+        own = self._batches.get((call.consumer.handle, call.entry))
+        if own is not None and 0 < len(own.settled) < own.size and own.partial_ns is None:
+            own.partial_ns = call.called_ns
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        individual = event.ack_type != "Cumulative" and plain_acks(event) and from_client(event)
+        if session is None or session.consumer is None or not individual:
+            return
+        for place, id in enumerate(event.ids):
+            entry = entry_on(session, id)
+            batch = self._batches.get((session.consumer.handle, entry))
+            if batch is not None and not batch.unclear:
+                words = event.ack_sets[place] if place < len(event.ack_sets) else ()
+                self._judge(session.consumer, entry, batch, event, partial=any(words))
+
+    def _judge(self, consumer: OpenedConsumer, entry: Entry, batch: _Batch, event: Frame, partial: bool) -> None:
+        batch.sent = True
+        told = f"{len(batch.settled)} of the {batch.size} messages in entry {entry}"
+        if partial:
+            self.breach(
+                "ack-set-sent",
+                f"consumer {consumer.handle} has batch-index acknowledgment off and sent an ack_set for entry {entry} "
+                f"at {ms(event.t_ns)}, expected nothing until all {batch.size} messages are acknowledged",
+                batch.frame,
+                event,
+            )
+        elif len(batch.settled) < batch.size:
+            self.breach(
+                "acked-early",
+                f"consumer {consumer.handle} was told to acknowledge {told} and sent an ACK of the whole entry at "
+                f"{ms(event.t_ns)}: the other messages can never be redelivered",
+                batch.frame,
+                event,
+            )
+        elif batch.completing is not None and self._held_back(consumer, batch, batch.completing.invoke):
+            self.exercise(event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        """A batch settled to the last message on this session, long ago, and never acknowledged."""
+        consumer = session.consumer
+        if consumer is None or not isinstance(event, Frame) or not from_client(event):
+            return
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+        for (handle, entry), batch in self._batches.items():
+            call = batch.completing
+            batch.unclear = batch.unclear or event.command == "SEEK"
+            if handle != consumer.handle or batch.sent or batch.unclear or call is None or interval_ms is None:
+                continue
+            completion = call.operation.completion
+            if call.cumulative or completion is None or batch.frame.seq < session.request.seq:
+                continue
+            due_ns = completion.t_ns + interval_ms * MS
+            if self.tracker.load.timing(completion.t_ns, due_ns, event.t_ns, TOLERANCES["ack-flush"]) is Timing.LATE:
+                self.breach(
+                    "never-acked",
+                    f"consumer {consumer.handle} was told by {ms(completion.t_ns)} to acknowledge all {batch.size} "
+                    f"messages of entry {entry} and closed at {ms(event.t_ns)} without an ACK of it",
+                    call.invoke,
+                    event,
+                )
+
+    def _held_back(self, consumer: OpenedConsumer, batch: _Batch, completing: Invoke) -> bool:
+        """Half settled for so long that a client which sends too early would have."""
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+        long_ns = (interval_ms or 0) * MS
+        return batch.partial_ns is not None and completing.t_ns - batch.partial_ns >= long_ns
+
+    def _index_ack_off(self, consumer: OpenedConsumer) -> bool:
+        if "batch_index_ack" not in self.view.facts.capabilities:
+            return True
+        return in_force(self.view, consumer, "batch_index_ack") is False

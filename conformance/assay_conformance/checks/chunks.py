@@ -1,0 +1,63 @@
+"""How a consumer assembles chunks, as a table: one arriving chunk against the message it belongs to.
+
+| arriving chunk            | its message        | id                 | fate               |
+|---------------------------|--------------------|--------------------|--------------------|
+| 0                         | unknown            |                    | STARTED            |
+| 0                         | held               | the same, or other | RESTARTED          |
+| last + 1                  | held               |                    | APPENDED, COMPLETE |
+| 1 .. last                 | held               | the same           | REDELIVERED        |
+| 1 .. last                 | held               | another            | REPEATED           |
+| beyond last + 1, or not 0 | held, or unknown   |                    | GAP                |
+
+A gap discards what was held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from assay_conformance.checks.consumption import Entry
+from assay_conformance.model.event import Meta
+
+
+class Fate(Enum):
+    STARTED = "started"
+    RESTARTED = "restarted"
+    APPENDED = "appended"
+    COMPLETE = "complete"
+    REDELIVERED = "redelivered"
+    REPEATED = "repeated"
+    GAP = "gap"
+
+
+@dataclass(slots=True)
+class Assembly:
+    """The incomplete messages of one consumer session. `most` is the largest number held at once."""
+
+    held: dict[str, list[Entry]] = field(default_factory=dict)
+    most: int = 0
+
+    def add(self, meta: Meta, entry: Entry) -> Fate:
+        """`meta` is that of a chunk."""
+        uuid, number = meta.uuid or "", meta.chunk_id or 0
+        ids = self.held.get(uuid)
+        if number == 0:
+            return self._start(uuid, ids, entry, alone=meta.chunks == 1)
+        if ids is None or number > len(ids):
+            self.held.pop(uuid, None)
+            return Fate.GAP
+        if number < len(ids):
+            return Fate.REDELIVERED if entry == ids[number] else Fate.REPEATED
+        ids.append(entry)
+        if len(ids) == meta.chunks:
+            del self.held[uuid]
+            return Fate.COMPLETE
+        return Fate.APPENDED
+
+    def _start(self, uuid: str, ids: list[Entry] | None, entry: Entry, alone: bool) -> Fate:
+        if alone:
+            return Fate.COMPLETE
+        self.held[uuid] = [entry]
+        self.most = max(self.most, len(self.held))
+        return Fate.STARTED if ids is None else Fate.RESTARTED

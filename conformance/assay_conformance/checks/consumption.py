@@ -1,0 +1,281 @@
+"""What the consumer chapters share: whose message it is, which ack or nack call named it, and when a session is over.
+
+An application names messages by delivery, a wire by entry, a broker by position. All three meet here: an `Entry` is the
+topic (its partition kept) with the position. A consumer whose wire session is not certain (two consumers of one
+subscription may have written the SUBSCRIBE) has no `ConsumerSession.consumer`, and no check judges it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from assay_conformance.checks.base import Check, View, on
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer, Operation
+from assay_conformance.model.case import ConfigValue
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    Completion,
+    Ended,
+    Event,
+    Frame,
+    Invoke,
+    MessageId,
+    Outcome,
+    Received,
+)
+from assay_conformance.model.fault import Direction
+
+
+class Entry(NamedTuple):
+    """One stored entry; compares in storage order inside a topic."""
+
+    topic: str
+    ledger: int
+    entry: int
+
+    def __str__(self) -> str:
+        return f"{self.ledger}:{self.entry}"
+
+
+def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
+    """A consumer's configuration value: fixed by the client, else its own step's or the Case's, else the default."""
+    facts = view.facts
+    if key in facts.fixed:
+        return facts.fixed[key]
+    if key in facts.settable:
+        own = consumer.invoke.args.get("config") or {}
+        if key in own:
+            return own[key]  # type: ignore[no-any-return]
+        if key in view.case.config.consumer:
+            return view.case.config.consumer[key]
+    return facts.defaults.get(key)
+
+
+def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | None:
+    value = in_force(view, consumer, key)
+    return int(value) if isinstance(value, int | float) else None
+
+
+def entry_of(view: View, consumer: OpenedConsumer, message: Received) -> Entry | None:
+    """The entry a delivery came from; None when its topic is not told and the consumer has several."""
+    if message.topic is not None:
+        base = view.tracker.local_topic(message.topic).partition("-partition-")[0]
+    elif len(consumer.topics) == 1:
+        base = consumer.topics[0]
+    else:
+        return None
+    id = message.message_id
+    partitions = next((topic.partitions for topic in view.case.topology.topics if topic.name == base), 0)
+    return Entry(f"{base}-partition-{id.partition}" if partitions else base, id.ledger, id.entry)
+
+
+def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
+    return Entry(session.topic, id.ledger, id.entry)
+
+
+def of_batch(id: MessageId) -> bool:
+    """True for one of several messages of an entry; a batch of one is as good as no batch."""
+    return id.batch_index >= 0 and id.batch_size != 1
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One message of an ack or nack operation. It was called after `invoke`, and before `completion`."""
+
+    operation: Operation
+    consumer: OpenedConsumer
+    message: Received
+    entry: Entry
+    cumulative: bool
+
+    @property
+    def invoke(self) -> Invoke:
+        return self.operation.invoke
+
+    @property
+    def called_ns(self) -> int:
+        """When the call had certainly been made; only once it has completed."""
+        completion = self.operation.completion
+        assert completion is not None
+        alone = len(self.invoke.args.get("messages", ())) == 1
+        return completion.called_ns if alone and completion.called_ns is not None else completion.t_ns
+
+
+def calls_of(view: View, operation: Operation) -> Iterator[Call]:
+    """The messages an ack or nack operation names, in call order."""
+    invoke = operation.invoke
+    consumer = view.tracker.opened_consumers.get(-1 if invoke.handle is None else invoke.handle)
+    if consumer is None:
+        return
+    for ordinal in invoke.args.get("messages", ()):
+        message = view.tracker.delivery(consumer.handle, ordinal)
+        entry = None if message is None else entry_of(view, consumer, message)
+        if message is not None and entry is not None:
+            yield Call(operation, consumer, message, entry, bool(invoke.args.get("cumulative")))
+
+
+class ConsumerCheck(Check):
+    """A check about consumers: tells calls from operations, and when a session, or a consumer's life, is over.
+
+    `over`: nothing more can be expected on that session; its connection is gone, or the consumer on it is, or a seek
+    moved it elsewhere.
+    `closing`: the application ended the consumer; the client may stop its timers from here on.
+    """
+
+    def called(self, call: Call) -> None:
+        """An ack or nack completed well: the client had been told by then."""
+
+    def asked(self, call: Call) -> None:
+        """An ack or nack left for the agent: the client had not been told before."""
+
+    def over(self, session: ConsumerSession, event: Event) -> None: ...
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None: ...
+
+    def session_of(self, call: Call) -> ConsumerSession | None:
+        """The session on which this call's message came and can still be settled."""
+        for session in reversed(call.consumer.sessions):
+            if session.topic == call.entry.topic:
+                alive = session.ended is None and session.ready is not None
+                return session if alive and session.request.seq < call.message.seq else None
+        return None
+
+    @on(Invoke)
+    def _invoked(self, event: Invoke) -> None:
+        if event.verb in ("ack", "nack"):
+            for call in calls_of(self.view, self.tracker.operations[event.op]):
+                self.asked(call)
+        elif event.verb == "close":
+            for consumer in self.tracker.opened_consumers.values():
+                if consumer.closing is event:
+                    self.closing(consumer, event)
+
+    @on(Completion)
+    def _completed(self, event: Completion) -> None:
+        if event.verb in ("ack", "nack") and event.outcome is Outcome.OK:
+            operation = self.tracker.operations.get(event.op)
+            if operation is not None and operation.completion is event:
+                for call in calls_of(self.view, operation):
+                    self.called(call)
+
+    @on(Closed)
+    def _connection_closed(self, event: Closed) -> None:
+        for session in self.tracker.consumers.values():
+            if session.ended is event:
+                self.over(session, event)
+
+    @on(Frame, "CLOSE_CONSUMER", "UNSUBSCRIBE")
+    def _consumer_closed(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and session.ended is event:
+            self.over(session, event)
+
+    @on(Frame, "SEEK")
+    def _sought(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self.over(session, event)
+
+    @on(AgentEnded)
+    def _agent_ended(self, event: AgentEnded) -> None:
+        self._all_over(event)
+
+    @on(Ended)
+    def _attempt_ended(self, event: Ended) -> None:
+        self._all_over(event)
+
+    def _all_over(self, event: Event) -> None:
+        for session in self.tracker.consumers.values():
+            if session.ended is None:
+                self.over(session, event)
+
+
+def plain_acks(event: Frame) -> bool:
+    """An ACK that settles messages, not one that reports a damaged one."""
+    return event.fields.get("validation_error") is None
+
+
+def acked_entries(session: ConsumerSession, event: Frame) -> Iterator[Entry]:
+    """The entries that an individual ACK settles whole: those without an ack_set."""
+    for place, id in enumerate(event.ids):
+        if not (place < len(event.ack_sets) and event.ack_sets[place]):
+            yield entry_on(session, id)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A whole message that reached the client and belongs to the application."""
+
+    session: ConsumerSession
+    frame: Frame
+    entry: Entry
+    index: int
+
+
+class Handover:
+    """Messages that reached the client against those the application got.
+
+    A receive that ended short, although an offered message had been with the client for longer than any answer takes,
+    proves the message withheld. What the application has acked may be dropped when it comes again, so an ack takes the
+    offers of its entry back.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._offers: dict[tuple[int, Entry, int], Offer] = {}
+
+    def offer(self, session: ConsumerSession, frame: Frame) -> None:
+        """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
+        if session.consumer is None:
+            return
+        entry = entry_on(session, frame.ids[0])
+        for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
+            if not (index >= 0 and index < len(frame.members) and frame.members[index].compacted_out):
+                self._offers[session.consumer.handle, entry, index] = Offer(session, frame, entry, index)
+
+    def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
+        """The offer this delivery takes up."""
+        entry = entry_of(self._view, consumer, message)
+        if entry is None:
+            return None
+        index = message.message_id.batch_index
+        keys = ((consumer.handle, entry, index), (consumer.handle, entry, -1 if index == 0 else 0))
+        return next((self._offers.pop(key) for key in keys if key in self._offers), None)
+
+    def take_back(self, call: Call) -> None:
+        """The application settled it, and with it all before when `cumulative`."""
+        handle, entry = call.consumer.handle, call.entry
+        for key in [key for key in self._offers if key[0] == handle and key[1].topic == entry.topic]:
+            if key[1] == entry or (call.cumulative and key[1] < entry):
+                del self._offers[key]
+
+    def withheld(self, receive: Operation) -> list[Offer]:
+        """What a receive that just ended short should have brought."""
+        completion, asked = receive.completion, int(receive.invoke.args.get("count", 1))
+        if completion is None or completion.outcome is not Outcome.OK or (completion.count or 0) >= asked:
+            return []
+        slack = TOLERANCES["answer"]
+        return [
+            offer
+            for (handle, _entry, _index), offer in self._offers.items()
+            if handle == receive.invoke.handle
+            and offer.session.ended is None
+            and offer.frame.t_ns + slack.slack_ns <= completion.t_ns
+            and self._view.tracker.load.quiet(offer.frame.t_ns, completion.t_ns, slack)
+        ]
+
+
+def to_client(event: Frame) -> bool:
+    return event.dir is Direction.TO_CLIENT and event.to_receiver
+
+
+def from_client(event: Frame) -> bool:
+    return event.dir is Direction.TO_BROKER and event.from_sender
+
+
+def elapsed(later_ns: int, earlier_ns: int) -> str:
+    return f"{(later_ns - earlier_ns) / MS:.1f} ms"

@@ -1,0 +1,240 @@
+"""What a producer has sent, over all its connections: its units in order, which came again, which were receipted.
+
+A *line* is one producer as the application knows it: one handle on one topic (or one partition of it). On the wire it
+appears as a session per PRODUCER frame; sessions are joined to a line by the identity inside the payloads, and until
+the first payload by topic and producer name. A *unit* is what travels as one SEND: a message, a batch or a chunk. It is
+known again by the messages inside, and a chunk (whose message nobody knows before the last one) by sequence id and
+chunk number.
+
+Everything here is the client's side of the wire: SENDs as the client wrote them, answers as they were written to it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assay_conformance.model.event import Completion, Frame, Invoke, Member, Stored
+
+if TYPE_CHECKING:
+    from assay_conformance.checks.tracker import ProducerSession
+
+Content = tuple[int, int]
+"""Digest and size: what tells one message of a producer from another."""
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """One SEND unit. `index` is its place among the units of its line, by first SEND."""
+
+    line: Line
+    index: int
+    first: Frame
+    session: ProducerSession
+    """The session it was last sent on."""
+    numbers: tuple[int, ...] = ()
+    """Numbers of the messages inside, where known."""
+    latest: Frame = field(init=False)
+    sessions: list[ProducerSession] = field(default_factory=list)
+    receipts: list[Frame] = field(default_factory=list)
+    errors: list[Frame] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.latest = self.first
+        self.sessions.append(self.session)
+
+    @property
+    def sequence_id(self) -> int:
+        return self.first.sequence_id or 0
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.receipts or self.errors)
+
+    def __str__(self) -> str:
+        what = f"sequence id {self.sequence_id}"
+        meta = self.first.meta
+        if meta is not None and meta.chunk_id is not None:
+            return f"{what} (chunk {meta.chunk_id})"
+        return f"{what} (messages {self.numbers[0]} to {self.numbers[-1]})" if len(self.numbers) > 1 else what
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """`handle` is None while no payload said whose line it is. `closing` is the command that ends it or its client."""
+
+    topic: str
+    name: str | None
+    handle: int | None = None
+    closing: Invoke | None = None
+    units: list[Unit] = field(default_factory=list)
+    sessions: list[ProducerSession] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"producer {self.handle} ({self.name})" if self.handle is not None else f"producer {self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Lines:
+    """The lines of one attempt. `unit` is that of the SEND or receipt just seen; `stale`: the receipt fits no SEND."""
+
+    case_number: int = -1
+    all: list[Line] = field(default_factory=list)
+    unit: Unit | None = None
+    again: bool = False
+    """The SEND just seen was of a unit sent before."""
+    stale: bool = False
+    by_message: dict[tuple[int, int], Unit] = field(default_factory=dict)
+    """(producer handle, number) -> the unit it first left in."""
+    openings: dict[int, Invoke] = field(default_factory=dict)
+    """Producer handle -> its open_producer."""
+    stored: dict[int, dict[str, list[tuple[Content, Stored]]]] = field(default_factory=dict)
+    """Producer handle -> topic -> messages of its that are stored, in order."""
+    burst: set[int] = field(default_factory=set)
+    """Handles that sent a burst: their single messages are not in the history."""
+    _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
+    _by_name: dict[tuple[str, str], Line] = field(default_factory=dict)
+    _by_chunk: dict[tuple[int, int, int], Unit] = field(default_factory=dict)
+    _named: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    # --- agent ---
+
+    def invoked(self, event: Invoke) -> None:
+        if event.handle is None:
+            return
+        if event.verb == "open_producer":
+            self.openings[event.handle] = event
+        elif event.verb == "burst":
+            self.burst.add(event.handle)
+        elif event.verb == "close":
+            for line in self.all:
+                if line.handle is not None and event.handle in (line.handle, self._client_of(line.handle)):
+                    line.closing = line.closing or event
+
+    def completed(self, event: Completion) -> None:
+        if event.verb == "open_producer" and event.producer_name is not None and event.handle is not None:
+            self._named[event.producer_name].add(event.handle)
+
+    def _client_of(self, handle: int) -> int | None:
+        opening = self.openings.get(handle)
+        return None if opening is None else opening.args.get("client")
+
+    # --- wire ---
+
+    def registered(self, session: ProducerSession) -> None:
+        """A PRODUCER frame: the line it continues, when its name is that of one the application has not closed."""
+        line = self._by_name.get((session.topic, session.name or ""))
+        if line is not None and line.closing is None and line.handle is not None:
+            self._join(session, line)
+
+    def sent(self, session: ProducerSession | None, event: Frame) -> None:
+        """A SEND as the client wrote it. Leaves `unit` None when no PRODUCER announced it."""
+        if session is None:
+            self.unit = None
+            return
+        line = self._line_of(session, event)
+        numbers = self.numbers(event.members)
+        unit = self._known(line, event, numbers)
+        self.again = unit is not None
+        if unit is None:
+            unit = self._new(line, session, event, numbers)
+        else:
+            unit.latest, unit.session = event, session
+            if unit.sessions[-1] is not session:
+                unit.sessions.append(session)
+            if numbers and not unit.numbers:
+                unit.numbers = numbers
+        session.waiting.setdefault(event.sequence_id or 0, deque()).append(unit)
+        self.unit = unit
+
+    def answered(self, session: ProducerSession | None, event: Frame) -> None:
+        """A SEND_RECEIPT or SEND_ERROR as it was written to the client."""
+        self.unit, self.stale = None, False
+        if session is None or session.line is None:
+            return
+        waiting = session.waiting.get(event.sequence_id or 0)
+        if not waiting:
+            self.stale = True
+            self.unit = next((u for u in reversed(session.line.units) if u.sequence_id == event.sequence_id), None)
+            return
+        self.unit = waiting.popleft()
+        (self.unit.receipts if event.command == "SEND_RECEIPT" else self.unit.errors).append(event)
+
+    def numbers(self, members: tuple[Member, ...]) -> tuple[int, ...]:
+        """The message numbers inside, when every one is a payload of this Case's."""
+        if not members or any(self.handle_of(member) is None for member in members):
+            return ()
+        return tuple(member.identity.number for member in members if member.identity is not None)
+
+    def handle_of(self, member: Member) -> int | None:
+        identity = member.identity
+        if identity is None or identity.case != self.case_number or identity.handle not in self.openings:
+            return None
+        return identity.handle
+
+    def _line_of(self, session: ProducerSession, event: Frame) -> Line:
+        handle = self.handle_of(event.members[0]) if event.members else None
+        line = session.line
+        if line is not None and (handle is None or line.handle == handle):
+            return line
+        if line is None and handle is None:
+            line = self._by_name.get((session.topic, session.name or ""))
+        elif handle is not None:
+            line = self._by_handle.get((handle, session.topic)) or (line if line and line.handle is None else None)
+        if line is None:
+            line = Line(session.topic, session.name)
+            self.all.append(line)
+        if handle is not None:
+            line.handle = handle
+            self._by_handle[handle, session.topic] = line
+        self._join(session, line)
+        return line
+
+    def _join(self, session: ProducerSession, line: Line) -> None:
+        if session.line is not None and session.line is not line and session in session.line.sessions:
+            session.line.sessions.remove(session)
+        session.line = line
+        if session not in line.sessions:
+            line.sessions.append(session)
+        line.name = session.name or line.name
+        self._by_name[line.topic, line.name or ""] = line
+
+    def _known(self, line: Line, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
+        if event.meta is not None and event.meta.chunk_id is not None:
+            return self._by_chunk.get((id(line), event.sequence_id or 0, event.meta.chunk_id))
+        if numbers and line.handle is not None:
+            return self.by_message.get((line.handle, numbers[0]))
+        return self._by_chunk.get((id(line), event.sequence_id or 0, -1))
+
+    def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
+        unit = Unit(line, len(line.units), event, session, numbers)
+        line.units.append(unit)
+        if event.meta is not None and event.meta.chunk_id is not None:
+            self._by_chunk[id(line), event.sequence_id or 0, event.meta.chunk_id] = unit
+        elif not numbers:
+            self._by_chunk[id(line), event.sequence_id or 0, -1] = unit
+        if line.handle is not None:
+            for number in numbers:
+                self.by_message.setdefault((line.handle, number), unit)
+        return unit
+
+    # --- broker ---
+
+    def appended(self, event: Stored) -> None:
+        for member in event.members:
+            handle = self.handle_of(member)
+            if handle is None:
+                handle = self._only_handle(event.meta.producer_name)
+            if handle is not None:
+                topics = self.stored.setdefault(handle, {})
+                topics.setdefault(event.topic, []).append(((member.digest, member.size), event))
+
+    def _only_handle(self, name: str) -> int | None:
+        """Payloads too small for an identity belong to the one handle of their producer name."""
+        handles = self._named.get(name, ())
+        return next(iter(handles)) if len(handles) == 1 else None
+
+    def of_handle(self, handle: int) -> Iterator[Line]:
+        return (line for line in self.all if line.handle == handle)

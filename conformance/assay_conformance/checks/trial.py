@@ -1,0 +1,26 @@
+"""Trying one check on a history: the shortest way from events to what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from assay_conformance.checks.base import Check, View
+from assay_conformance.checks.judge import run
+from assay_conformance.checks.tracker import Tracker
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Event
+from assay_conformance.model.facts import ClientFacts
+
+C = TypeVar("C", bound=Check)
+
+ANY_CASE = Case(id="test/case", title="A history by hand", requirements=(), steps=())
+ANY_CLIENT = ClientFacts(agent="test", client="test-client", client_version="1", capabilities=frozenset())
+
+
+def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts: ClientFacts = ANY_CLIENT) -> C:
+    """The check after it has seen these events: its findings, examples and exercised count."""
+    view = View(case, facts, Tracker())
+    judging = check(view)
+    run(events, view.tracker, [judging])
+    return judging

@@ -1,0 +1,186 @@
+"""Acknowledgments on their way to the broker.
+
+Individual ones gather until the group's interval has passed since the first, or until the group is full; of cumulative
+ones the greatest counts. A flush sends the cumulative one, then all individual ones in one command. Without a
+connection everything stays until the consumer is back, and goes out before the first FLOW, so that the broker does not
+deliver again what was acknowledged. Without batch-index acknowledgment an entry is acknowledged when its last message
+is; a cumulative one inside a batch acknowledges the entry before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from assay_conformance.client.entries import Entry, Position, ack_set_of
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.refusal import Refusal, server_refusal
+from assay_conformance.client.settings import ConsumerSettings
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.timers import Timer
+from assay_conformance.client.values import Done, Failed
+from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import BaseCommand, CommandType, Frame, command, message_id
+from assay_conformance.wire import pulsar_pb2 as pb
+
+MAX_IDS = 1000
+"""In one ACK or REDELIVER command."""
+
+Ids = list[tuple[Position, int | None]]
+"""Positions, each with the bits of an ack_set or None for the whole entry."""
+
+
+class Outlet(Protocol):
+    """The consumer, as far as acknowledgments leave through it."""
+
+    consumer_id: int
+
+    @property
+    def ready(self) -> bool: ...
+
+    def post(self, built: BaseCommand) -> None: ...
+
+    def ask(self, build: Callable[[int], BaseCommand], answered: Callable[[Frame | Refusal], None]) -> None: ...
+
+
+class AckGroup:
+    """The acknowledgments of one consumer. Operations complete at once, or on the broker's receipt where asked for."""
+
+    def __init__(self, shared: Shared, settings: ConsumerSettings, outlet: Outlet) -> None:
+        self._shared = shared
+        self._settings = settings
+        self._outlet = outlet
+        self._individual: dict[Position, int | None] = {}
+        self._cumulative: tuple[Position, int | None] | None = None
+        self._acked_to: Position = (-1, -1)
+        self._waiting: list[int] = []
+        self._timer: Timer | None = None
+
+    def covers(self, position: Position) -> bool:
+        """Whether this entry is acknowledged already, so that a redelivery of it is none of the application's."""
+        return position <= self._acked_to or self._individual.get(position, 0) is None
+
+    def individual(self, entry: Entry, index: int | None) -> None:
+        entry.unacked &= 0 if index is None else ~(1 << index)
+        if entry.unacked and self._shared.mutated(Mutation.ACKS_ENTRY_ON_FIRST_MEMBER):
+            entry.unacked = 0
+        if not entry.unacked:
+            self._individual.update(dict.fromkeys(entry.positions))
+        elif self._settings.batch_index_ack:
+            self._individual[entry.position] = entry.unacked
+        self._added()
+
+    def cumulative(self, entry: Entry, index: int | None) -> None:
+        entry.unacked &= 0 if index is None else ~((1 << (index + 1)) - 1)
+        ledger, number = entry.position
+        if not entry.unacked:
+            self._greatest(entry.position, None)
+        elif self._settings.batch_index_ack:
+            self._greatest(entry.position, entry.unacked)
+        elif number > 0:
+            self._greatest((ledger, number - 1), None)
+        self._added()
+
+    def immediately(self, positions: tuple[Position, ...]) -> None:
+        """Chunks nobody will ask for again."""
+        self._individual.update(dict.fromkeys(positions))
+        self.flush()
+
+    def complete(self, op: int) -> None:
+        """Operation `op` issued what was just added."""
+        if not self._settings.ack_receipt:
+            self._shared.sink.completed(op, Done())
+            return
+        self._waiting.append(op)
+        if not self._individual and self._cumulative is None:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._outlet.ready:
+            return
+        cumulative, self._cumulative = self._cumulative, None
+        individual, self._individual = list(self._individual.items()), {}
+        built = [] if cumulative is None else [self._ack(pb.CommandAck.Cumulative, [cumulative])]
+        for start in range(0, len(individual), MAX_IDS):
+            built.append(self._ack(pb.CommandAck.Individual, individual[start : start + MAX_IDS]))
+        if self._settings.ack_receipt:
+            self._ask(built)
+        else:
+            for ack in built:
+                self._outlet.post(ack)
+
+    def drop(self) -> None:
+        """The consumer is gone: what was not sent never will be."""
+        self._individual.clear()
+        self._cumulative = None
+        if self._timer is not None:
+            self._timer.cancel()
+        ops, self._waiting = self._waiting, []
+        self._end(ops, Failed(ErrorClass.CLOSED, "the consumer was closed"))
+
+    # --- inside ---
+
+    def _greatest(self, position: Position, bits: int | None) -> None:
+        if position < self._acked_to and not self._shared.mutated(Mutation.CUMULATIVE_KEEPS_LAST):
+            return
+        self._cumulative = (position, bits)
+        if bits is None:
+            self._acked_to = position
+
+    def _added(self) -> None:
+        if not self._individual and self._cumulative is None:
+            return
+        if self._settings.ack_group_ms == 0 or len(self._individual) >= self._settings.ack_group_max:
+            self.flush()
+        elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
+            if self._timer is not None:
+                self._timer.cancel()
+            late_ns = self._shared.lateness_ns(Mutation.ACK_FLUSH_LATE)
+            self._timer = self._shared.after(self._settings.ack_group_ms * MS + late_ns, self.flush)
+
+    def _ack(self, ack_type: pb.CommandAck.AckType, ids: Ids) -> BaseCommand:
+        built = command(CommandType.ACK, consumer_id=self._outlet.consumer_id, ack_type=ack_type)
+        for position, bits in ids:
+            named = message_id(*position)
+            if bits is not None:
+                named.ack_set.extend(ack_set_of(bits))
+            built.ack.message_id.append(named)
+        return built
+
+    def _ask(self, commands: list[BaseCommand]) -> None:
+        """Send with request ids; the operations behind them end when the last answer is in."""
+        ops, self._waiting = self._waiting, []
+        left = len(commands)
+        failed: Failed | None = None
+
+        def answered(answer: Frame | Refusal) -> None:
+            nonlocal left, failed
+            left -= 1
+            failed = failed or _failure(answer)
+            if left == 0:
+                self._end(ops, failed)
+
+        if not commands:
+            self._end(ops, None)
+        for built in commands:
+            self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]
+
+    def _end(self, ops: list[int], failed: Failed | None) -> None:
+        for op in ops:
+            self._shared.sink.completed(op, failed or Done())
+
+
+def _numbered(ack: BaseCommand, request_id: int) -> BaseCommand:
+    ack.ack.request_id = request_id
+    return ack
+
+
+def _failure(answer: Frame | Refusal) -> Failed | None:
+    if isinstance(answer, Refusal):
+        return answer.failed()
+    if answer.body.HasField("error"):
+        return server_refusal(answer.body.error, answer.body.message).failed()
+    return None

@@ -1,0 +1,110 @@
+"""Chunks of messages on their way to be joined.
+
+| arriving chunk                          | what happens                                                              |
+|-----------------------------------------|---------------------------------------------------------------------------|
+| 0, nothing held                         | a new message begins                                                      |
+| 0, held under the same position         | the broker redelivers: begin again                                        |
+| 0, held under another                   | the producer sent it again: acknowledge what was held, begin again        |
+| the one after the last                  | append; with the last of all the message is whole                         |
+| one already held, at a held position    | redelivered: ignore                                                       |
+| one already held, at another            | sent again by the producer: acknowledge it, ignore it                     |
+| one beyond the next, or none held       | a gap: forget the message, leave its chunks to the broker's redelivery    |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.client.entries import Position
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.wire import MessageMetadata
+
+
+@dataclass(slots=True)
+class _Partial:
+    last: int = -1
+    parts: list[bytes] = field(default_factory=list)
+    positions: list[Position] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A whole message, still compressed, and where its chunks stand."""
+
+    data: bytes
+    positions: tuple[Position, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What one chunk led to: perhaps a whole message, and positions to acknowledge now."""
+
+    joined: Joined | None = None
+    acks: tuple[Position, ...] = ()
+
+
+class ChunkBuffer:
+    """Messages being joined, by uuid, at most `max_pending` (0 = any number); beyond it the oldest goes.
+
+    Its chunks are then acknowledged with `auto_ack_oldest`, and otherwise left unacknowledged.
+    """
+
+    def __init__(self, max_pending: int, auto_ack_oldest: bool, mutations: frozenset[Mutation]) -> None:
+        self._max_pending = max_pending
+        self._auto_ack_oldest = auto_ack_oldest
+        self._mutations = mutations
+        self._partials: dict[str, _Partial] = {}
+
+    def clear(self) -> None:
+        """The broker will deliver everything unacknowledged again."""
+        self._partials.clear()
+
+    def add(self, metadata: MessageMetadata, data: bytes, position: Position) -> Progress:
+        uuid = metadata.uuid
+        acks: tuple[Position, ...] = ()
+        if metadata.chunk_id == 0:
+            acks = self._begin(uuid, position)
+        partial = self._partials.get(uuid)
+        if partial is None:
+            return Progress()
+        if metadata.chunk_id <= partial.last:
+            return self._repeated(uuid, partial, data, position)
+        if metadata.chunk_id > partial.last + 1 and Mutation.JOINS_OVER_CHUNK_GAP not in self._mutations:
+            del self._partials[uuid]
+            return Progress()
+        partial.last = metadata.chunk_id
+        partial.parts.append(data)
+        partial.positions.append(position)
+        if metadata.chunk_id < metadata.num_chunks_from_msg - 1:
+            return Progress(acks=acks)
+        del self._partials[uuid]
+        return Progress(Joined(b"".join(partial.parts), tuple(partial.positions)), acks)
+
+    def _begin(self, uuid: str, position: Position) -> tuple[Position, ...]:
+        held = self._partials.get(uuid)
+        if held is not None:
+            if self._cheats_on_repeats:
+                return ()
+            self._partials[uuid] = _Partial()
+            return () if position in held.positions else tuple(held.positions)
+        self._partials[uuid] = _Partial()
+        if not 0 < self._max_pending < len(self._partials):
+            return ()
+        oldest = self._partials.pop(next(iter(self._partials)))
+        return tuple(oldest.positions) if self._auto_ack_oldest else ()
+
+    @property
+    def _cheats_on_repeats(self) -> bool:
+        return not self._mutations.isdisjoint(
+            (Mutation.DROPS_MESSAGE_ON_REPEATED_CHUNK, Mutation.APPENDS_REPEATED_CHUNK)
+        )
+
+    def _repeated(self, uuid: str, partial: _Partial, data: bytes, position: Position) -> Progress:
+        if Mutation.DROPS_MESSAGE_ON_REPEATED_CHUNK in self._mutations:
+            del self._partials[uuid]
+            return Progress()
+        if Mutation.APPENDS_REPEATED_CHUNK in self._mutations:
+            partial.parts.append(data)
+            partial.positions.append(position)
+            return Progress()
+        return Progress() if position in partial.positions else Progress(acks=(position,))

@@ -1,0 +1,361 @@
+"""The consumer of one topic or partition: permits, opened entries, acknowledgments and redelivery requests.
+
+Nothing is expected before FLOW. After SUBSCRIBE has succeeded the queue's whole size is granted, and from then on what
+was consumed, whenever that makes half a queue. Whatever is dropped in here returns its permits, or the consumer would
+stall in the long run. After a reconnect everything unacknowledged comes again, so the queue starts empty and with it
+the accounting: what came over the old connection grants nothing on the new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay_conformance.client.acks import MAX_IDS, AckGroup
+from assay_conformance.client.chunks import ChunkBuffer
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.entries import BadEntryError, Entry, Opened, Position, bits_of, open_entry, uncompress
+from assay_conformance.client.handler import Handler, Phase
+from assay_conformance.client.lookup import Lookup, Pool
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.nacks import DueTracker
+from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.values import Done, Failed, Result
+from assay_conformance.wire import (
+    BaseCommand,
+    CommandType,
+    Frame,
+    MessageMetadata,
+    MetadataError,
+    Payload,
+    command,
+    is_batch,
+    message_id,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+MIN_NACK_DELAY_MS = 100
+
+_TYPES: dict[SubscriptionType, pb.CommandSubscribe.SubType] = {
+    SubscriptionType.EXCLUSIVE: pb.CommandSubscribe.Exclusive,
+    SubscriptionType.SHARED: pb.CommandSubscribe.Shared,
+    SubscriptionType.FAILOVER: pb.CommandSubscribe.Failover,
+    SubscriptionType.KEY_SHARED: pb.CommandSubscribe.Key_Shared,
+}
+_POSITIONS: dict[InitialPosition, pb.CommandSubscribe.InitialPosition] = {
+    InitialPosition.EARLIEST: pb.CommandSubscribe.Earliest,
+    InitialPosition.LATEST: pb.CommandSubscribe.Latest,
+}
+
+
+@dataclass(slots=True, eq=False)
+class Inbound:
+    """One message in the queue or with the application. `session` is the registration it came in."""
+
+    consumer: Consumer
+    session: int
+    entry: Entry
+    opened: Opened
+    metadata: MessageMetadata
+    redelivery_count: int
+
+
+class Queue(Protocol):
+    """Where a consumer's messages go: the queue of its subscription."""
+
+    def arrived(self, inbound: Inbound) -> None: ...
+
+    def withdraw(self, consumer: Consumer) -> int:
+        """Take out what this consumer brought; how many messages that were."""
+        ...
+
+
+class Consumer(Handler):
+    """`opened` is called once, when first subscribed or when that failed for good."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        pool: Pool,
+        lookup: Lookup,
+        topic: str,
+        subscription: str,
+        settings: ConsumerSettings,
+        queue: Queue,
+        opened: Callable[[Result], None],
+        partition: int = -1,
+    ) -> None:
+        super().__init__(shared, pool, lookup, topic)
+        self.consumer_id = next(shared.consumer_ids)
+        self.partition = partition
+        self._subscription = subscription
+        self._settings = settings
+        self._queue = queue
+        self._opened: Callable[[Result], None] | None = opened
+        self._acks = AckGroup(shared, settings, self)
+        self._nacks: DueTracker[Inbound] = DueTracker(shared, self._nacks_due)
+        self._unacked: DueTracker[Inbound] = DueTracker(shared, self._redeliver)
+        self._chunks = ChunkBuffer(
+            settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
+        )
+        self._consumed = 0
+
+    # --- from the subscription ---
+
+    def handed_over(self, inbound: Inbound) -> None:
+        """The application got this message."""
+        if inbound.session == self.registrations:
+            self._return_permits(1)
+        if self._settings.ack_timeout_ms:
+            due_ns = self.shared.now_ns + self._settings.ack_timeout_ms * MS
+            self._unacked.add(inbound.entry.position, due_ns, inbound)
+
+    def ack(self, inbound: Inbound, *, cumulative: bool) -> None:
+        if cumulative:
+            self._unacked.remove_to(inbound.entry.position)
+            self._acks.cumulative(inbound.entry, inbound.opened.index)
+        else:
+            self._unacked.remove(inbound.entry.position)
+            self._acks.individual(inbound.entry, inbound.opened.index)
+
+    def acked(self, op: int) -> None:
+        """Operation `op` issued the acknowledgments before this call."""
+        self._acks.complete(op)
+
+    def nack(self, inbound: Inbound) -> None:
+        delay_ns = max(self._settings.nack_delay_ms, MIN_NACK_DELAY_MS) * MS
+        delay_ns += self.shared.lateness_ns(Mutation.NACK_LATE) - self.shared.lateness_ns(Mutation.NACK_EARLY)
+        self._unacked.remove(inbound.entry.position)
+        self._nacks.add(inbound.entry.position, self.shared.now_ns + max(delay_ns, 0), inbound)
+
+    def close(self, closed: Callable[[], None]) -> None:
+        """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once."""
+        if self.ready and not self.shared.mutated(Mutation.CLOSE_DROPS_ACKS):
+            self._acks.flush()
+        self._forget()
+        self.leave(lambda _refusal: closed())
+
+    def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
+        if not self.ready:
+            unsubscribed(Failed(Refusal(Cause.LOST, "").error, "the consumer is not connected", certain=True))
+            return
+
+        def answered(answer: Frame | Refusal) -> None:
+            if isinstance(answer, Refusal):
+                unsubscribed(answer.failed())
+                return
+            self._forget()
+            self._stop()
+            unsubscribed(Done())
+
+        self.ask(
+            lambda request_id: command(
+                CommandType.UNSUBSCRIBE, consumer_id=self.consumer_id, request_id=request_id, force=False
+            ),
+            answered,
+        )
+
+    # --- Outlet: what acknowledgments leave through ---
+
+    def post(self, built: BaseCommand) -> None:
+        assert self.connection is not None
+        self.connection.send(built)
+
+    def ask(self, build: Callable[[int], BaseCommand], answered: Callable[[Frame | Refusal], None]) -> None:
+        assert self.connection is not None
+        self.connection.request(build, answered)
+
+    # --- arriving messages ---
+
+    def message(self, frame: Frame) -> None:
+        payload = frame.payload
+        assert payload is not None
+        if not self.ready:  # closing: it stays unacknowledged and goes to whoever comes next
+            return
+        body = frame.body
+        position = (body.message_id.ledgerId, body.message_id.entryId)
+        if not payload.checksum_ok() and not self.shared.mutated(Mutation.DELIVERS_CORRUPT):
+            self._corrupt(position)
+            return
+        try:
+            self._take(payload, position, body)
+        except MetadataError:
+            self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
+        except BadEntryError as error:
+            count = payload.metadata.num_messages_in_batch if is_batch(payload.metadata) else 1
+            self._discard(position, error.reason, count)
+
+    def _take(self, payload: Payload, position: Position, body: pb.CommandMessage) -> None:
+        metadata = payload.metadata
+        if self._acks.covers(position):
+            # Acknowledged while it was on its way again (ACK-008).
+            self._return_permits(_unfiltered(metadata, body.ack_set))
+            return
+        chunked = metadata.num_chunks_from_msg > 1 and not self.shared.mutated(Mutation.DELIVERS_FRAGMENTS)
+        if not chunked:
+            limit = self._limit()
+            self._arrived(metadata, uncompress(metadata, payload.data, limit), (position,), body)
+            return
+        progress = self._chunks.add(metadata, bytes(payload.data), position)
+        if progress.acks:
+            self._acks.immediately(progress.acks)
+        if progress.joined is None:
+            self._return_permits(1)
+        else:
+            # The size that counts is the message's own: no frame has to hold it.
+            data = uncompress(metadata, progress.joined.data, metadata.uncompressed_size)
+            self._arrived(metadata, data, progress.joined.positions, body)
+
+    def _arrived(
+        self, metadata: MessageMetadata, data: bytes, positions: tuple[Position, ...], body: pb.CommandMessage
+    ) -> None:
+        opened = open_entry(metadata, data)
+        size = metadata.num_messages_in_batch if is_batch(metadata) else 1
+        entry = Entry(positions, size, bits_of(body.ack_set, size))
+        wanted = [message for message in opened if entry.unacked >> (message.index or 0) & 1]
+        # The broker charged for every message its ack_set left: those compacted away return their permits here, those
+        # it had acknowledged were never charged (ACK-012).
+        self._return_permits(entry.unacked.bit_count() - len(wanted))
+        for message in wanted:
+            self._queue.arrived(Inbound(self, self.registrations, entry, message, metadata, body.redelivery_count))
+
+    def _corrupt(self, position: Position) -> None:
+        if self.shared.mutated(Mutation.CORRUPT_CLOSES_CONNECTION):
+            assert self.connection is not None
+            self.connection.close(Cause.LOST, "checksum mismatch")
+            return
+        permits = 0 if self.shared.mutated(Mutation.CORRUPT_KEEPS_PERMIT) else 1
+        self._discard(position, pb.CommandAck.ChecksumMismatch, permits)
+
+    def _discard(self, position: Position, reason: pb.CommandAck.ValidationError, permits: int) -> None:
+        """Acknowledge an entry nobody can read, with the reason, so that it does not come again for ever."""
+        self.post(
+            command(
+                CommandType.ACK,
+                consumer_id=self.consumer_id,
+                ack_type=pb.CommandAck.Individual,
+                message_id=[message_id(*position)],
+                validation_error=reason,
+            )
+        )
+        self._return_permits(permits)
+
+    def _limit(self) -> int:
+        assert self.connection is not None
+        return self.connection.max_message_bytes
+
+    def _return_permits(self, count: int) -> None:
+        self._consumed += count
+        if self._consumed >= max(1, self._settings.receiver_queue_size // 2) and self.ready:
+            self._flow(self._consumed)
+            self._consumed = 0
+
+    def _flow(self, permits: int) -> None:
+        self.post(command(CommandType.FLOW, consumer_id=self.consumer_id, messagePermits=permits))
+
+    # --- redelivery ---
+
+    def _nacks_due(self, due: list[Inbound]) -> None:
+        if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY):
+            for inbound in due:
+                self._queue.arrived(inbound)
+        self._redeliver(due)
+
+    def _redeliver(self, due: list[Inbound]) -> None:
+        """Ask the broker; while away there is no need to, it redelivers everything on the new connection."""
+        if not self.ready:
+            return
+        if not self._settings.individual_redelivery:
+            # This type of subscription redelivers everything unacknowledged: what is prefetched would come twice.
+            self.post(command(CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES, consumer_id=self.consumer_id))
+            self._chunks.clear()
+            self._return_permits(self._queue.withdraw(self))
+            return
+        ids = [named for inbound in due for named in self._named(inbound)]
+        for start in range(0, len(ids), MAX_IDS):
+            self.post(
+                command(
+                    CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES,
+                    consumer_id=self.consumer_id,
+                    message_ids=ids[start : start + MAX_IDS],
+                )
+            )
+
+    def _named(self, inbound: Inbound) -> Sequence[pb.MessageIdData]:
+        index = inbound.opened.index
+        if index is not None and self.shared.mutated(Mutation.NACK_KEEPS_BATCH_INDEX):
+            return [message_id(*inbound.entry.position, batch_index=index)]
+        return [message_id(*position) for position in inbound.entry.positions]
+
+    # --- the life of a handler ---
+
+    def _registration(self, request_id: int) -> BaseCommand:
+        settings = self._settings
+        built = command(
+            CommandType.SUBSCRIBE,
+            topic=self.topic,
+            subscription=self._subscription,
+            subType=_TYPES[settings.subscription_type],
+            consumer_id=self.consumer_id,
+            request_id=request_id,
+            durable=True,
+            initialPosition=_POSITIONS[settings.initial_position],
+        )
+        if settings.consumer_name is not None:
+            built.subscribe.consumer_name = settings.consumer_name
+        return built
+
+    def _closure(self, request_id: int) -> BaseCommand:
+        return command(CommandType.CLOSE_CONSUMER, consumer_id=self.consumer_id, request_id=request_id)
+
+    def _enlist(self, connection: Connection) -> None:
+        connection.consumers[self.consumer_id] = self
+
+    def _delist(self, connection: Connection) -> None:
+        connection.consumers.pop(self.consumer_id, None)
+
+    def _requested(self, connection: Connection) -> None:
+        if self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
+            self._flow(self._settings.receiver_queue_size)
+
+    def _registered(self, answer: Frame) -> None:
+        del answer
+        self._consumed = 0
+        self._acks.flush()
+        if not self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
+            extra = 1 if self.shared.mutated(Mutation.FIRST_FLOW_TOO_LARGE) and self.registrations == 1 else 0
+            self._flow(self._settings.receiver_queue_size + extra)
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            opened(Done())
+
+    def _lost(self) -> None:
+        self._queue.withdraw(self)
+        self._chunks.clear()
+        self._unacked.clear()
+
+    def _ended(self, refusal: Refusal) -> None:
+        self._forget()
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            opened(refusal.failed(certain=refusal.cause is Cause.SERVER))
+
+    def _forget(self) -> None:
+        self._queue.withdraw(self)
+        self._acks.drop()
+        self._nacks.clear()
+        self._unacked.clear()
+        self._chunks.clear()
+
+    @property
+    def closed(self) -> bool:
+        return self.phase in (Phase.CLOSING, Phase.CLOSED)
+
+
+def _unfiltered(metadata: MessageMetadata, ack_set: Sequence[int]) -> int:
+    """How many permits the broker charged for an entry."""
+    size = metadata.num_messages_in_batch if is_batch(metadata) else 1
+    return bits_of(ack_set, size).bit_count()

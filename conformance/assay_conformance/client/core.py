@@ -1,0 +1,250 @@
+"""The client as one machine: what the application asks for and what the network brings go in, the sink gets the rest.
+
+It reads no clock and opens no socket. Every input carries the time; `next_deadline_ns` says when `advance` is wanted
+next. Operations are numbered by the caller and end exactly once each, through `ClientSink.completed`. Calls that name a
+producer or consumer still being opened wait for it, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from assay_conformance.client.all_of import AllOf
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.consumer import Consumer
+from assay_conformance.client.lookup import Lookup, Pool
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.producer import Producer
+from assay_conformance.client.publisher import Publisher
+from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.settings import ClientSettings, ConsumerSettings, ProducerSettings
+from assay_conformance.client.shared import Shared
+from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.values import ClientSink, Done, Failed, Outgoing, Result
+from assay_conformance.model.event import ErrorClass
+
+T = TypeVar("T", Publisher, Subscription)
+
+_NO_HANDLE = Failed(ErrorClass.CLOSED, "no such producer or consumer is open", certain=True)
+
+
+class _Slot:
+    """One handle: what it holds once that is known, and the calls that wait for it."""
+
+    def __init__(self) -> None:
+        self.held: Publisher | Subscription | None = None
+        self.abandoned = False
+        self.waiting: list[Callable[[], None]] = []
+
+
+class ClientCore:
+    """One client of one service URL. `jitter` gives numbers from 0 to below 1; `unix_ms` is the wall clock at 0 ns."""
+
+    def __init__(
+        self,
+        sink: ClientSink,
+        service_url: str,
+        settings: ClientSettings,
+        *,
+        unix_ms: int,
+        jitter: Callable[[], float],
+        mutations: frozenset[Mutation] = frozenset(),
+        lateness_ms: int | None = None,
+    ) -> None:
+        self._shared = Shared(
+            sink, settings, unix_ms=unix_ms, jitter=jitter, mutations=mutations, lateness_ms=lateness_ms
+        )
+        self._pool = Pool(self._shared)
+        self._lookup = Lookup(self._shared, self._pool, service_url)
+        self._slots: dict[int, _Slot] = {}
+
+    # --- time ---
+
+    def next_deadline_ns(self) -> int | None:
+        return self._shared.timers.next_ns()
+
+    def advance(self, now_ns: int) -> None:
+        self._shared.now_ns = now_ns
+        self._shared.timers.fire(now_ns)
+
+    # --- network ---
+
+    def opened(self, conn: int, now_ns: int) -> None:
+        self._connection(conn, now_ns, Connection.opened)
+
+    def received(self, conn: int, data: bytes, now_ns: int) -> None:
+        self._connection(conn, now_ns, lambda connection: connection.received(data))
+
+    def closed(self, conn: int, now_ns: int) -> None:
+        """The connection ended, or could not be opened."""
+        self._connection(conn, now_ns, lambda connection: connection.closed())
+
+    def _connection(self, conn: int, now_ns: int, act: Callable[[Connection], None]) -> None:
+        self._shared.now_ns = now_ns
+        connection = self._pool.numbered(conn)
+        if connection is not None:
+            act(connection)
+
+    # --- application ---
+
+    def open_producer(self, op: int, handle: int, topic: str, settings: ProducerSettings, now_ns: int) -> None:
+        """Ends with the producer's name and the last sequence id the broker knows of it."""
+        self._shared.now_ns = now_ns
+        slot = self._slots[handle] = _Slot()
+
+        def counted(partitions: int | Refusal) -> None:
+            if isinstance(partitions, Refusal):
+                self._abandon(handle, slot, op, partitions)
+                return
+            together = AllOf(max(1, partitions), self._completing(op))
+            producers = [
+                Producer(self._shared, self._pool, self._lookup, name, settings, together.one, partition)
+                for name, partition in _parts(topic, partitions)
+            ]
+            start = int(self._shared.jitter() * len(producers))
+            self._fill(slot, Publisher(producers, settings.routing, start))
+            for producer in producers:
+                producer.start()
+
+        self._lookup.partitions(topic, counted)
+
+    def send(self, op: int, producer: int, message: Outgoing, now_ns: int) -> None:
+        self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.send(op, message))
+
+    def flush(self, op: int, producer: int, now_ns: int) -> None:
+        self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.flush(self._completing(op)))
+
+    def open_consumer(
+        self, op: int, handle: int, topics: Sequence[str], subscription: str, settings: ConsumerSettings, now_ns: int
+    ) -> None:
+        """Ends when every topic and partition is subscribed."""
+        self._shared.now_ns = now_ns
+        slot = self._slots[handle] = _Slot()
+        held = Subscription(self._shared, handle, settings)
+        parts: list[tuple[str, int]] = []
+        left = len(topics)
+
+        def subscribe() -> None:
+            together = AllOf(len(parts), self._completing(op))
+            for name, partition in parts:
+                held.consumers.append(
+                    Consumer(
+                        self._shared,
+                        self._pool,
+                        self._lookup,
+                        name,
+                        subscription,
+                        settings,
+                        held,
+                        together.one,
+                        partition,
+                    )
+                )
+            self._fill(slot, held)
+            for consumer in held.consumers:
+                consumer.start()
+
+        def count(topic: str) -> None:
+            def counted(partitions: int | Refusal) -> None:
+                nonlocal left
+                if slot.abandoned:
+                    return
+                if isinstance(partitions, Refusal):
+                    self._abandon(handle, slot, op, partitions)
+                    return
+                parts.extend(_parts(topic, partitions))
+                left -= 1
+                if left == 0:
+                    subscribe()
+
+            self._lookup.partitions(topic, counted)
+
+        for topic in topics:
+            count(topic)
+
+    def receive(self, op: int, consumer: int, count: int, timeout_ms: int, now_ns: int) -> None:
+        """Hands over up to `count` messages; ends with the count, `timeout_ms` later at most."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.receive(op, count, timeout_ms))
+
+    def ack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int, *, cumulative: bool = False) -> None:
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.ack(op, numbers, cumulative=cumulative))
+
+    def nack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.nack(op, numbers))
+
+    def unsubscribe(self, op: int, consumer: int, now_ns: int) -> None:
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.unsubscribe(self._completing(op)))
+
+    def stats(self, op: int, handle: int, now_ns: int) -> None:
+        """For a producer: the highest sequence id that has its receipt, -1 before the first."""
+
+        def told(held: Publisher | Subscription) -> None:
+            last = held.last_sequence_id if isinstance(held, Publisher) else None
+            self._shared.sink.completed(op, Done(last_sequence_id=last))
+
+        self._any(op, handle, now_ns, told)
+
+    def close(self, op: int, handle: int, now_ns: int) -> None:
+        """Close a producer or consumer; ends when the broker has answered, or cannot."""
+        self._any(op, handle, now_ns, lambda held: held.close(self._completing(op)))
+
+    def shut_down(self, op: int, now_ns: int) -> None:
+        """Close everything, then the connections."""
+        self._shared.now_ns = now_ns
+
+        def closed(result: Result) -> None:
+            self._pool.close()
+            self._shared.sink.completed(op, result)
+
+        open_slots = [slot.held for slot in self._slots.values() if slot.held is not None]
+        self._slots.clear()
+        if not open_slots:
+            closed(Done())
+        together = AllOf(len(open_slots), closed)
+        for held in open_slots:
+            held.close(together.one)
+
+    # --- handles ---
+
+    def _on(self, kind: type[T], op: int, handle: int, now_ns: int, act: Callable[[T], None]) -> None:
+        def act_on(held: Publisher | Subscription) -> None:
+            if isinstance(held, kind):
+                act(held)
+            else:
+                text = f"handle {handle} is no {kind.__name__.lower()}"
+                self._shared.sink.completed(op, Failed(ErrorClass.OTHER, text, certain=True))
+
+        self._any(op, handle, now_ns, act_on)
+
+    def _any(self, op: int, handle: int, now_ns: int, act: Callable[[Publisher | Subscription], None]) -> None:
+        self._shared.now_ns = now_ns
+        slot = self._slots.get(handle)
+        if slot is None:
+            self._shared.sink.completed(op, _NO_HANDLE)
+        elif slot.held is None:
+            slot.waiting.append(lambda: self._any(op, handle, self._shared.now_ns, act))
+        else:
+            act(slot.held)
+
+    def _fill(self, slot: _Slot, held: Publisher | Subscription) -> None:
+        slot.held = held
+        waiting, slot.waiting = slot.waiting, []
+        for act in waiting:
+            act()
+
+    def _abandon(self, handle: int, slot: _Slot, op: int, refusal: Refusal) -> None:
+        slot.abandoned = True
+        self._slots.pop(handle, None)
+        self._shared.sink.completed(op, refusal.failed(certain=True))
+        for act in slot.waiting:
+            act()
+
+    def _completing(self, op: int) -> Callable[[Result], None]:
+        return lambda result: self._shared.sink.completed(op, result)
+
+
+def _parts(topic: str, partitions: int) -> list[tuple[str, int]]:
+    if partitions == 0:
+        return [(topic, -1)]
+    return [(f"{topic}-partition-{index}", index) for index in range(partitions)]

@@ -1,0 +1,121 @@
+"""What a MESSAGE holds: an entry of the topic, opened into the messages an application gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay_conformance.wire import (
+    BatchError,
+    Codec,
+    CompressionError,
+    MessageMetadata,
+    SingleMessageMetadata,
+    decode_batch,
+    decompress,
+    is_batch,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+Position = tuple[int, int]
+"""(ledger, entry): what acknowledgments and redelivery requests name."""
+
+_WORD_BITS = 64
+
+
+class BadEntryError(Exception):
+    """An entry that cannot be opened; `reason` is what the broker is told with its acknowledgment."""
+
+    def __init__(self, reason: pb.CommandAck.ValidationError, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One entry as this consumer holds it: `unacked` has bit i set while message i is not acknowledged.
+
+    `positions` are those of all chunks for a chunked message, the last one its own.
+    """
+
+    positions: tuple[Position, ...]
+    size: int
+    unacked: int
+
+    @property
+    def position(self) -> Position:
+        return self.positions[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One message of an entry; `index` is None when the entry is no batch."""
+
+    index: int | None
+    payload: bytes
+    sequence_id: int
+    key: str | None
+    event_time_ms: int | None
+    properties: dict[str, str]
+
+
+def uncompress(metadata: MessageMetadata, data: bytes | memoryview, limit: int) -> bytes:
+    """The body of an entry; BadEntryError when it exceeds `limit` or is not what its codec makes."""
+    codec = Codec(metadata.compression)
+    if codec is Codec.NONE:
+        return bytes(data)
+    if metadata.uncompressed_size > limit:
+        text = f"{metadata.uncompressed_size} bytes uncompressed, at most {limit} are taken"
+        raise BadEntryError(pb.CommandAck.UncompressedSizeCorruption, text)
+    try:
+        return decompress(codec, data, metadata.uncompressed_size, limit)
+    except CompressionError as error:
+        raise BadEntryError(pb.CommandAck.DecompressionError, str(error)) from error
+
+
+def open_entry(metadata: MessageMetadata, body: bytes) -> list[Opened]:
+    """The messages of an entry in order, compacted ones left out; BadEntryError when a batch cannot be taken apart."""
+    if not is_batch(metadata):
+        key = metadata.partition_key if metadata.HasField("partition_key") else None
+        event_time_ms = metadata.event_time if metadata.HasField("event_time") else None
+        properties = {pair.key: pair.value for pair in metadata.properties}
+        return [Opened(None, body, metadata.sequence_id, key, event_time_ms, properties)]
+    try:
+        members = decode_batch(body, metadata.num_messages_in_batch)
+    except BatchError as error:
+        raise BadEntryError(pb.CommandAck.BatchDeSerializeError, str(error)) from error
+    return [
+        _member(metadata, index, member.metadata, member.payload)
+        for index, member in enumerate(members)
+        if not member.metadata.compacted_out
+    ]
+
+
+def _member(metadata: MessageMetadata, index: int, single: SingleMessageMetadata, payload: bytes) -> Opened:
+    return Opened(
+        index,
+        payload,
+        single.sequence_id if single.HasField("sequence_id") else metadata.sequence_id,
+        single.partition_key if single.HasField("partition_key") else None,
+        single.event_time if single.HasField("event_time") else None,
+        {pair.key: pair.value for pair in single.properties},
+    )
+
+
+def bits_of(ack_set: Sequence[int], size: int) -> int:
+    """The messages an ack_set leaves unacknowledged; an empty one leaves all of them."""
+    everything = (1 << size) - 1
+    if not ack_set:
+        return everything
+    bits = sum((word & (2**_WORD_BITS - 1)) << (_WORD_BITS * index) for index, word in enumerate(ack_set))
+    return bits & everything
+
+
+def ack_set_of(bits: int) -> list[int]:
+    """The words of an ack_set, signed as the wire has them."""
+    words = []
+    while bits:
+        word = bits & (2**_WORD_BITS - 1)
+        words.append(word - 2**_WORD_BITS if word >= 2 ** (_WORD_BITS - 1) else word)
+        bits >>= _WORD_BITS
+    return words

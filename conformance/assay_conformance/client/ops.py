@@ -1,0 +1,210 @@
+"""Units of sending: what one SEND carries, built once and kept as bytes until its receipt.
+
+A unit is a message, a batch of messages, or one chunk of a message. Its bytes never change: whatever happens to the
+connection, the same frame goes out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from assay_conformance.client.settings import AccessMode, Compression, ProducerSettings
+from assay_conformance.client.values import Outgoing
+from assay_conformance.wire import (
+    Codec,
+    CommandType,
+    Member,
+    MessageMetadata,
+    SingleMessageMetadata,
+    command,
+    compress,
+    decode,
+    encode,
+    encode_batch,
+)
+from assay_conformance.wire import pulsar_pb2 as pb
+
+CODECS: dict[Compression, Codec] = {name: Codec[name.value] for name in Compression}
+ACCESS_MODES: dict[AccessMode, pb.ProducerAccessMode] = {
+    AccessMode.SHARED: pb.Shared,
+    AccessMode.EXCLUSIVE: pb.Exclusive,
+    AccessMode.WAIT_FOR_EXCLUSIVE: pb.WaitForExclusive,
+    AccessMode.EXCLUSIVE_WITH_FENCING: pb.ExclusiveWithFencing,
+}
+
+
+class TooLargeError(Exception):
+    """The message does not fit a frame, and chunking is off or leaves no room. The sentence says which sizes met."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """One message inside a unit. `op` is its operation; None when nobody waits for it."""
+
+    op: int | None
+    message: Outgoing
+    sequence_id: int
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """One unit. `session` is the registration it was last written in, None before; `number` counts units from 0."""
+
+    sequence_id: int
+    frame: bytes
+    created_ns: int
+    sent: Sequence[Sent]
+    session: int | None = None
+    number: int = 0
+    chunk_ids: list[pb.MessageIdData] = field(default_factory=list)
+
+    @property
+    def certain(self) -> bool:
+        """Whether, if it fails now, it surely did not happen: no byte of it was ever written."""
+        return self.session is None
+
+
+class OpBuilder:
+    """Builds the units of one producer. `name` is known once the broker has answered PRODUCER."""
+
+    def __init__(self, producer_id: int, settings: ProducerSettings, *, flag_chunks: bool = True) -> None:
+        self.name = ""
+        self._producer_id = producer_id
+        self._codec = CODECS[settings.compression]
+        self._chunking = settings.chunking
+        self._flag_chunks = flag_chunks
+
+    def message(self, sent: Sent, max_message_bytes: int, created_ns: int, unix_ms: int) -> list[Op]:
+        """The unit of one message, or one for each of its chunks. Raises TooLargeError."""
+        metadata = self._metadata(sent, unix_ms)
+        data = self._compressed(metadata, sent.message.payload)
+        room = max_message_bytes - metadata.ByteSize()
+        if len(data) <= room:
+            send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)
+            return [Op(sent.sequence_id, encode(send, metadata=metadata, data=data), created_ns, (sent,))]
+        if not self._chunking or room <= 0:
+            raise TooLargeError(
+                f"message of {len(data)} bytes with {metadata.ByteSize()} of metadata, the broker takes "
+                f"{max_message_bytes}"
+            )
+        return self._chunks(sent, metadata, data, room, created_ns)
+
+    def batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
+        """One unit of these messages, numbered by the lowest and the highest id. Raises TooLargeError."""
+        metadata = self._metadata(batch[0], unix_ms, whole=False)
+        metadata.highest_sequence_id = batch[-1].sequence_id
+        return self._batch(metadata, batch, max_message_bytes, created_ns)
+
+    def keyed_batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
+        """One unit of messages that share a key. Raises TooLargeError.
+
+        Ids of several open batches interleave, so each goes by its highest id alone: with a range, deduplication would
+        take the next one, which starts lower, for a duplicate.
+        """
+        metadata = self._metadata(batch[-1], unix_ms, whole=False)
+        message = batch[0].message
+        if message.key is not None:
+            metadata.partition_key = message.key
+        if message.ordering_key is not None:
+            metadata.ordering_key = message.ordering_key.encode()
+        return self._batch(metadata, batch, max_message_bytes, created_ns)
+
+    def _batch(self, metadata: MessageMetadata, batch: Sequence[Sent], max_message_bytes: int, created_ns: int) -> Op:
+        metadata.num_messages_in_batch = len(batch)
+        data = self._compressed(metadata, encode_batch(_members(batch)))
+        if len(data) + metadata.ByteSize() > max_message_bytes:
+            raise TooLargeError(f"batch of {len(data)} bytes, the broker takes {max_message_bytes}")
+        send = command(
+            CommandType.SEND,
+            producer_id=self._producer_id,
+            sequence_id=metadata.sequence_id,
+            num_messages=len(batch),
+            highest_sequence_id=metadata.highest_sequence_id,
+        )
+        return Op(metadata.sequence_id, encode(send, metadata=metadata, data=data), created_ns, tuple(batch))
+
+    def _chunks(self, sent: Sent, metadata: MessageMetadata, data: bytes, room: int, created_ns: int) -> list[Op]:
+        count = -(-len(data) // room)
+        metadata.uuid = f"{self.name}-{sent.sequence_id}"
+        metadata.num_chunks_from_msg = count
+        metadata.total_chunk_msg_size = len(data)
+        send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)
+        if self._flag_chunks:
+            send.send.is_chunk = True
+        ops: list[Op] = []
+        ids: list[pb.MessageIdData] = []
+        for chunk in range(count):
+            metadata.chunk_id = chunk
+            frame = encode(send, metadata=metadata, data=data[chunk * room : (chunk + 1) * room])
+            # Only the last chunk's receipt completes the message.
+            waiting = (sent,) if chunk == count - 1 else ()
+            ops.append(Op(sent.sequence_id, frame, created_ns, waiting, chunk_ids=ids))
+        return ops
+
+    def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
+        """Metadata of an entry; `whole`: of this one message, whose own fields it then carries."""
+        metadata = MessageMetadata(producer_name=self.name, sequence_id=sent.sequence_id, publish_time=unix_ms)
+        if not whole:
+            return metadata
+        message = sent.message
+        metadata.properties.extend(_properties(message))
+        if message.key is not None:
+            metadata.partition_key = message.key
+        if message.ordering_key is not None:
+            metadata.ordering_key = message.ordering_key.encode()
+        if message.event_time_ms is not None:
+            metadata.event_time = message.event_time_ms
+        if message.deliver_at_ms is not None:
+            metadata.deliver_at_time = message.deliver_at_ms
+        return metadata
+
+    def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:
+        if self._codec is Codec.NONE:
+            return data
+        metadata.compression = pb.CompressionType.Name(self._codec)  # type: ignore[assignment,arg-type]
+        metadata.uncompressed_size = len(data)
+        return compress(self._codec, data)
+
+
+def _members(batch: Iterable[Sent]) -> list[Member]:
+    members = []
+    for sent in batch:
+        message = sent.message
+        single = SingleMessageMetadata(sequence_id=sent.sequence_id, properties=_properties(message))
+        if message.key is not None:
+            single.partition_key = message.key
+        if message.ordering_key is not None:
+            single.ordering_key = message.ordering_key.encode()
+        if message.event_time_ms is not None:
+            single.event_time = message.event_time_ms
+        members.append(Member(single, message.payload))
+    return members
+
+
+def _properties(message: Outgoing) -> list[pb.KeyValue]:
+    return [pb.KeyValue(key=key, value=value) for key, value in message.properties.items()]
+
+
+# --- what only mutations do to a unit: its bytes are final for the honest client ------------------------------------
+
+
+def restamp(op: Op, unix_ms: int) -> None:
+    """Give a unit another publish time."""
+    frame = decode(op.frame)
+    assert frame.payload is not None
+    metadata = frame.payload.metadata
+    metadata.publish_time = unix_ms
+    op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
+
+
+def swap_payloads(first: Op, second: Op) -> None:
+    """Let two units of one message each change payloads and keep their sequence ids."""
+    frames = decode(first.frame), decode(second.frame)
+    for op, own, other in ((first, *frames), (second, *reversed(frames))):
+        assert own.payload is not None
+        assert other.payload is not None
+        metadata = MessageMetadata()
+        metadata.CopyFrom(other.payload.metadata)
+        metadata.sequence_id = op.sequence_id
+        op.frame = encode(own.command, metadata=metadata, data=other.payload.data)

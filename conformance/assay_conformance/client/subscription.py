@@ -1,0 +1,162 @@
+"""A consumer as the application sees it: one queue over its topics and partitions, and deliveries by number."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from assay_conformance.client.all_of import AllOf
+from assay_conformance.client.consumer import Consumer, Inbound
+from assay_conformance.client.settings import ConsumerSettings
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.timers import Timer
+from assay_conformance.client.values import Delivery, Done, Failed, Result
+from assay_conformance.model.event import ErrorClass, MessageId
+
+
+class _Receive:
+    __slots__ = ("count", "got", "op", "timer")
+
+    def __init__(self, op: int, count: int) -> None:
+        self.op = op
+        self.count = count
+        self.got = 0
+        self.timer: Timer | None = None
+
+
+class Subscription:
+    """Deliveries are counted from 1; acknowledgments name them by that."""
+
+    def __init__(self, shared: Shared, handle: int, settings: ConsumerSettings) -> None:
+        self.consumers: list[Consumer] = []
+        self._shared = shared
+        self._handle = handle
+        self._settings = settings
+        self._queue: deque[Inbound] = deque()
+        self._receives: deque[_Receive] = deque()
+        self._handed: list[Inbound] = []
+        self._closed = False
+
+    # --- from the application ---
+
+    def receive(self, op: int, count: int, timeout_ms: int) -> None:
+        """Hand over up to `count` messages, and end with how many when they are there or the time is over."""
+        if self._closed:
+            self._shared.sink.completed(op, _CLOSED)
+            return
+        receive = _Receive(op, count)
+        self._receives.append(receive)
+        self._serve()
+        if receive.got < count:
+            receive.timer = self._shared.after(timeout_ms * MS, lambda: self._give_up(receive))
+
+    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool) -> None:
+        handed = self._named(op, numbers)
+        if handed is None:
+            return
+        if cumulative and self._settings.individual_redelivery:
+            text = f"no cumulative acknowledgment on a {self._settings.subscription_type} subscription"
+            self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
+            return
+        for inbound in handed:
+            inbound.consumer.ack(inbound, cumulative=cumulative)
+        # With receipts the operation waits for its last acknowledgment's consumer; there is but one unless partitioned.
+        handed[-1].consumer.acked(op)
+
+    def nack(self, op: int, numbers: Sequence[int]) -> None:
+        handed = self._named(op, numbers)
+        if handed is None:
+            return
+        for inbound in handed:
+            inbound.consumer.nack(inbound)
+        self._shared.sink.completed(op, Done())
+
+    def close(self, closed: Callable[[Result], None]) -> None:
+        self._closed = True
+        self._end_receives()
+        together = AllOf(len(self.consumers), closed)
+        for consumer in self.consumers:
+            consumer.close(lambda: together.one(Done()))
+
+    def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
+        self._closed = True
+        self._end_receives()
+        together = AllOf(len(self.consumers), unsubscribed)
+        for consumer in self.consumers:
+            consumer.unsubscribe(together.one)
+
+    # --- Queue: from the consumers ---
+
+    def arrived(self, inbound: Inbound) -> None:
+        self._queue.append(inbound)
+        self._serve()
+
+    def withdraw(self, consumer: Consumer) -> int:
+        before = len(self._queue)
+        self._queue = deque(inbound for inbound in self._queue if inbound.consumer is not consumer)
+        return before - len(self._queue)
+
+    # --- inside ---
+
+    def _serve(self) -> None:
+        while self._receives and self._queue:
+            receive = self._receives[0]
+            self._hand_over(self._queue.popleft())
+            receive.got += 1
+            if receive.got == receive.count:
+                self._end(receive)
+
+    def _hand_over(self, inbound: Inbound) -> None:
+        self._handed.append(inbound)
+        inbound.consumer.handed_over(inbound)
+        self._shared.sink.delivered(self._handle, _delivery(len(self._handed), inbound))
+
+    def _give_up(self, receive: _Receive) -> None:
+        if receive in self._receives:
+            self._end(receive)
+
+    def _end(self, receive: _Receive) -> None:
+        self._receives.remove(receive)
+        if receive.timer is not None:
+            receive.timer.cancel()
+        self._shared.sink.completed(receive.op, Done(count=receive.got))
+
+    def _end_receives(self) -> None:
+        for receive in list(self._receives):
+            self._end(receive)
+
+    def _named(self, op: int, numbers: Sequence[int]) -> list[Inbound] | None:
+        """The deliveries of these numbers; None when there is nothing to do, and the operation has ended then."""
+        if self._closed:
+            self._shared.sink.completed(op, _CLOSED)
+            return None
+        unknown = [number for number in numbers if number > len(self._handed)]
+        if unknown:
+            text = f"delivery {unknown[0]} was asked for, {len(self._handed)} were made"
+            self._shared.sink.completed(op, Failed(ErrorClass.OTHER, text, certain=True))
+            return None
+        if not numbers:
+            self._shared.sink.completed(op, Done())
+            return None
+        return [self._handed[number - 1] for number in numbers]
+
+
+_CLOSED = Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True)
+
+
+def _delivery(number: int, inbound: Inbound) -> Delivery:
+    opened, metadata, entry = inbound.opened, inbound.metadata, inbound.entry
+    place = (-1, 0) if opened.index is None else (opened.index, entry.size)
+    return Delivery(
+        number=number,
+        message_id=MessageId(*entry.position, inbound.consumer.partition, *place),
+        payload=opened.payload,
+        topic=inbound.consumer.topic,
+        producer_name=metadata.producer_name,
+        sequence_id=opened.sequence_id,
+        redelivery_count=inbound.redelivery_count,
+        publish_time_ms=metadata.publish_time,
+        event_time_ms=opened.event_time_ms,
+        key=opened.key,
+        properties=opened.properties,
+    )

@@ -1,0 +1,113 @@
+"""The codecs of a payload, each in the one shape Pulsar uses.
+
+    LZ4     one block, without the length prefix many libraries put in front
+    ZLIB    a zlib stream (RFC 1950)
+    ZSTD    a zstd frame (RFC 8878)
+    SNAPPY  the raw format, without the framing of streams
+
+The uncompressed size stands in the metadata and is believed only so far: output goes into a buffer of that size, which
+is refused above the caller's limit, and must fill it exactly.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from enum import IntEnum
+
+import cramjam
+
+from assay_conformance.wire.errors import CompressionError
+
+
+class Codec(IntEnum):
+    """MessageMetadata.compression."""
+
+    NONE = 0
+    LZ4 = 1
+    ZLIB = 2
+    ZSTD = 3
+    SNAPPY = 4
+
+
+def compress(codec: Codec, data: bytes | memoryview) -> bytes:
+    return _COMPRESS[codec](data)
+
+
+def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, limit: int) -> bytes:
+    """The bytes that were compressed, `uncompressed_size` of them; NONE gives the data back, whatever the size says.
+
+    Raises CompressionError for a size above `limit`, before anything is allocated, for corrupt data, and for data that
+    is not of that size.
+    """
+    if codec is Codec.NONE:
+        return bytes(data)
+    if uncompressed_size > limit:
+        raise CompressionError(f"{codec.name}: expected at most {limit} bytes, the metadata says {uncompressed_size}")
+    try:
+        return _DECOMPRESS[codec](data, uncompressed_size)
+    except (cramjam.DecompressionError, zlib.error) as error:
+        raise CompressionError(
+            f"{codec.name}: {len(data)} bytes cannot be decompressed to {uncompressed_size}: {error}"
+        ) from error
+
+
+def _lz4(data: bytes | memoryview, size: int) -> bytes:
+    # The library decodes raw blocks into a buffer of at most this size, and pads what is shorter with zeros. That the
+    # output is exactly this long shows in its not fitting one byte less. Its other function, which does tell the
+    # length, also takes blocks with a length prefix, which no Pulsar peer can read.
+    output = bytes(cramjam.lz4.decompress_block(data, output_len=size))
+    if size:
+        try:
+            cramjam.lz4.decompress_block(data, output_len=size - 1)
+        except cramjam.DecompressionError:
+            return output
+        raise _wrong_size(Codec.LZ4, size, "fewer")
+    return output
+
+
+def _zlib(data: bytes | memoryview, size: int) -> bytes:
+    stream = zlib.decompressobj()
+    # A max_length of 0 means no limit, and one byte more tells a stream that is too long from one that ends here.
+    output = stream.decompress(data, size + 1)
+    if len(output) != size or not stream.eof:
+        raise _wrong_size(Codec.ZLIB, size, f"{len(output)} or more")
+    if stream.unused_data:
+        raise CompressionError(f"ZLIB: {len(stream.unused_data)} bytes behind the end of the stream")
+    return output
+
+
+def _zstd(data: bytes | memoryview, size: int) -> bytes:
+    # The library reserves address space for the frame's window, 128 MiB at most, and touches only what it writes.
+    output = bytearray(size)
+    return _filled(Codec.ZSTD, output, cramjam.zstd.decompress_into(data, output))
+
+
+def _snappy(data: bytes | memoryview, size: int) -> bytes:
+    output = bytearray(size)
+    return _filled(Codec.SNAPPY, output, cramjam.snappy.decompress_raw_into(data, output))
+
+
+def _filled(codec: Codec, output: bytearray, count: int) -> bytes:
+    if count != len(output):
+        raise _wrong_size(codec, len(output), str(count))
+    return bytes(output)
+
+
+def _wrong_size(codec: Codec, size: int, came: str) -> CompressionError:
+    return CompressionError(f"{codec.name}: expected {size} uncompressed bytes, got {came}")
+
+
+_COMPRESS: dict[Codec, Callable[[bytes | memoryview], bytes]] = {
+    Codec.NONE: bytes,
+    Codec.LZ4: lambda data: bytes(cramjam.lz4.compress_block(data, store_size=False)),
+    Codec.ZLIB: zlib.compress,
+    Codec.ZSTD: lambda data: bytes(cramjam.zstd.compress(data)),
+    Codec.SNAPPY: lambda data: bytes(cramjam.snappy.compress_raw(data)),
+}
+_DECOMPRESS: dict[Codec, Callable[[bytes | memoryview, int], bytes]] = {
+    Codec.LZ4: _lz4,
+    Codec.ZLIB: _zlib,
+    Codec.ZSTD: _zstd,
+    Codec.SNAPPY: _snappy,
+}

@@ -1,0 +1,102 @@
+"""One fault of a Case while the Case runs: armed, begun, over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame, Refuse
+from assay_faults.actions import ACTS, NS_PER_MS
+from assay_faults.channel import Wait
+from assay_faults.triggers import FrameTrigger
+
+
+class Live:
+    """Fault `number` of the plan. Raises UsageError, naming the fault, for one that cannot work.
+
+    It begins when its trigger first fires and is over when its `until` comes, when it is healed, or when its trigger
+    has fired for the last time and nothing that it did goes on. `until.frame` counts from the beginning on.
+    """
+
+    def __init__(self, number: int, fault: Fault, next_number: Callable[[], int]) -> None:
+        self.number = number
+        self.fault = fault
+        self.next_number = next_number
+        self.begun = False
+        self.over = False
+        self.refusing = False
+        self.fired = 0
+        self.ends_ns: int | None = None
+        self.end: FrameTrigger | None = None
+        self._lasts = False
+        self._waits: list[Wait] = []
+        try:
+            self.trigger = self._frame_trigger()
+            kind = self.trigger.kind if self.trigger else None
+            direction = self.trigger.on.direction if self.trigger else None
+            self.act = ACTS[type(fault.action)](fault.action, kind, direction)
+            self._end()
+        except UsageError as error:
+            raise UsageError(f"fault {number}: {error}") from error
+
+    @property
+    def at_ns(self) -> int | None:
+        """When a trigger by time fires."""
+        trigger = self.fault.trigger
+        return trigger.at_ms * NS_PER_MS if isinstance(trigger, AtTime) else None
+
+    def is_due_after(self, step: int) -> bool:
+        trigger = self.fault.trigger
+        return isinstance(trigger, AfterStep) and trigger.step == step and not self.begun
+
+    def ends_after(self, step: int) -> bool:
+        until = self.fault.until.step
+        return until is not None and step >= until
+
+    def begin(self, now_ns: int) -> None:
+        """The trigger has fired; only the first time counts."""
+        if self.begun:
+            return
+        self.begun = True
+        self.end = self._end()
+        if self.fault.until.after_ms is not None:
+            self.ends_ns = now_ns + self.fault.until.after_ms * NS_PER_MS
+
+    def finish(self) -> None:
+        """Over: it does nothing any more, and what it held is free."""
+        self.over = True
+        self.refusing = False
+        for wait in self._waits:
+            wait.done = True
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing that it did goes on, and nothing can make it act again."""
+        self._waits = [wait for wait in self._waits if not wait.done]
+        exhausted = self.trigger is None or self.trigger.exhausted
+        return self.begun and exhausted and not self._lasts and not self._waits
+
+    def refuse(self) -> None:
+        """A connection was refused; the last one of a limited number ends it."""
+        action = self.fault.action
+        if isinstance(action, Refuse) and action.connections and self.fired >= action.connections:
+            self.refusing = False
+            self._lasts = False
+
+    # --- what acts ask ---
+
+    def hold(self, wait: Wait) -> Wait:
+        self._waits.append(wait)
+        return wait
+
+    def last(self) -> None:
+        self._lasts = True
+        self.refusing = isinstance(self.fault.action, Refuse)
+
+    def _frame_trigger(self) -> FrameTrigger | None:
+        trigger = self.fault.trigger
+        return FrameTrigger(trigger, self.fault.scope) if isinstance(trigger, OnFrame) else None
+
+    def _end(self) -> FrameTrigger | None:
+        until = self.fault.until.frame
+        return None if until is None else FrameTrigger(until, self.fault.scope)

@@ -1,0 +1,64 @@
+"""What the link tells its sink, one thing at a time.
+
+Delivering a frame to the broker makes the broker answer, and the answer comes back through the link while the delivery
+is still running. Everything said meanwhile waits here until it has ended, so that neither side is ever called from
+within its own call, and a connection that a frame cuts is gone before the frame can be answered.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from assay_conformance.model.fault import CutHow, Direction
+from assay_conformance.wire import Frame
+
+
+class LinkSink(Protocol):
+    """Both ends of the link's connections."""
+
+    def deliver(self, conn: int, direction: Direction, frame: Frame) -> None:
+        """A whole frame, to the receiving side."""
+        ...
+
+    def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:
+        """Bytes that are a piece of a frame, or of several, or none at all."""
+        ...
+
+    def close_link(self, conn: int, how: CutHow, abrupt: bool) -> None:
+        """End the connection towards both sides; RST waits for bytes not sent yet unless `abrupt`."""
+        ...
+
+
+class Outbox:
+    """Calls in the order they were made, the next one only when the one before has returned."""
+
+    __slots__ = ("_calls", "_running")
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
+        self._running = False
+
+    def call(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Have this called by the next `run`."""
+        self._calls.append((function, arguments))
+
+    def run(self) -> None:
+        """Make the calls, and those that they lead to; does nothing when called from within one."""
+        if self._running:
+            return
+        with self.paused():
+            while self._calls:
+                function, arguments = self._calls.popleft()
+                function(*arguments)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Make no calls meanwhile."""
+        was_running, self._running = self._running, True
+        try:
+            yield
+        finally:
+            self._running = was_running

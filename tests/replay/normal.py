@@ -1,0 +1,92 @@
+"""What may differ between a recorded broker and this one, and why: three tables.
+
+Everything else has to be equal: which frames come on which connection, their fields, their payload bytes, and the order
+of the frames of one request, one producer and one consumer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from assay_conformance.broker.topics import Policy
+from assay_conformance.model.case import Rate
+
+
+class Erased(NamedTuple):
+    """A field that is not compared. `field` may be dotted."""
+
+    command: str
+    field: str
+    reason: str
+
+
+_TEXT = "texts name Java classes; clients must not read them, the error code is compared"
+_STANDALONE = "a standalone broker leads through its own service url, a cluster names the broker itself"
+_MEASURED = "measured in the real broker, no rule determines it"
+
+ERASED: tuple[Erased, ...] = (
+    Erased("CONNECTED", "server_version", "each broker's own"),
+    Erased("CONNECTED", "feature_flags", "a broker announces what it serves: this one has no topic watchers"),
+    Erased("LOOKUP_RESPONSE", "brokerServiceUrl", "addresses"),
+    Erased("LOOKUP_RESPONSE", "proxy_through_service_url", _STANDALONE),
+    Erased("LOOKUP_RESPONSE", "message", _TEXT),
+    Erased("PARTITIONED_METADATA_RESPONSE", "message", _TEXT),
+    Erased("ERROR", "message", _TEXT),
+    Erased("SEND_ERROR", "message", _TEXT),
+    Erased("GET_TOPICS_OF_NAMESPACE_RESPONSE", "topics", "the recorded broker held topics of other scenarios"),
+    Erased("GET_TOPICS_OF_NAMESPACE_RESPONSE", "topics_hash", "a hash of those"),
+    Erased("CONSUMER_STATS_RESPONSE", "address", "addresses"),
+    Erased("CONSUMER_STATS_RESPONSE", "connectedSince", _MEASURED),
+    Erased("CONSUMER_STATS_RESPONSE", "msgRateOut", _MEASURED),
+    Erased("CONSUMER_STATS_RESPONSE", "msgThroughputOut", _MEASURED),
+    Erased("CONSUMER_STATS_RESPONSE", "msgRateRedeliver", _MEASURED),
+    Erased("CONSUMER_STATS_RESPONSE", "msgRateExpired", _MEASURED),
+    Erased("CONSUMER_STATS_RESPONSE", "messageAckRate", _MEASURED),
+)
+
+RULES: dict[str, str] = {
+    "ledgers": "ledger ids are the recorded broker's: each is replaced by the one that stood in its place here, "
+    "consistently, also in what the client sends",
+    "names": "producer names a broker made up: replaced in the same way",
+    "streams": "frames of different requests, producers and consumers are independent: their order is not compared",
+    "times": "frames may come at other times: the real broker needs time, this one none",
+    "receipts": "highest_sequence_id 0 in the receipt of a SEND without one: the real broker writes 2^64-1, and "
+    "0 at times when it re-uses an object",
+    "unread": "answers written less than a millisecond before the client left are missing from a recording",
+    "cut": "the data of frames that were not recorded whole counts as zeros on both sides",
+}
+"""Differences that are not a field's, by the name the harness uses for each."""
+
+NAMESPACES: dict[str, Policy] = {
+    "public/dd": Policy(name="", deduplication=True),
+    "public/dr2": Policy(name="", dispatch_rate=Rate(messages=5)),
+    "public/pr2": Policy(name="", publish_rate=Rate(messages=10)),
+}
+"""Policies the recorded broker was told out of band, by namespace."""
+
+
+class Told(NamedTuple):
+    """Something the recorded broker was told out of band: a broker step on the scenario's only topic."""
+
+    us: int
+    verb: str
+
+
+TOLD: dict[str, Told] = {
+    "pulsar-python-3.13.0/batch_index": Told(540_000, "unload"),
+    "pulsar-python-3.13.0/dedup_batched": Told(33_500, "unload"),
+    "pulsar-python-3.13.0/unload": Told(44_000, "unload"),
+    "raw/unload": Told(3_073_500, "unload"),
+}
+
+UNSERVED: dict[str, str] = {
+    "pulsar-python-3.13.0/access_modes": "exclusive producer access modes",
+    "pulsar-python-3.13.0/delayed": "delayed delivery",
+    "pulsar-python-3.13.0/key_batched": "Key_Shared subscriptions",
+    "pulsar-python-3.13.0/schema": "schemas",
+    "pulsar-python-3.13.0/subscriptions": "Key_Shared subscriptions",
+    "pulsar-python-3.13.0/terminate": "when REACHED_END_OF_TOPIC is sent",
+    "pulsar-python-3.13.0/topics_misc": "non-persistent topics",
+    "raw/delayed": "delayed delivery",
+}
+"""Recordings this broker does not serve yet, and the part that is missing."""

@@ -1,0 +1,147 @@
+"""How judgements and entries meet: every rule of expectations, one test each."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from assay_conformance.model.verdict import Expected, Verdict
+from assay_reports.standing import EntryState
+
+# `sample` builds judgements, entries and standings with defaults: see conftest.py beside the folder.
+Sample = Any
+
+OTHER_CASE = "ack/close-flushes"
+OTHER = "resend.unreceipted-again"
+
+
+def test_listed_failure_is_expected(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.entry()])
+    assert standing.rows[0].expected is Expected.EXPECTED_FAIL
+    assert standing.entries[0].state is EntryState.MATCHED
+    assert standing.cells[0].listed == ("resends by hash order",)
+
+
+def test_unlisted_failure_is_unexpected(sample: Sample) -> None:
+    assert sample.standing(sample.judged(Verdict.FAIL, "out-of-order")).rows[0].expected is Expected.UNEXPECTED
+
+
+def test_other_code_on_a_listed_case_is_unexpected(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "lost", "out-of-order"), entries=[sample.entry()])
+    assert standing.rows[0].expected is Expected.UNEXPECTED
+
+
+def test_listed_code_in_another_case_is_unexpected(sample: Sample) -> None:
+    judged = sample.judged(Verdict.FAIL, "out-of-order", case=OTHER_CASE)
+    kept = sample.judged(Verdict.PASS)
+    standing = sample.standing(judged, kept, entries=[sample.entry()])
+    assert {cell.case: cell.expected for cell in standing.cells}[OTHER_CASE] is Expected.UNEXPECTED
+
+
+def test_listed_always_failure_that_passes_is_stale(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.PASS), entries=[sample.entry()])
+    assert standing.rows[0].expected is Expected.STALE
+    assert standing.entries[0].state is EntryState.STALE
+
+
+def test_listed_sometimes_failure_may_stay_away(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.PASS), entries=[sample.sometimes()])
+    assert standing.rows[0].expected is Expected.TOLERATED
+    assert standing.entries[0].state is EntryState.STAYED_AWAY
+
+
+def test_listed_sometimes_failure_is_expected_when_it_comes(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.sometimes()])
+    assert standing.rows[0].expected is Expected.EXPECTED_FAIL
+
+
+@pytest.mark.parametrize(
+    "verdict", [Verdict.INCONCLUSIVE, Verdict.INVALID, Verdict.HARNESS_ERROR, Verdict.UNAVAILABLE, Verdict.UNSUPPORTED]
+)
+def test_undecided_case_makes_no_entry_stale(sample: Sample, verdict: Verdict) -> None:
+    standing = sample.standing(sample.judged(verdict), entries=[sample.entry()])
+    assert standing.entries[0].state is EntryState.UNDECIDED
+
+
+def test_failure_of_another_kind_hides_the_listed_one(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "agent-lost"), entries=[sample.entry()])
+    assert standing.entries[0].state is EntryState.UNDECIDED
+    assert standing.rows[0].expected is Expected.UNEXPECTED
+
+
+def test_requirement_no_longer_exercised_in_a_judged_case_is_stale(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.PASS, requirement=OTHER), entries=[sample.entry()])
+    assert standing.entries[0].state is EntryState.STALE
+
+
+def test_case_that_was_not_reached_decides_nothing(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.PASS, case=OTHER_CASE), entries=[sample.entry()])
+    assert standing.entries[0].state is EntryState.UNDECIDED
+
+
+def test_entry_of_unselected_case_is_neither_stale_nor_unmatched(sample: Sample) -> None:
+    passed = sample.judged(Verdict.PASS, case=OTHER_CASE)
+    standing = sample.standing(passed, entries=[sample.entry()], selected=[OTHER_CASE])
+    assert standing.entries[0].state is EntryState.NOT_SELECTED
+    assert standing.rows[0].expected is Expected.NOT_LISTED
+
+
+def test_entry_for_other_versions_does_not_excuse(sample: Sample) -> None:
+    failed = sample.judged(Verdict.FAIL, "out-of-order")
+    standing = sample.standing(failed, entries=[sample.entry(versions="<3.0")])
+    assert standing.rows[0].expected is Expected.UNEXPECTED
+
+
+def test_entry_for_other_versions_is_not_stale(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.PASS), entries=[sample.entry(versions="<3.0")])
+    assert standing.entries[0].state is EntryState.OTHER_VERSION
+    assert standing.rows[0].expected is Expected.NOT_LISTED
+
+
+def test_entry_holds_on_its_last_day(sample: Sample) -> None:
+    listed = sample.entry(expires=date(2026, 6, 1))
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"), entries=[listed], today=date(2026, 6, 1))
+    assert standing.rows[0].expected is Expected.EXPECTED_FAIL
+
+
+def test_expired_entry_is_told_though_the_failure_is_as_listed(sample: Sample) -> None:
+    listed = sample.entry(expires=date(2026, 5, 31))
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"), entries=[listed])
+    assert standing.rows[0].expected is Expected.EXPIRED
+    assert standing.entries[0].state is EntryState.EXPIRED
+
+
+def test_untestable_can_be_listed_by_that_code(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.UNTESTABLE), entries=[sample.entry("untestable")])
+    assert standing.rows[0].expected is Expected.EXPECTED_FAIL
+
+
+def test_unlisted_untestable_is_unexpected(sample: Sample) -> None:
+    assert sample.standing(sample.judged(Verdict.UNTESTABLE)).rows[0].expected is Expected.UNEXPECTED
+
+
+def test_unlisted_warning_is_merely_not_listed(sample: Sample) -> None:
+    assert sample.standing(sample.judged(Verdict.WARN, "late")).rows[0].expected is Expected.NOT_LISTED
+
+
+def test_superseded_attempt_counts_for_nothing(sample: Sample) -> None:
+    first = sample.judged(Verdict.FAIL, "out-of-order", superseded=True)
+    standing = sample.standing(first, sample.judged(Verdict.PASS, attempt=2))
+    assert standing.rows[0].expected is Expected.NOT_LISTED
+    assert standing.cells[0].attempts == (2,)
+
+
+def test_breach_in_one_of_two_attempts_is_the_listed_one(sample: Sample) -> None:
+    standing = sample.standing(
+        sample.judged(Verdict.PASS), sample.judged(Verdict.FAIL, "out-of-order", attempt=2), entries=[sample.entry()]
+    )
+    assert standing.entries[0].state is EntryState.MATCHED
+    assert standing.cells[0].verdict is Verdict.FAIL
+
+
+def test_row_takes_the_worst_state_of_its_cells(sample: Sample) -> None:
+    listed = sample.judged(Verdict.FAIL, "out-of-order")
+    new = sample.judged(Verdict.FAIL, "out-of-order", case=OTHER_CASE)
+    assert sample.standing(listed, new, entries=[sample.entry()]).rows[0].expected is Expected.UNEXPECTED

@@ -1,0 +1,115 @@
+"""The exit code: one test a row of its table, and the precedence."""
+
+from __future__ import annotations
+
+from datetime import date
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from assay_conformance.model.verdict import Verdict
+from assay_reports.outcome import EXIT_CODE, PRECEDENCE, WORDS, Cause, Outcome, exit_code, outcome
+
+Sample = Any
+
+
+def causes(told: Outcome) -> set[Cause]:
+    return {reason.cause for reason in told.reasons}
+
+
+def test_all_passing_is_zero(sample: Sample) -> None:
+    assert outcome(sample.standing(sample.judged()), selected=2).exit_code == 0
+
+
+def test_listed_failure_is_zero(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.entry()])
+    assert outcome(standing, selected=2).exit_code == 0
+
+
+@pytest.mark.parametrize("verdict", [Verdict.INFO, Verdict.WARN, Verdict.UNSUPPORTED, Verdict.UNAVAILABLE])
+def test_verdict_that_changes_no_exit_code(sample: Sample, verdict: Verdict) -> None:
+    other = sample.judged(requirement="resend.unreceipted-again")
+    assert outcome(sample.standing(sample.judged(verdict), other), selected=2).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "cause"),
+    [
+        (Verdict.FAIL, 1, Cause.UNEXPECTED_FAILURE),
+        (Verdict.UNTESTABLE, 1, Cause.UNEXPECTED_FAILURE),
+        (Verdict.INVALID, 3, Cause.INVALID),
+        (Verdict.INCONCLUSIVE, 3, Cause.INCONCLUSIVE),
+        (Verdict.HARNESS_ERROR, 4, Cause.HARNESS_ERROR),
+    ],
+)
+def test_verdict_sets_the_exit_code(sample: Sample, verdict: Verdict, code: int, cause: Cause) -> None:
+    codes = ("out-of-order",) if verdict is Verdict.FAIL else ()
+    told = outcome(sample.standing(sample.judged(verdict, *codes, exercised=1)), selected=2)
+    assert (told.exit_code, causes(told)) == (code, {cause})
+
+
+def test_failure_without_any_finding_still_fails(sample: Sample) -> None:
+    assert outcome(sample.standing(sample.judged(Verdict.FAIL)), selected=2).exit_code == 1
+
+
+def test_listed_failure_does_not_hide_an_inconclusive_case(sample: Sample) -> None:
+    failed = sample.judged(Verdict.FAIL, "out-of-order")
+    open_ = sample.judged(Verdict.INCONCLUSIVE, case="ack/close-flushes")
+    assert outcome(sample.standing(failed, open_, entries=[sample.entry()]), selected=2).exit_code == 3
+
+
+def test_stale_entry_is_one(sample: Sample) -> None:
+    told = outcome(sample.standing(sample.judged(), entries=[sample.entry()]), selected=2)
+    assert (told.exit_code, causes(told)) == (1, {Cause.STALE})
+
+
+def test_expired_entry_is_one_and_nothing_else(sample: Sample) -> None:
+    listed = sample.entry(expires=date(2026, 5, 1))
+    told = outcome(sample.standing(sample.judged(Verdict.FAIL, "out-of-order"), entries=[listed]), selected=2)
+    assert (told.exit_code, causes(told)) == (1, {Cause.EXPIRED})
+
+
+def test_warning_counts_when_strict(sample: Sample) -> None:
+    told = outcome(sample.standing(sample.judged(Verdict.WARN, "late")), selected=2, strict=True)
+    assert (told.exit_code, causes(told)) == (1, {Cause.WARNING})
+
+
+def test_listed_warning_does_not_count_when_strict(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.WARN, "late"), entries=[sample.entry("late")])
+    assert outcome(standing, selected=2, strict=True).exit_code == 0
+
+
+def test_nothing_selected_is_never_zero(sample: Sample) -> None:
+    told = outcome(sample.standing(), selected=0)
+    assert (told.exit_code, causes(told)) == (3, {Cause.NOTHING_SELECTED})
+
+
+def test_nothing_exercised_is_never_zero(sample: Sample) -> None:
+    told = outcome(sample.standing(sample.judged(Verdict.UNSUPPORTED)), selected=2)
+    assert (told.exit_code, causes(told)) == (3, {Cause.NOTHING_EXERCISED})
+
+
+def test_means_asked_for_by_name_and_not_there_are_three(sample: Sample) -> None:
+    told = outcome(sample.standing(sample.judged()), selected=2, asked_for_unavailable=["toxiproxy"])
+    assert (told.exit_code, causes(told)) == (3, {Cause.UNAVAILABLE})
+
+
+def test_interruption_outranks_a_failure(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"))
+    assert outcome(standing, selected=2, interrupted=True).exit_code == 130
+
+
+@pytest.mark.parametrize("pair", list(combinations(Cause, 2)), ids=lambda pair: "+".join(pair))
+def test_first_code_in_precedence_wins(pair: tuple[Cause, Cause]) -> None:
+    assert exit_code(iter(pair)) == min((EXIT_CODE[cause] for cause in pair), key=(130, 2, 4, 1, 3, 0).index)
+
+
+def test_every_cause_has_a_code_with_rank_and_words() -> None:
+    assert set(EXIT_CODE) == set(Cause)
+    assert set(EXIT_CODE.values()) | {0} == set(PRECEDENCE) == set(WORDS)
+
+
+def test_reason_names_requirement_case_and_code(sample: Sample) -> None:
+    (reason,) = outcome(sample.standing(sample.judged(Verdict.FAIL, "out-of-order")), selected=2).reasons
+    assert reason.sentence == "resend.keeps-order in resend/cut-after-second-receipt: out-of-order"

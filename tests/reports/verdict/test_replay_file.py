@@ -1,0 +1,80 @@
+"""Replay files: one Case and what it broke, and what running it again says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.verdict import Verdict
+from assay_reports.replay import Answer, Replay, compare, read_replay, render, replay_of
+
+Sample = Any
+
+
+def replay(sample: Sample, *codes: str) -> Replay:
+    findings = [sample.finding(code) for code in codes or ("out-of-order",)]
+    return replay_of(sample.run(), sample.case(), findings, sample.catalogue.requirements)
+
+
+def test_replay_survives_its_file(sample: Sample) -> None:
+    assert read_replay(render(replay(sample)), "x.json") == replay(sample)
+
+
+def test_breach_carries_the_clause_as_it_read(sample: Sample) -> None:
+    (breach,) = replay(sample).breaches
+    assert breach.clause == sample.catalogue.requirements["resend.keeps-order"].clause
+
+
+def test_findings_of_one_code_are_one_breach(sample: Sample) -> None:
+    assert [breach.code for breach in replay(sample, "lost", "lost", "out-of-order").breaches] == [
+        "lost",
+        "out-of-order",
+    ]
+
+
+def test_missing_case_is_a_sentence_with_file_and_key(sample: Sample) -> None:
+    document = json.loads(render(replay(sample)))
+    del document["case"]
+    with pytest.raises(UsageError, match=r"x\.json: .*`case`"):
+        read_replay(json.dumps(document).encode(), "x.json")
+
+
+def test_no_json_is_a_sentence() -> None:
+    with pytest.raises(UsageError, match=r"x\.json: expected a JSON object"):
+        read_replay(b"\xff\x00", "x.json")
+
+
+def test_same_breach_still_fails(sample: Sample) -> None:
+    assert compare(replay(sample), [sample.judged(Verdict.FAIL, "out-of-order")]).answer is Answer.STILL_FAILS
+
+
+def test_one_of_two_breaches_still_fails(sample: Sample) -> None:
+    told = compare(replay(sample, "lost", "out-of-order"), [sample.judged(Verdict.FAIL, "out-of-order")])
+    assert told.answer is Answer.STILL_FAILS
+
+
+def test_kept_requirement_is_fixed(sample: Sample) -> None:
+    assert compare(replay(sample), [sample.judged(Verdict.PASS)]).answer is Answer.FIXED
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v not in (Verdict.PASS, Verdict.FAIL)])
+def test_open_question_is_an_error(sample: Sample, verdict: Verdict) -> None:
+    assert compare(replay(sample), [sample.judged(verdict)]).answer is Answer.ERROR
+
+
+def test_another_breach_is_an_error(sample: Sample) -> None:
+    assert compare(replay(sample), [sample.judged(Verdict.FAIL, "agent-lost")]).answer is Answer.ERROR
+
+
+def test_requirement_not_judged_is_an_error(sample: Sample) -> None:
+    told = compare(replay(sample), [sample.judged(requirement="resend.unreceipted-again")])
+    assert told.answer is Answer.ERROR
+    assert "was not judged" in told.sentence
+
+
+def test_superseded_attempt_says_nothing(sample: Sample) -> None:
+    judgements = [sample.judged(Verdict.FAIL, "out-of-order", superseded=True), sample.judged(Verdict.PASS, attempt=2)]
+    assert compare(replay(sample), judgements).answer is Answer.FIXED
