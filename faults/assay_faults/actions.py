@@ -47,7 +47,7 @@ from assay_conformance.wire import (
     encode_around,
 )
 from assay_faults.answers import ANSWERS, Answer
-from assay_faults.channel import Wait
+from assay_faults.channel import Segmenter, Severance, Wait
 from assay_faults.fields import METADATA, Field, command_type, resolve
 from assay_faults.passage import Injected, Passage
 
@@ -66,10 +66,6 @@ class Desk(Protocol):
 
     def hold(self, wait: Wait) -> Wait:
         """Have this wait end with the fault, at the latest."""
-        ...
-
-    def last(self) -> None:
-        """Go on until healed."""
         ...
 
 
@@ -163,7 +159,7 @@ class _Corrupt(_OnFrame):
             _CHECKSUM.pack_into(raw, covered - _CHECKSUM.size, crc32c.crc32c(raw[covered:]))
         passage.raw = bytes(raw)
         if self.action.part is Part.LENGTH:
-            passage.cut = Cut(how=CutHow.FIN)
+            passage.severance = _fin()
         return True
 
 
@@ -179,7 +175,7 @@ class _Truncate(_OnFrame):
             passage.raw = passage.raw[: self.action.keep_bytes]
             passage.gone = Fate.CUT
         # FIN, for a reset might take from the receiver what it has not read yet.
-        passage.cut = Cut(how=CutHow.FIN)
+        passage.severance = _fin()
         return True
 
 
@@ -262,8 +258,8 @@ class _Inject(Act):
         values = [(field, field.zero()) for field, _ in self._copied if field.zero() is not None]
         messages = {field.name for field, _ in self._copied if field.zero() is None}
         command, metadata = _filled(self._command, self._fixed + values)
-        missing = getattr(command, BODY_FIELDS[self._command]).FindInitializationErrors()
-        missing += [] if metadata is None else [METADATA + name for name in metadata.FindInitializationErrors()]
+        missing = _missing(getattr(command, BODY_FIELDS[self._command]))
+        missing += [] if metadata is None else [METADATA + name for name in _missing(metadata)]
         if lacking := [name for name in missing if name not in messages]:
             raise UsageError(f"inject: {self._command.name} needs {', '.join(lacking)}")
 
@@ -292,8 +288,9 @@ class _Resegment(Act):
             raise UsageError(f"resegment: expected piece_bytes >= 1, got {self.action.piece_bytes}")
 
     def on(self, passage: Passage, desk: Desk) -> Numbers | None:
-        passage.resegment = self.action
-        desk.last()
+        gap_ns = self.action.gap_ms * NS_PER_MS
+        for direction in Direction if passage.direction is None else (passage.direction,):
+            passage.segmenters[direction] = Segmenter(desk.hold(Wait()), self.action.piece_bytes, gap_ns)
         return () if passage.sent is None else (passage.number,)
 
 
@@ -302,23 +299,21 @@ class _Cut(Act):
     action: Cut
 
     def on(self, passage: Passage, desk: Desk) -> Numbers | None:
-        passage.cut = self.action
-        blackhole = self.action.how is CutHow.BLACKHOLE
-        if self.action.before and (not blackhole or self.action.direction in (None, passage.direction)):
+        cut = self.action
+        blackhole = cut.how is CutHow.BLACKHOLE
+        passage.severance = Severance(cut, desk.hold(Wait()) if blackhole else Wait())
+        if cut.before and (not blackhole or cut.direction in (None, passage.direction)):
             passage.gone = passage.gone or Fate.CUT
-        if blackhole:
-            desk.last()
+            passage.raw = b""
         return () if passage.sent is None else (passage.number,)
 
 
 class _Refuse(Act):
-    """Begins with its trigger; what it acts on are the connections that come later, and the link refuses those."""
+    """Begins with its trigger; what it acts on are the connections that come later (live.py)."""
 
     needs_frame = False
-    action: Refuse
 
     def on(self, passage: Passage, desk: Desk) -> Numbers | None:  # noqa: ARG002
-        desk.last()
         return None
 
 
@@ -354,6 +349,11 @@ def _filled(kind: CommandType, fields: list[tuple[Field, Any]]) -> tuple[BaseCom
     return command, metadata
 
 
+def _missing(message: Any) -> list[str]:
+    """The required fields it lacks, by dotted name."""
+    return list(message.FindInitializationErrors())
+
+
 def _rewritten(frame: Frame, fields: list[tuple[Field, Any]]) -> bytes:
     """Raises MetadataError when the payload's metadata, or the broker's, cannot be read."""
     command = BaseCommand()
@@ -372,6 +372,10 @@ def _rewritten(frame: Frame, fields: list[tuple[Field, Any]]) -> bytes:
         return encode_around(command, payload.block, broker_entry=payload.broker_entry)
     checksum = payload.checksum is not None
     return encode(command, metadata=metadata, data=payload.data, checksum=checksum, broker_entry=payload.broker_entry)
+
+
+def _fin() -> Severance:
+    return Severance(Cut(how=CutHow.FIN), Wait())
 
 
 def _part(frame: Frame, part: Part) -> range | None:

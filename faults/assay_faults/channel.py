@@ -28,12 +28,20 @@ class Wait:
         return self.done or (self.due_ns is not None and self.due_ns <= now_ns)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Severance:
+    """A cut to be made; `healed` is when a black hole ends."""
+
+    cut: Cut
+    healed: Wait
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """A frame, bytes that are none any more, or a cut, on its way out.
 
     `event` holds the fields of the receiver-side event; None where there is none to record, as the frame was recorded
-    with both sides already, or what leaves is no frame. `fault` is the number of the fault that cuts.
+    with both sides already, or what leaves is no frame.
     """
 
     frame: Frame | None = None
@@ -42,8 +50,7 @@ class Entry:
     fate: Fate = Fate.PASSED
     event: dict[str, Any] | None = None
     waits: tuple[Wait, ...] = ()
-    cut: Cut | None = None
-    fault: int = -1
+    severance: Severance | None = None
 
     def ready(self, now_ns: int) -> bool:
         return all(wait.over(now_ns) for wait in self.waits)
@@ -59,9 +66,9 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Segmenter:
-    """Bytes leave in pieces of `piece_bytes`, `gap_ns` apart; `owner` is the number of the fault that wants it so."""
+    """Bytes leave in pieces of `piece_bytes`, `gap_ns` apart, until `until`."""
 
-    owner: int
+    until: Wait
     piece_bytes: int
     gap_ns: int
     next_ns: int = 0
@@ -111,8 +118,12 @@ class Channel:
         self.swallowed = False
 
     def clear(self) -> bool:
-        """Whether a frame without a fault of its own simply passes."""
+        """Whether a frame that no fault acts on simply passes."""
         return not self.queue and self.segmenter is None and not self.swallowed
+
+    def stuck(self, now_ns: int) -> bool:
+        """Whether what is put behind all others has to wait, and nobody knows for how long."""
+        return any(entry.stuck(now_ns) for entry in self.queue)
 
     def passes_at_once(self, size: int, now_ns: int) -> bool:
         """Whether a frame of this size that waits for nothing would leave now, were it put behind all others."""
@@ -140,7 +151,9 @@ class Channel:
             for wait in entry.waits:
                 wait.done = True
         self.queue.clear()
-        self.segmenter = None
+        if self.segmenter is not None:
+            self.segmenter.until.done = True
+            self.segmenter = None
 
     def _count_past(self, index: int) -> None:
         """Tell those that an entry has just overtaken."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 from assay_conformance.model.errors import UsageError
@@ -96,7 +96,7 @@ def resolve(kind: CommandType, name: str) -> Field:
     """The field of this name in frames of this command; UsageError where there is none."""
     in_metadata = name.startswith(METADATA) and kind in PAYLOAD_TYPES
     message = MessageMetadata.DESCRIPTOR if in_metadata else body_of(kind)
-    way: list[FieldDescriptor] = []
+    way: list[Any] = []
     for part in name.removeprefix(METADATA).split(".") if in_metadata else name.split("."):
         step = None if message is None else message.fields_by_name.get(part)
         if step is None:
@@ -107,7 +107,7 @@ def resolve(kind: CommandType, name: str) -> Field:
     return Field(name, in_metadata, tuple(way))
 
 
-def body_of(kind: CommandType) -> Descriptor | None:
+def body_of(kind: CommandType) -> Any:
     """What the command's own message consists of."""
     return BaseCommand.DESCRIPTOR.fields_by_name[BODY_FIELDS[kind]].message_type
 

@@ -24,12 +24,11 @@ class Live:
         self.next_number = next_number
         self.begun = False
         self.over = False
-        self.refusing = False
         self.fired = 0
         self.ends_ns: int | None = None
         self.end: FrameTrigger | None = None
-        self._lasts = False
         self._waits: list[Wait] = []
+        self._refusal = Wait(done=True)
         try:
             self.trigger = self._frame_trigger()
             kind = self.trigger.kind if self.trigger else None
@@ -40,32 +39,42 @@ class Live:
             raise UsageError(f"fault {number}: {error}") from error
 
     @property
+    def action(self) -> str:
+        """The name of what it does."""
+        return str(self.fault.action.__struct_config__.tag)
+
+    @property
     def at_ns(self) -> int | None:
         """When a trigger by time fires."""
         trigger = self.fault.trigger
         return trigger.at_ms * NS_PER_MS if isinstance(trigger, AtTime) else None
 
+    def is_due_at(self, now_ns: int) -> bool:
+        return self.at_ns is not None and self.at_ns <= now_ns and not self.begun
+
     def is_due_after(self, step: int) -> bool:
         trigger = self.fault.trigger
         return isinstance(trigger, AfterStep) and trigger.step == step and not self.begun
+
+    def ends_at(self, now_ns: int) -> bool:
+        return self.ends_ns is not None and self.ends_ns <= now_ns
 
     def ends_after(self, step: int) -> bool:
         until = self.fault.until.step
         return until is not None and step >= until
 
     def begin(self, now_ns: int) -> None:
-        """The trigger has fired; only the first time counts."""
-        if self.begun:
-            return
+        """The trigger has fired for the first time."""
         self.begun = True
         self.end = self._end()
+        if isinstance(self.fault.action, Refuse):
+            self._refusal = self.hold(Wait())
         if self.fault.until.after_ms is not None:
             self.ends_ns = now_ns + self.fault.until.after_ms * NS_PER_MS
 
     def finish(self) -> None:
         """Over: it does nothing any more, and what it held is free."""
         self.over = True
-        self.refusing = False
         for wait in self._waits:
             wait.done = True
 
@@ -74,24 +83,27 @@ class Live:
         """Whether nothing that it did goes on, and nothing can make it act again."""
         self._waits = [wait for wait in self._waits if not wait.done]
         exhausted = self.trigger is None or self.trigger.exhausted
-        return self.begun and exhausted and not self._lasts and not self._waits
+        return self.begun and exhausted and not self._waits
 
-    def refuse(self) -> None:
-        """A connection was refused; the last one of a limited number ends it."""
+    def refuses(self, conn: int, broker: int) -> bool:
+        """Whether it refuses connection `conn`, which comes to `broker` now."""
+        scope = self.fault.scope
+        # A trigger on a frame has used `scope.connection` for that frame; otherwise it names whom to refuse.
+        named = scope.connection if self.trigger is None else None
+        return not self._refusal.done and named in (None, conn) and scope.broker in (None, broker)
+
+    def acted(self) -> int:
+        """Count one more time; how often it acted by now. The last refusal of a limited number is the end of it."""
+        self.fired += 1
         action = self.fault.action
-        if isinstance(action, Refuse) and action.connections and self.fired >= action.connections:
-            self.refusing = False
-            self._lasts = False
-
-    # --- what acts ask ---
+        if isinstance(action, Refuse) and self.fired == action.connections:
+            self._refusal.done = True
+        return self.fired
 
     def hold(self, wait: Wait) -> Wait:
+        """Have this wait end with the fault, at the latest; until then the fault is not spent."""
         self._waits.append(wait)
         return wait
-
-    def last(self) -> None:
-        self._lasts = True
-        self.refusing = isinstance(self.fault.action, Refuse)
 
     def _frame_trigger(self) -> FrameTrigger | None:
         trigger = self.fault.trigger

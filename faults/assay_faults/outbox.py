@@ -49,10 +49,13 @@ class Outbox:
         """Make the calls, and those that they lead to; does nothing when called from within one."""
         if self._running:
             return
-        with self.paused():
+        self._running = True
+        try:
             while self._calls:
                 function, arguments = self._calls.popleft()
                 function(*arguments)
+        finally:
+            self._running = False
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -39,6 +39,15 @@ class _Key(Enum):
     REQUEST = auto()
 
 
+# The first of these that a command has names its party.
+_KEY_FIELDS: Final = {
+    "producer_id": _Key.PRODUCER,
+    "consumer_id": _Key.CONSUMER,
+    "topic": _Key.TOPIC,
+    "request_id": _Key.REQUEST,
+}
+
+
 def _key(kind: CommandType) -> _Key | None:
     body = body_of(kind)
     names = {} if body is None else body.fields_by_name
@@ -51,7 +60,6 @@ def _key(kind: CommandType) -> _Key | None:
     return next((key for name, key in order.items() if name in names), None)
 
 
-# What a frame of each command names its party by.
 _KEYS: Final = {int(kind): key for kind in map(CommandType, BODY_FIELDS) if (key := _key(kind)) is not None}
 # Requests whose answer names nothing but the request id. An ACK_RESPONSE names its consumer.
 _ASKING: Final = frozenset(

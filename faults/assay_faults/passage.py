@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.model.event import Fate
-from assay_conformance.model.fault import Cut, Direction, Resegment
+from assay_conformance.model.fault import Direction
 from assay_conformance.wire import Frame, ProtocolError, decode
-from assay_faults.channel import Wait
+from assay_faults.channel import Segmenter, Severance, Wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Passage:
     copies: int = 0
     waits: list[Wait] = field(default_factory=list)
     injected: list[Injected] = field(default_factory=list)
-    resegment: Resegment | None = None
-    cut: Cut | None = None
+    segmenters: dict[Direction, Segmenter] = field(default_factory=dict)
+    severance: Severance | None = None
 
     @property
     def altered(self) -> bool:

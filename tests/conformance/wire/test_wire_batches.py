@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from assay_conformance.wire import BatchError, Member, MessageMetadata, SingleMessageMetadata, decode_batch, encode_batch
+
+from assay_conformance.wire import (
+    BatchError,
+    Member,
+    MessageMetadata,
+    SingleMessageMetadata,
+    decode_batch,
+    encode_batch,
+)
 from assay_conformance.wire import is_batch as is_batched
 
 TWO = encode_batch(

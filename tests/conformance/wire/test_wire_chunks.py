@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from assay_conformance.wire import (
     Added,
     Assembled,
@@ -17,8 +20,6 @@ from assay_conformance.wire import (
     is_chunk,
     split_chunks,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 DATA = b"abcdefgh"
 CHUNKS = split_chunks(MessageMetadata(producer_name="p", sequence_id=7, publish_time=1), DATA, 3)

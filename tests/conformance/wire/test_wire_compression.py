@@ -6,9 +6,10 @@ import tracemalloc
 
 import cramjam
 import pytest
-from assay_conformance.wire import Codec, CompressionError, compress, decompress
 from hypothesis import given
 from hypothesis import strategies as st
+
+from assay_conformance.wire import Codec, CompressionError, compress, decompress
 
 REAL = [Codec.LZ4, Codec.ZLIB, Codec.ZSTD, Codec.SNAPPY]
 TEXT = b"the same words, the same words, the same words"

@@ -1,0 +1,311 @@
+"""Terminal, JUnit and page: what they must say, and what hostile text in a run must not do to them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from assay_conformance.model.event import Note
+from assay_conformance.model.verdict import Expected, Verdict
+from assay_reports import junit as junit_module
+from assay_reports.console import STATE_WORDS, STYLE, failure_text, print_report, summary, terminal
+from assay_reports.junit import OF_VERDICT, junit
+from assay_reports.page import EXIT_TONE, TONE, page
+from assay_reports.page import STATE_WORDS as PAGE_STATES
+from assay_reports.report import Report, failures
+from assay_reports.verdicts import SHOWN
+
+Sample = Any
+
+HOSTILE = "\x1b]0;owned\x07[bold red]<script>alert(1)</script>]]>&\u202e{{ 7*7 }}\x00"
+
+
+def hostile(sample: Sample) -> Report:
+    """A failing run whose every free text wants to be more than text."""
+    finding = sample.finding(sentence=HOSTILE, events=(0,))
+    judged = sample.judged(Verdict.FAIL, findings=(finding,), reason=HOSTILE)
+    run = sample.run(announced=HOSTILE, left_out=(), options={"tier": HOSTILE})
+    told: Report = sample.report(
+        judged,
+        sample.judged(Verdict.FAIL, "lost", requirement="resend.unreceipted-again"),
+        entries=[sample.entry("lost", requirement="resend.unreceipted-again", reason=HOSTILE)],
+        events=[Note(seq=0, t_ns=0, text=HOSTILE)],
+        run=run,
+    )
+    return told
+
+
+def printed(report: Report, width: int | None = None, colour: bool = False) -> str:
+    out = io.StringIO()
+    if colour:
+        console = Console(file=out, width=width, force_terminal=True, color_system="truecolor", markup=False)
+    else:
+        console = terminal(out, width)
+    print_report(report, console)
+    return out.getvalue()
+
+
+# --- terminal -------------------------------------------------------------------------------------------------------
+
+
+def test_table_tells_verdict_count_and_state(sample: Sample) -> None:
+    text = printed(sample.report(sample.judged(exercised=17)))
+    (line,) = [line for line in text.splitlines() if "resend.keeps-order" in line]
+    assert re.search(r"Resending keeps the order\s+pass\s+17\s+1", line)
+
+
+def test_chapters_come_in_catalogue_order(sample: Sample) -> None:
+    text = printed(sample.report(sample.judged(requirement="ack.flush-on-close"), sample.judged()))
+    assert text.index("Resend, reconnect") < text.index("Acknowledgment")
+
+
+def test_failure_names_clause_events_receipt_and_replay(sample: Sample) -> None:
+    text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))
+    assert "MUST: Sends that go out again" in text
+    assert "12.6 ms  wire    SEND producer 1 sequence 1" in text
+    assert "13.1 ms: fault 0 fired: hold on frame 23" in text
+    assert "assay replay runs/2026-06-01-101500/replay/resend/cut-after-second-receipt.json" in text
+
+
+def test_listed_failure_is_a_line_and_no_story(sample: Sample) -> None:
+    text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.entry()]))
+    assert "expected fail" in text
+    assert "clause" not in text
+    assert "exit 0: all as expected" in text
+
+
+def test_summary_names_folder_page_and_reasons(sample: Sample) -> None:
+    text = printed(sample.report(sample.judged(), entries=[sample.entry()]))
+    assert "exit 1: not as expected" in text
+    assert "take the entry out" in text
+    assert "run   runs/2026-06-01-101500" in text
+    assert "page  runs/2026-06-01-101500/report.html" in text
+
+
+def test_left_out_cases_are_printed(sample: Sample) -> None:
+    assert "left out: connection/idle-keeps-alive (tier full)" in printed(sample.report(sample.judged()))
+
+
+def test_without_terminal_there_is_no_escape_sequence(sample: Sample) -> None:
+    assert "\x1b" not in printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))
+
+
+def test_colour_keeps_the_words(sample: Sample) -> None:
+    text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order")), width=100, colour=True)
+    assert "\x1b[" in text
+    assert "FAIL" in text
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 200])
+def test_report_fits_its_terminal(sample: Sample, width: int) -> None:
+    text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order")), width=width)
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    assert "fail" in text
+
+
+def test_hostile_text_stays_text_on_a_terminal(sample: Sample) -> None:
+    text = printed(hostile(sample), width=200)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert "[bold red]" in text
+
+
+# --- JUnit ----------------------------------------------------------------------------------------------------------
+
+
+def cases_of(report: Report, strict: bool = False) -> dict[tuple[str, str], ET.Element]:
+    root = ET.fromstring(junit(report, strict))
+    return {(case.attrib["classname"], case.attrib["name"]): case for case in root.iter("testcase")}
+
+
+def only(report: Report, strict: bool = False) -> tuple[str, str]:
+    """(kind, message) of the one test case; kind "" when it passed."""
+    (case,) = cases_of(report, strict).values()
+    children = [child for child in case if child.tag in ("failure", "error", "skipped")]
+    return (children[0].tag, children[0].attrib["message"]) if children else ("", "")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        (Verdict.PASS, ""),
+        (Verdict.WARN, ""),
+        (Verdict.INFO, ""),
+        (Verdict.FAIL, "failure"),
+        (Verdict.UNTESTABLE, "failure"),
+        (Verdict.INVALID, "error"),
+        (Verdict.INCONCLUSIVE, "error"),
+        (Verdict.HARNESS_ERROR, "error"),
+        (Verdict.UNSUPPORTED, "skipped"),
+        (Verdict.UNAVAILABLE, "skipped"),
+    ],
+)
+def test_verdict_as_junit_result(sample: Sample, verdict: Verdict, kind: str) -> None:
+    assert only(sample.report(sample.judged(verdict)))[0] == kind
+
+
+def test_expected_failure_is_skipped_with_its_reason(sample: Sample) -> None:
+    report = sample.report(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.entry()])
+    assert only(report) == ("skipped", "expected failure: resends by hash order")
+
+
+def test_stale_entry_is_a_failure(sample: Sample) -> None:
+    kind, message = only(sample.report(sample.judged(), entries=[sample.entry()]))
+    assert (kind, message.startswith("stale expectation")) == ("failure", True)
+
+
+def test_stale_entry_without_judgement_is_a_failure(sample: Sample) -> None:
+    listed = sample.entry(requirement="ack.flush-on-close")
+    cases = cases_of(sample.report(sample.judged(), entries=[listed]))
+    assert cases["ack.flush-on-close", "resend/cut-after-second-receipt"].find("failure") is not None
+
+
+def test_warning_is_a_failure_when_strict(sample: Sample) -> None:
+    assert only(sample.report(sample.judged(Verdict.WARN, "late"), strict=True), strict=True)[0] == "failure"
+
+
+def test_failure_carries_clause_events_and_replay(sample: Sample) -> None:
+    (case,) = cases_of(sample.report(sample.judged(Verdict.FAIL, "out-of-order"))).values()
+    text = case.findtext("failure") or ""
+    assert "Sends that go out again" in text
+    assert "31.0 ms wire: SEND" in text
+    assert "assay replay" in text
+
+
+def test_one_test_case_for_each_requirement_and_case(sample: Sample) -> None:
+    report = sample.report(sample.judged(), sample.judged(case="ack/close-flushes"), sample.judged(attempt=2))
+    assert len(cases_of(report)) == 2
+
+
+def test_hostile_text_is_well_formed_xml(sample: Sample) -> None:
+    text = " ".join(ET.fromstring(junit(hostile(sample))).itertext())
+    assert "<script>alert(1)</script>" in text
+    assert "\x1b" not in text
+
+
+# --- page -----------------------------------------------------------------------------------------------------------
+
+
+class _Page(HTMLParser):
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(document)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def meta(self, name: str) -> str:
+        (found,) = [a["content"] for tag, a in self.tags if tag == "meta" and a.get("http-equiv") == name]
+        return found or ""
+
+
+def test_page_is_one_file_without_script(sample: Sample) -> None:
+    read = _Page(page(hostile(sample)))
+    assert not {tag for tag, _ in read.tags} & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
+    assert not [attributes for _, attributes in read.tags if {"src", "style", "onclick", "onload"} & set(attributes)]
+
+
+def test_security_policy_allows_the_pages_own_style_alone(sample: Sample) -> None:
+    document = page(sample.report(sample.judged()))
+    (style,) = re.findall(r"<style>(.*?)</style>", document, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = _Page(document).meta("Content-Security-Policy")
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def test_hostile_text_stays_text_on_the_page(sample: Sample) -> None:
+    document = page(hostile(sample))
+    assert "<script" not in document
+    assert "{{ 7*7 }}" in document
+    assert "\x1b" not in document
+    assert "\u202e" not in document
+
+
+def test_link_that_is_not_http_stays_text(sample: Sample) -> None:
+    report = sample.report(sample.judged())
+    source = report.catalogue.requirements["resend.keeps-order"].sources[0]
+    document = page(report).replace(source.link, "")
+    assert "javascript:" not in document
+    links = [attributes["href"] for tag, attributes in _Page(page(report)).tags if tag == "a"]
+    assert set(links) == {source.link}
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "data:text/html,x", " https://x", ""])
+def test_only_http_links_become_links(link: str) -> None:
+    from assay_reports.page import is_http
+
+    assert not is_http(link)
+
+
+def test_timeline_draws_lanes_arrows_and_fault_bands(sample: Sample) -> None:
+    document = page(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))
+    classes = " ".join(str(a.get("class")) for _, a in _Page(document).tags).split()
+    assert {"band", "bar", "arrow", "life", "named", "client", "wire", "broker", "bench"} <= set(classes)
+
+
+def test_page_tells_clause_replay_and_environment(sample: Sample) -> None:
+    text = " ".join(_Page(page(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))).text)
+    assert "Sends that go out again after a reconnect" in text
+    assert "assay replay runs/2026-06-01-101500/replay" in text
+    assert "Linux-x86_64, 2 cores, Python 3.11.2" in text
+    assert "assay check runs/2026-06-01-101500" in text
+
+
+def test_same_run_gives_the_same_page(sample: Sample) -> None:
+    assert page(sample.report(sample.judged())) == page(sample.report(sample.judged()))
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_verdict_and_state_is_in_every_table() -> None:
+    assert set(STYLE) == set(OF_VERDICT) == set(TONE) == set(Verdict)
+    assert set(STATE_WORDS) == set(PAGE_STATES) == set(Expected)
+    assert set(junit_module.OF_STATE) <= set(Expected)
+    assert set(EXIT_TONE) == {0, 1, 2, 3, 4, 130}
+    assert {verdict.value for verdict in Verdict} <= set(SHOWN)
+
+
+def test_unexpected_failures_are_told_first(sample: Sample) -> None:
+    listed = sample.judged(Verdict.FAIL, "out-of-order")
+    new = sample.judged(Verdict.FAIL, "lost", requirement="resend.unreceipted-again")
+    report = sample.report(listed, new, entries=[sample.entry()])
+    assert [failure.expected for failure in failures(report)] == [False, True]
+
+
+def test_findings_of_one_code_are_told_once(sample: Sample) -> None:
+    (told,) = failures(sample.report(sample.judged(Verdict.FAIL, "lost", "lost", "lost")))
+    assert told.more == 2
+
+
+def test_failure_without_finding_tells_its_reason(sample: Sample) -> None:
+    (told,) = failures(sample.report(sample.judged(Verdict.UNTESTABLE, reason="no reconnect came")))
+    out = terminal(io.StringIO(), 80)
+    out.print(failure_text(told))
+    assert "no reconnect came" in str(getattr(out.file, "getvalue")())  # noqa: B009
+
+
+def test_version_beyond_the_tested_range_is_said(sample: Sample) -> None:
+    import dataclasses
+
+    import msgspec
+
+    report = sample.report(sample.judged())
+    subject = msgspec.structs.replace(report.verdicts.subject, tested=False)
+    beyond = dataclasses.replace(report, verdicts=msgspec.structs.replace(report.verdicts, subject=subject))
+    out = io.StringIO()
+    terminal(out).print(summary(beyond))
+    assert "outside the range" in out.getvalue()
+    assert "outside the range" in page(beyond)
