@@ -9,7 +9,8 @@ from typing import Any, Final
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Sides
 from assay_conformance.model.event import Frame as FrameEvent
-from assay_conformance.model.fault import Cut, CutHow, Direction, Scope
+from assay_conformance.model.fault import CutHow, Direction, Scope
+from assay_conformance.wire import Frame
 from assay_faults.channel import Channel, Entry, Severance, Wait
 from assay_faults.outbox import LinkSink, Outbox
 from assay_faults.parties import Parties
@@ -55,6 +56,18 @@ class Ways:
         self.gone = gone
         self.outbox = Outbox()
         self.deadlines = Deadlines()
+
+    def deliver(self, conn: int, direction: Direction, frame: Frame) -> None:
+        if direction is Direction.TO_CLIENT:
+            self.sink.deliver(conn, direction, frame)
+        else:
+            self.outbox.call(self.sink.deliver, conn, direction, frame)
+
+    def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:
+        if direction is Direction.TO_CLIENT:
+            self.sink.deliver_bytes(conn, direction, data)
+        else:
+            self.outbox.call(self.sink.deliver_bytes, conn, direction, data)
 
     def add_frame(
         self, conn: int, direction: Direction, number: int, sides: Sides, fate: Fate, event: dict[str, Any]
@@ -130,12 +143,11 @@ class Connection:
             self._leave_piece(channel, *piece)
 
     def _leave(self, channel: Channel, entry: Entry) -> None:
-        ways = self._ways
         self._show(channel, entry)
         if entry.frame is not None:
-            ways.outbox.call(ways.sink.deliver, self.number, channel.direction, entry.frame)
+            self._ways.deliver(self.number, channel.direction, entry.frame)
         elif entry.data:
-            ways.outbox.call(ways.sink.deliver_bytes, self.number, channel.direction, entry.data)
+            self._ways.deliver_bytes(self.number, channel.direction, entry.data)
         if entry.severance is not None:
             self.sever(entry.severance)
 
@@ -144,7 +156,7 @@ class Connection:
         for entry in ended:
             self._show(channel, entry)
         if data:
-            self._ways.outbox.call(self._ways.sink.deliver_bytes, self.number, channel.direction, data)
+            self._ways.deliver_bytes(self.number, channel.direction, data)
         for entry in ended:
             if entry.severance is not None:
                 self.sever(entry.severance)

@@ -53,6 +53,12 @@ class Field:
         return converted
 
     @property
+    def near(self) -> str | None:
+        """Its name, if it is a single field right in the command's message."""
+        step = self.way[0]
+        return step.name if len(self.way) == 1 and not self.in_metadata and not step.is_repeated else None
+
+    @property
     def family(self) -> str:
         """What its values can be copied to: the message's name, or a word for the numbers, texts and so on."""
         last = self.way[-1]

@@ -116,8 +116,11 @@ class FrameLink:
         self._recorder.add(
             FrameEvent, conn=conn, dir=direction, frame=number, **header(frame, self._describers[direction])
         )
-        self._outbox.call(self._sink.deliver, conn, direction, frame)
-        self._outbox.run()
+        if direction is Direction.TO_CLIENT:
+            self._sink.deliver(conn, direction, frame)
+        else:
+            self._outbox.call(self._sink.deliver, conn, direction, frame)
+            self._outbox.run()
 
     # --- steps and time ---
 
@@ -171,8 +174,9 @@ class FrameLink:
         """The faults that this frame triggers, in plan order, after those that it ends have ended."""
         hits: list[Live] = []
         ends: list[Live] = []
+        body = frame.body
         for trigger, live, is_end in watches:
-            if trigger.hits(connection, frame):
+            if trigger.hits(connection, frame, body):
                 (ends if is_end else hits).append(live)
         if not ends:
             return hits

@@ -1,8 +1,9 @@
-"""What the link tells its sink, one thing at a time.
+"""What the link tells its sink: at once towards the client, one thing at a time towards the broker.
 
-Delivering a frame to the broker makes the broker answer, and the answer comes back through the link while the delivery
-is still running. Everything said meanwhile waits here until it has ended, so that neither side is ever called from
-within its own call, and a connection that a frame cuts is gone before the frame can be answered.
+A frame written towards a client cannot lead to anything before the call returns. One delivered to the broker makes the
+broker answer, and the answer comes back through the link while the delivery is still running; so does a cut, which
+the broker has to be told. What the broker is to be told meanwhile waits here, and it is never called from within its
+own call. By then a connection that a frame cut is gone, so the frame is not answered on it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class LinkSink(Protocol):
 
 
 class Outbox:
-    """Calls in the order they were made, the next one only when the one before has returned."""
+    """Calls that reach the broker, in the order they were made, the next one only when the one before has returned."""
 
     __slots__ = ("_calls", "_running")
 

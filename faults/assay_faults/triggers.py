@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import OnFrame, Scope
 from assay_conformance.wire import Frame, MetadataError
-from assay_faults.fields import Field, command_type, resolve
+from assay_faults.fields import command_type, resolve
 from assay_faults.parties import Parties
 
 
@@ -31,7 +31,7 @@ def names_party(scope: Scope) -> bool:
 class FrameTrigger:
     """Counts the frames that match. UsageError when the trigger names a command or field there is not."""
 
-    __slots__ = ("_broker", "_connection", "_counts", "_party", "_where", "count", "kind", "on", "scope")
+    __slots__ = ("_broker", "_connection", "_counts", "_near", "_party", "_where", "count", "kind", "on", "scope")
 
     def __init__(self, on: OnFrame, scope: Scope) -> None:
         if on.k < 1 or on.times < 0:
@@ -41,13 +41,16 @@ class FrameTrigger:
         self.kind = command_type(on.command)
         self.count = 0
         self._counts: dict[int, int] = {}
-        self._where = tuple(_Condition(resolve(self.kind, name), value) for name, value in on.where.items())
+        fields = [(resolve(self.kind, name), value) for name, value in on.where.items()]
+        self._where = [(field, field.convert(value)) for field, value in fields]
+        # Nearly every condition asks for one field right in the command; to look at it first keeps idle triggers cheap.
+        self._near = [(field.near, expected) for field, expected in self._where if field.near is not None]
         self._connection = scope.connection
         self._broker = scope.broker
         self._party = names_party(scope)
 
-    def hits(self, line: Line, frame: Frame) -> bool:
-        """Count this frame if it matches, and say whether it is one of those to act on.
+    def hits(self, line: Line, frame: Frame, body: Any) -> bool:
+        """Count this frame if it matches, and say whether it is one of those to act on. `body` is its command's message.
 
         The frame is of this trigger's command and direction: whoever asks has looked the trigger up by them.
         """
@@ -55,9 +58,11 @@ class FrameTrigger:
             return False
         if self._broker is not None and self._broker != line.broker:
             return False
-        for condition in self._where:
-            if not condition.holds(frame):
+        for name, expected in self._near:
+            if getattr(body, name) != expected:
                 return False
+        if self._where and not self._holds(frame):
+            return False
         if self._party and ((party := line.parties.of(frame)) is None or not party.within(self.scope)):
             return False
         return self._due(line.number)
@@ -68,6 +73,12 @@ class FrameTrigger:
         on = self.on
         return on.times > 0 and not on.per_connection and self.count >= on.k + on.times - 1
 
+    def _holds(self, frame: Frame) -> bool:
+        try:
+            return all(expected in field.values(frame) for field, expected in self._where)
+        except MetadataError:
+            return False
+
     def _due(self, connection: int) -> bool:
         on = self.on
         if on.per_connection:
@@ -76,23 +87,3 @@ class FrameTrigger:
             self.count += 1
             count = self.count
         return count >= on.k and (on.times == 0 or count < on.k + on.times)
-
-
-class _Condition:
-    """One entry of `where`."""
-
-    __slots__ = ("_expected", "_field", "_plain")
-
-    def __init__(self, field: Field, value: Any) -> None:
-        self._field = field
-        self._expected = field.convert(value)
-        # Nearly every condition asks for one field right in the message; comparing it first keeps idle triggers cheap.
-        self._plain = field.way[0].name if len(field.way) == 1 and not field.way[0].is_repeated else None
-
-    def holds(self, frame: Frame) -> bool:
-        try:
-            if self._plain is not None and getattr(self._field.root(frame), self._plain) != self._expected:
-                return False
-            return self._expected in self._field.values(frame)
-        except MetadataError:
-            return False

@@ -21,7 +21,7 @@ from assay_reports.report import Failure, Report, failures
 from assay_reports.text import clean, counted, ms, one_line
 from assay_reports.verdicts import counts, shown
 
-PLAIN_WIDTH = 120
+PLAIN_WIDTH = 160
 """Columns where there is no terminal to ask: wide enough that nothing is folded in a log."""
 
 STYLE: dict[Verdict, str] = {

@@ -27,7 +27,7 @@ class Lane(StrEnum):
 
 
 LANE_OF: dict[type, Lane] = {
-    **dict.fromkeys((ev.Invoke, ev.Completion, ev.Received, ev.Note), Lane.CLIENT),
+    **dict.fromkeys((ev.Invoke, ev.Completion, ev.Received, ev.Note, ev.Garbled), Lane.CLIENT),
     # What the bench says of the client stands in the client's lane: it is what the client did not do.
     **dict.fromkeys((ev.Overdue, ev.AgentEnded, ev.ClockOffset, ev.Load), Lane.CLIENT),
     **dict.fromkeys((ev.Opened, ev.Closed, ev.Frame, ev.Undecodable), Lane.WIRE),
@@ -155,6 +155,7 @@ _EVENTS: dict[type, Callable[[Any], str]] = {
     ev.Completion: _completion,
     ev.Received: _received,
     ev.Note: lambda e: f"note: {e.text}",
+    ev.Garbled: lambda e: f"agent against the protocol: {e.text}",
     ev.Opened: lambda e: f"connection {e.conn} opened to broker {e.broker}",
     ev.Closed: _closed,
     ev.Frame: _frame,

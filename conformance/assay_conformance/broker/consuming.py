@@ -42,7 +42,6 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
         raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
     name = session.topics.resolve(body.topic)
     topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
-    subscription = topic.subscribe(body.subscription, _start(topic, body), durable=body.durable)
     consumer = Consumer(session, body, topic.partition)
     session.joining_consumers.add(body.consumer_id)
 
@@ -51,10 +50,11 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
         if refusal is not None:
             session.send(replies.error(body.request_id, refusal.error, refusal.message))
             return
+        subscription = topic.subscriptions[body.subscription]
         session.consumers[body.consumer_id] = Attached(consumer, subscription, topic)
         _succeed(session, body.request_id)
 
-    subscription.admit(consumer, body.subType, settled)
+    topic.join(consumer, body, _start(topic, body), settled)
 
 
 def _start(topic: Topic, body: CommandSubscribe) -> int:

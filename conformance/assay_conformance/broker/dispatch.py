@@ -26,7 +26,7 @@ class Dispatcher(ABC):
     """Moves entries from a backlog to consumers."""
 
     individual: bool
-    """Whether single entries are acknowledged cumulatively never and redelivered one by one."""
+    """Whether entries are acknowledged and redelivered one by one; a cumulative ACK is ignored then."""
 
     def __init__(self, host: Host, backlog: Backlog) -> None:
         self.consumers: list[Consumer] = []
@@ -92,7 +92,7 @@ class SingleActive(Dispatcher):
         else:
             self.active = None
 
-    def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None:  # noqa: ARG002
+    def redeliver(self, consumer: Consumer, _indexes: Iterable[int] | None, epoch: int | None) -> None:
         # Single entries cannot come again without breaking the order: everything does.
         if consumer is not self.active or (epoch is not None and epoch < (consumer.epoch or 0)):
             return
@@ -140,7 +140,7 @@ class SingleActive(Dispatcher):
         self.read()
 
     def _tell(self, consumer: Consumer) -> None:
-        consumer.session.send(
+        consumer.session.notify(
             replies.reply(
                 CommandType.ACTIVE_CONSUMER_CHANGE,
                 consumer_id=consumer.consumer_id,
@@ -177,7 +177,7 @@ class Shared(Dispatcher):
             self._replayed.clear()
             self._redeliveries.clear()
 
-    def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None:  # noqa: ARG002
+    def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
         wanted = list(consumer.pending) if indexes is None else indexes
         self._take_back(consumer, [index for index in wanted if index in consumer.pending])
         self.read()

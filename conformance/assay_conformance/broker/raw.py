@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -10,7 +11,19 @@ from assay_conformance.model.agent import Generated
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import generate
-from assay_conformance.wire import CommandType, MessageMetadata, Payload, SingleMessageMetadata, encode_block
+from assay_conformance.wire import (
+    Codec,
+    CommandType,
+    Member,
+    MessageMetadata,
+    Payload,
+    SingleMessageMetadata,
+    compress,
+    encode_batch,
+    encode_block,
+)
+
+M = TypeVar("M", MessageMetadata, SingleMessageMetadata)
 
 
 class _Content(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,12 +46,11 @@ class StoredMember(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sequence_id: int | None = None
     metadata: dict[str, Any] = {}
 
-    def encoded(self) -> bytes:
-        """As a batch holds it: the size of its metadata, the metadata, the content."""
+    def member(self) -> Member:
         content = self.content()
         fields: dict[str, Any] = {"partition_key": self.key, "sequence_id": self.sequence_id}
-        head = _build(SingleMessageMetadata, fields | {"payload_size": len(content)} | self.metadata)
-        return len(head).to_bytes(4, "big") + head + content
+        fields |= {"payload_size": len(content)} | self.metadata
+        return Member(_build(SingleMessageMetadata, fields), content)
 
 
 class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,13 +66,15 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     chunk_id: int | None = None
     num_chunks_from_msg: int | None = None
     total_chunk_msg_size: int | None = None
+    compression: Literal["NONE", "LZ4", "ZLIB", "ZSTD", "SNAPPY"] = "NONE"
     metadata: dict[str, Any] = {}
     copies: int = 1
     damaged: bool = False
 
     def payload_frame(self, number: int, unix_ms: int) -> Payload:
         """What a SEND of this would have carried behind its command."""
-        content = b"".join(member.encoded() for member in self.members) if self.members else self.content()
+        codec = Codec[self.compression]
+        content = encode_batch(member.member() for member in self.members) if self.members else self.content()
         fields: dict[str, Any] = {
             "producer_name": self.producer_name,
             "sequence_id": number if self.sequence_id is None else self.sequence_id,
@@ -71,16 +85,19 @@ class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             "num_chunks_from_msg": self.num_chunks_from_msg,
             "total_chunk_msg_size": self.total_chunk_msg_size,
             "num_messages_in_batch": len(self.members) or None,
+            "compression": codec or None,
+            "uncompressed_size": len(content) if codec else None,
         }
-        block = bytearray(encode_block(_build(MessageMetadata, fields | self.metadata), content))
+        metadata = _build(MessageMetadata, fields | self.metadata)
+        block = bytearray(encode_block(metadata, compress(codec, content)))
         if self.damaged:
             block[-1] ^= 1
         return Payload(memoryview(bytes(block)), CommandType.SEND)
 
 
-def _build(kind: type[MessageMetadata] | type[SingleMessageMetadata], fields: dict[str, Any]) -> bytes:
-    given = {name: value for name, value in fields.items() if value is not None}
+def _build(kind: Callable[..., M], fields: dict[str, Any]) -> M:
+    """The protobuf message of these fields; those that are None are left out."""
     try:
-        return kind(**given).SerializeToString()
+        return kind(**{name: value for name, value in fields.items() if value is not None})
     except (TypeError, ValueError) as error:
         raise UsageError(f"store_entries: {error}") from error

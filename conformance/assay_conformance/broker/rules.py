@@ -26,8 +26,13 @@ PENDING_SENDS: Final = 1_000
 """maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection, half of which
 start it again."""
 
-CLOSE_WITH_URL_VERSION: Final = 5
+CLOSE_VERSION: Final = 5
 """Older clients take no CLOSE_PRODUCER / CLOSE_CONSUMER from the broker: their connection is closed instead."""
+SINCE_VERSION: Final[dict[CommandType, int]] = {
+    CommandType.REACHED_END_OF_TOPIC: 9,
+    CommandType.ACTIVE_CONSUMER_CHANGE: 12,
+}
+"""Notifications that clients of an older protocol version do not get."""
 
 
 class RefusalError(Exception):

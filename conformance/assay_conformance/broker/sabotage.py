@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from assay_conformance.broker.host import Host
@@ -52,7 +53,7 @@ class _Swapping:
             self._store.append(parked)
 
 
-class _Losing:
+class _Losing(ABC):
     """What `loses` picks gets its receipt and is not stored."""
 
     def __init__(self, store: Store) -> None:
@@ -65,22 +66,22 @@ class _Losing:
         else:
             self._store.append(append)
 
-    def loses(self, append: Append) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def loses(self, append: Append) -> bool: ...
 
 
 class _LosingThird(_Losing):
-    def __init__(self, host: Host, store: Store) -> None:  # noqa: ARG002
+    def __init__(self, _host: Host, store: Store) -> None:
         super().__init__(store)
         self._count = 0
 
-    def loses(self, append: Append) -> bool:  # noqa: ARG002
+    def loses(self, _append: Append) -> bool:
         self._count += 1
         return self._count % 3 == 0
 
 
 class _LosingChunk(_Losing):
-    def __init__(self, host: Host, store: Store) -> None:  # noqa: ARG002
+    def __init__(self, _host: Host, store: Store) -> None:
         super().__init__(store)
 
     def loses(self, append: Append) -> bool:

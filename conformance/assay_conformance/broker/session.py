@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from assay_conformance.broker import replies
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.rules import (
-    CLOSE_WITH_URL_VERSION,
+    CLOSE_VERSION,
     LIVENESS_CHECK_MS,
     PENDING_SENDS,
     SERVER_VERSION,
+    SINCE_VERSION,
     UNSERVED,
     RefusalError,
     ViolationError,
@@ -131,6 +132,11 @@ class Session:
     def send(self, frame: Frame) -> None:
         if self._state is not State.ENDED:
             self.host.sink.send(self.conn, frame)
+
+    def notify(self, frame: Frame) -> None:
+        """Send what only newer clients know."""
+        if self.version >= SINCE_VERSION[CommandType(frame.type)]:
+            self.send(frame)
 
     # --- frames in --------------------------------------------------------------------------------------------------
 
@@ -268,7 +274,7 @@ class Session:
         self._tell_close(replies.close_consumer(consumer_id, url))
 
     def _tell_close(self, frame: Frame) -> None:
-        if self.version >= CLOSE_WITH_URL_VERSION:
+        if self.version >= CLOSE_VERSION:
             self.send(frame)
         else:
             self.end()

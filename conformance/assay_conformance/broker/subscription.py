@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
@@ -15,9 +15,6 @@ from assay_conformance.broker.store import Store
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.wire import CommandType, MessageIdData
 from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, ServerError
-
-Settled = Callable[[RefusalError | None], None]
-"""Told the outcome of an admission, which may take a while: None when it was granted."""
 
 
 class Subscription:
@@ -40,27 +37,18 @@ class Subscription:
     def consumers(self) -> list[Consumer]:
         return self.dispatcher.consumers
 
-    def admit(self, consumer: Consumer, kind: int, settled: Settled) -> None:
-        """Take a consumer in. An Exclusive that is taken asks the holder's connection first whether it lives."""
-        if consumer.session.ended:
-            return
-        if self.consumers and kind != self.kind:
-            settled(RefusalError(ServerError.ConsumerBusy, "Subscription is of different type"))
-            return
-        if self.consumers and kind == CommandSubscribe.Exclusive:
-            self.consumers[0].session.ask_alive(lambda alive: self._admit_second(alive, consumer, kind, settled))
-            return
+    def holder(self, kind: int) -> Consumer | None:
+        """Who has to be gone before another consumer of this kind can join: the one an Exclusive has."""
+        return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive == self.kind else None
+
+    def join(self, consumer: Consumer, kind: int) -> None:
+        """Take a consumer in. Raises RefusalError while consumers of another kind are here."""
         if kind != self.kind:
+            if self.consumers:
+                raise RefusalError(ServerError.ConsumerBusy, "Subscription is of different type")
             self.kind = kind
             self.dispatcher = self._dispatcher(kind)
         self.dispatcher.add(consumer)
-        settled(None)
-
-    def _admit_second(self, alive: bool, consumer: Consumer, kind: int, settled: Settled) -> None:
-        if alive:
-            settled(RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected"))
-        else:
-            self.admit(consumer, kind, settled)
 
     def leave(self, consumer: Consumer) -> None:
         self.dispatcher.remove(consumer)
@@ -122,9 +110,11 @@ class Subscription:
 
     def close_consumers(self, url: str | None) -> None:
         """Send every consumer away, to the broker at `url` where that is known."""
-        for consumer in list(self.consumers):
-            consumer.session.close_consumer(consumer.consumer_id, url)
+        # Closing one may end its connection, and take others with it.
+        while self.consumers:
+            consumer = self.consumers[0]
             self.leave(consumer)
+            consumer.session.close_consumer(consumer.consumer_id, url)
 
     def limit(self, limiters: tuple[DispatchLimiter, ...]) -> None:
         self.backlog.limiters = limiters
@@ -144,7 +134,9 @@ class Subscription:
         for consumer in self.consumers:
             if consumer not in self._told_end:
                 self._told_end.add(consumer)
-                consumer.session.send(replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id))
+                consumer.session.notify(
+                    replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id)
+                )
 
     def _dispatcher(self, kind: int) -> Dispatcher:
         if kind == CommandSubscribe.Shared:

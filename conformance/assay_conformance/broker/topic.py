@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from assay_conformance.broker import replies
+from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Copy, Deduplication, is_early_chunk
 from assay_conformance.broker.host import Host
@@ -21,15 +22,21 @@ from assay_conformance.broker.producer import Producer
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.sabotage import writer
 from assay_conformance.broker.store import Append, Entry, Store
-from assay_conformance.broker.subscription import Settled, Subscription
+from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.throttle import DispatchLimiter, PublishLimiter
 from assay_conformance.model.case import Rate
 from assay_conformance.model.case import Topic as Policy
 from assay_conformance.model.event import MessageId
 from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
-from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
+from assay_conformance.wire.pulsar_pb2 import CommandSend, CommandSubscribe, ServerError
+
+Settled = Callable[[RefusalError | None], None]
+"""Told the outcome of an admission, which may take a while: None when it was granted."""
 
 UNKNOWN_COPY = "Cannot determine whether the message is a duplicate at this time"
+
+
+_TAKEN = RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
 
 class Topic:
@@ -95,13 +102,15 @@ class Topic:
         if self.terminated:
             self._fail(producer, last, ServerError.TopicTerminatedError, "Topic was already terminated")
             return
-        if self._throttles_wrongly(producer, lowest, last, highest):
+        limiter = self._publish_limiter
+        if limiter is not None and self._throttles_wrongly(producer, limiter, lowest, last, highest):
             return
         recorded = self.dedup is not None and not (send.is_chunk and _is_early_chunk(payload))
         if recorded and not self._is_new(producer, lowest, last, highest):
             return
-        limiter = self._publish_limiter
-        if limiter is not None and not limiter.consume(send.num_messages, len(payload.block), self._host.now_ns):
+        if limiter is not None and not limiter.consume(
+            max(1, send.num_messages), len(payload.block), self._host.now_ns
+        ):
             self._throttle(producer)
         publish = Publish(self, producer, payload, lowest, highest, last if recorded else None)
         self._write(publish)
@@ -192,10 +201,11 @@ class Topic:
             BrokerMutation.PUBLISH_THROTTLE_DROPS
         )
 
-    def _throttles_wrongly(self, producer: Producer, lowest: int, last: int, highest: int) -> bool:
-        """The two mutations of THR-015; False for an honest broker."""
-        limiter = self._publish_limiter
-        if limiter is None or not self._breaks_throttle() or not limiter.pause_ns(self._host.now_ns):
+    def _throttles_wrongly(
+        self, producer: Producer, limiter: PublishLimiter, lowest: int, last: int, highest: int
+    ) -> bool:
+        """What a broker that does not throttle by reading later does beyond the rate; False for an honest one."""
+        if not self._breaks_throttle() or not limiter.pause_ns(self._host.now_ns):
             return False
         if self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR):
             self._fail(producer, last, ServerError.TooManyRequests, "Publish rate exceeded")
@@ -219,6 +229,25 @@ class Topic:
         self.subscriptions[name] = made
         self._limit(made)
         return made
+
+    def join(self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled) -> None:
+        """Take a consumer in. One an Exclusive subscription has already is asked first whether it lives."""
+        if consumer.session.ended:
+            return
+        try:
+            subscription = self.subscribe(request.subscription, start, durable=request.durable)
+            holder = subscription.holder(request.subType)
+            if holder is None:
+                subscription.join(consumer, request.subType)
+        except RefusalError as refusal:
+            settled(refusal)
+            return
+        if holder is None:
+            settled(None)
+        else:
+            holder.session.ask_alive(
+                lambda alive: settled(_TAKEN) if alive else self.join(consumer, request, start, settled)
+            )
 
     def drop(self, subscription: Subscription) -> None:
         subscription.backlog.close()
@@ -284,7 +313,9 @@ class Topic:
         self._start_rates()
 
     def _evict_producers(self, url: str | None) -> None:
-        for producer in list(self.producers.values()):
+        # Closing one may end its connection, and take others with it.
+        while self.producers:
+            producer = next(iter(self.producers.values()))
             producer.leave()
             producer.session.close_producer(producer.producer_id, url)
 

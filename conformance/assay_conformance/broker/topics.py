@@ -57,7 +57,7 @@ class Topics:
         return name
 
     def partitions(self, name: TopicName, *, create: bool) -> int:
-        """How many partitions a topic has, 0 for none. Raises RefusalError where it must not be created and is not there."""
+        """How many partitions a topic has, 0 for none. Raises RefusalError for one that is not and must not become."""
         policy = self._policies.get(name.full)
         if policy is None and not create and name.full not in self._topics:
             raise RefusalError(ServerError.TopicNotFound, "")

@@ -317,7 +317,7 @@ class Consumer(Handler):
     def _delist(self, connection: Connection) -> None:
         connection.consumers.pop(self.consumer_id, None)
 
-    def _requested(self, connection: Connection) -> None:
+    def _requested(self) -> None:
         if self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
             self._flow(self._settings.receiver_queue_size)
 

@@ -21,6 +21,7 @@ Position = tuple[int, int]
 """(ledger, entry): what acknowledgments and redelivery requests name."""
 
 _WORD_BITS = 64
+_WORD = 2**_WORD_BITS - 1
 
 
 class BadEntryError(Exception):
@@ -107,7 +108,9 @@ def bits_of(ack_set: Sequence[int], size: int) -> int:
     everything = (1 << size) - 1
     if not ack_set:
         return everything
-    bits = sum((word & (2**_WORD_BITS - 1)) << (_WORD_BITS * index) for index, word in enumerate(ack_set))
+    bits = 0
+    for index, word in enumerate(ack_set):
+        bits |= (word & _WORD) << (_WORD_BITS * index)
     return bits & everything
 
 
@@ -115,7 +118,7 @@ def ack_set_of(bits: int) -> list[int]:
     """The words of an ack_set, signed as the wire has them."""
     words = []
     while bits:
-        word = bits & (2**_WORD_BITS - 1)
+        word = bits & _WORD
         words.append(word - 2**_WORD_BITS if word >= 2 ** (_WORD_BITS - 1) else word)
         bits >>= _WORD_BITS
     return words

@@ -65,7 +65,7 @@ class Handler(ABC):
     @abstractmethod
     def _delist(self, connection: Connection) -> None: ...
 
-    def _requested(self, connection: Connection) -> None:  # noqa: B027
+    def _requested(self) -> None:  # noqa: B027
         """The registration was written. The honest client does nothing before its answer."""
 
     @abstractmethod
@@ -136,7 +136,7 @@ class Handler(ABC):
         self.connection = connection
         self._enlist(connection)
         connection.request(self._registration, answered)
-        self._requested(connection)
+        self._requested()
 
     def _unregistered(self, refusal: Refusal) -> None:
         if refusal.cause is Cause.TIMED_OUT and self.connection is not None:

@@ -7,7 +7,7 @@ connection, the same frame goes out again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay_conformance.client.settings import AccessMode, Compression, ProducerSettings
 from assay_conformance.client.values import Outgoing
@@ -55,9 +55,9 @@ class Op:
     frame: bytes
     created_ns: int
     sent: Sequence[Sent]
+    batch: bool = False
     session: int | None = None
     number: int = 0
-    chunk_ids: list[pb.MessageIdData] = field(default_factory=list)
 
     @property
     def certain(self) -> bool:
@@ -122,7 +122,7 @@ class OpBuilder:
             num_messages=len(batch),
             highest_sequence_id=metadata.highest_sequence_id,
         )
-        return Op(metadata.sequence_id, encode(send, metadata=metadata, data=data), created_ns, tuple(batch))
+        return Op(metadata.sequence_id, encode(send, metadata=metadata, data=data), created_ns, batch, batch=True)
 
     def _chunks(self, sent: Sent, metadata: MessageMetadata, data: bytes, room: int, created_ns: int) -> list[Op]:
         count = -(-len(data) // room)
@@ -133,13 +133,12 @@ class OpBuilder:
         if self._flag_chunks:
             send.send.is_chunk = True
         ops: list[Op] = []
-        ids: list[pb.MessageIdData] = []
         for chunk in range(count):
             metadata.chunk_id = chunk
             frame = encode(send, metadata=metadata, data=data[chunk * room : (chunk + 1) * room])
             # Only the last chunk's receipt completes the message.
             waiting = (sent,) if chunk == count - 1 else ()
-            ops.append(Op(sent.sequence_id, frame, created_ns, waiting, chunk_ids=ids))
+            ops.append(Op(sent.sequence_id, frame, created_ns, waiting))
         return ops
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:
@@ -162,7 +161,7 @@ class OpBuilder:
     def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:
         if self._codec is Codec.NONE:
             return data
-        metadata.compression = pb.CompressionType.Name(self._codec)  # type: ignore[assignment,arg-type]
+        metadata.compression = pb.CompressionType.Name(self._codec)  # type: ignore[assignment]
         metadata.uncompressed_size = len(data)
         return compress(self._codec, data)
 
@@ -200,9 +199,8 @@ def restamp(op: Op, unix_ms: int) -> None:
 
 def swap_payloads(first: Op, second: Op) -> None:
     """Let two units of one message each change payloads and keep their sequence ids."""
-    frames = decode(first.frame), decode(second.frame)
-    for op, own, other in ((first, *frames), (second, *reversed(frames))):
-        assert own.payload is not None
+    one, two = decode(first.frame), decode(second.frame)
+    for op, own, other in ((first, one, two), (second, two, one)):
         assert other.payload is not None
         metadata = MessageMetadata()
         metadata.CopyFrom(other.payload.metadata)

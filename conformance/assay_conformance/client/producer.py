@@ -1,9 +1,8 @@
-"""The producer of one topic or partition: numbering, the pending queue, resend, receipts and time-outs.
+"""The producer of one topic or partition: numbering, batching, resend and receipts.
 
-Every unit without a receipt stands in one queue, oldest first, and leaves it by its receipt, its time-out or the
-producer's end. Written at once when the broker has admitted the producer, it is written again, the same bytes in the
-same order, after every later PRODUCER_SUCCESS. Receipts come in order: one for an older unit is late and ignored, one
-beyond the head says that something was lost, so the connection is closed and the queue goes out again.
+A unit is written at once when the broker has admitted the producer, and again, the same bytes in the same order, after
+every later PRODUCER_SUCCESS, until its receipt comes. Receipts come in order: one for an older unit is late and
+ignored, one beyond the oldest says that something was lost, so the connection is closed and the queue goes out again.
 """
 
 from __future__ import annotations
@@ -17,19 +16,18 @@ from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooLargeError, restamp, swap_payloads
+from assay_conformance.client.pending import Pending
 from assay_conformance.client.refusal import Cause, Refusal, server_refusal
 from assay_conformance.client.settings import BatchingType, ProducerSettings
 from assay_conformance.client.shared import MS, Shared
-from assay_conformance.client.timers import Timer
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass, MessageId
 from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
 _CLOSED = Failed(ErrorClass.CLOSED, "the producer is closed", certain=True)
-_SEND_ERRORS_OF_ONE_SEND = frozenset({pb.NotAllowedError})
-_SEND_ERRORS_FINAL = frozenset({pb.TopicTerminatedError, pb.ProducerFenced})
-_PASSED_BY_NS = 20 * MS
+_ERRORS_OF_ONE_SEND = frozenset({pb.NotAllowedError})
+_FINAL_ERRORS = frozenset({pb.TopicTerminatedError, pb.ProducerFenced})
 
 Completed = Callable[[Result], None]
 
@@ -64,15 +62,10 @@ class Producer(Handler):
         self._next_sequence_id = 0
         self._last_pushed = -1
         self._waiting: deque[Callable[[], bool]] = deque()
-        self._pending: deque[Op] = deque()
-        self._messages = 0
-        self._units = 0
+        self._pending = Pending(shared, settings, self._run_waiting)
         self._batch: OpenBatch | None = None
-        self._flushes: deque[tuple[int, Completed]] = deque()
-        self._timeout: Timer | None = None
         self._last_receipted: Op | None = None
         self._receipts = 0
-        shared.memory_waiters.append(self._run_waiting)
 
     # --- from the application ---
 
@@ -84,11 +77,11 @@ class Producer(Handler):
         self._in_order(lambda: self._flush(flushed))
 
     def close(self, closed: Completed) -> None:
-        """Send what is batched, close at the broker, then fail what has no receipt."""
+        """Send what is batched, close at the broker, then fail what has no receipt. Blocked sends fail at once."""
         if self._opened is not None:
             self._waiting.append(lambda: self._close(closed))
-            return
-        self._close(closed)
+        else:
+            self._close(closed)
 
     def _in_order(self, action: Callable[[], bool]) -> None:
         self._waiting.append(action)
@@ -107,21 +100,16 @@ class Producer(Handler):
     def _accept(self, sent: Sent) -> bool:
         """Take one send; False while it has to wait for room."""
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
-            self._complete(sent, _CLOSED)
-        elif self._full():
-            if self._settings.block_if_queue_full:
-                return False
-            text = f"{self._messages} messages and {self.shared.memory_bytes} bytes wait for receipts"
-            self._complete(sent, Failed(ErrorClass.QUEUE_FULL, text, certain=True))
-        else:
+            self._pending.complete(sent, _CLOSED)
+            return True
+        why_full = self._pending.why_full()
+        if why_full is None:
             self._number(sent)
+        elif self._settings.block_if_queue_full:
+            return False
+        else:
+            self._pending.complete(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
         return True
-
-    def _full(self) -> bool:
-        limit = self._settings.max_pending_messages
-        memory = self.shared.settings.memory_limit_bytes
-        # One message may cross the memory limit, or one larger than it could never be sent (PIP-74).
-        return 0 < limit <= self._messages or 0 < memory <= self.shared.memory_bytes
 
     def _number(self, sent: Sent) -> None:
         explicit = sent.message.sequence_id
@@ -135,30 +123,26 @@ class Producer(Handler):
         if alone:
             self._close_batch()
         try:
-            ops = self._build_alone(sent) if alone else []
+            ops = self._alone(sent) if alone else []
         except TooLargeError as error:
-            self._complete(sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+            self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
             return
         self._next_sequence_id = max(self._next_sequence_id, sent.sequence_id + 1)
         self._last_pushed = max(self._last_pushed, sent.sequence_id)
-        self._messages += 1
-        self.shared.memory_bytes += len(sent.message.payload)
+        self._pending.accept(sent)
         if alone:
-            for op in ops:
-                self._enqueue(op)
+            self._enqueue(ops)
         else:
             self._add_to_batch(sent)
 
-    def _build_alone(self, sent: Sent) -> list[Op]:
+    def _alone(self, sent: Sent) -> list[Op]:
         return self._builder.message(sent, self._max_message_bytes, self.shared.now_ns, self.shared.unix_ms())
 
-    def _enqueue(self, op: Op) -> None:
-        op.number = self._units
-        self._units += 1
-        self._pending.append(op)
-        if self._may_write():
-            self._write(op)
-        self._arm_timeout()
+    def _enqueue(self, ops: list[Op]) -> None:
+        for op in ops:
+            self._pending.add(op)
+            if self._may_write():
+                self._write(op)
 
     def _may_write(self) -> bool:
         if self.phase is Phase.REGISTERING and self.registrations > 0:
@@ -202,9 +186,9 @@ class Producer(Handler):
             try:
                 op = build(group, self._max_message_bytes, batch.first_ns, self.shared.unix_ms())
             except TooLargeError as error:
-                self._release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+                self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
             else:
-                self._enqueue(op)
+                self._enqueue([op])
 
     # --- flush and close ---
 
@@ -213,14 +197,8 @@ class Producer(Handler):
             flushed(_CLOSED)
             return True
         self._close_batch()
-        self._flushes.append((self._units, flushed))
-        self._finish_flushes()
+        self._pending.flush(flushed)
         return True
-
-    def _finish_flushes(self) -> None:
-        oldest = self._pending[0].number if self._pending else self._units
-        while self._flushes and self._flushes[0][0] <= oldest:
-            self._flushes.popleft()[1](Done())
 
     def _close(self, closed: Completed) -> bool:
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
@@ -241,9 +219,9 @@ class Producer(Handler):
     # --- receipts ---
 
     def receipt(self, body: pb.CommandSendReceipt) -> None:
-        if not self._pending:
+        head = self._pending.head
+        if head is None:
             return
-        head = self._pending[0]
         if body.sequence_id < head.sequence_id:
             if not self.shared.mutated(Mutation.LATE_RECEIPT_COMPLETES_HEAD):
                 return
@@ -252,21 +230,18 @@ class Producer(Handler):
                 self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
             return
         self._receipts += 1
-        self._last_receipted = head
-        self._pending.popleft()
+        self._last_receipted = self._pending.pop_head()
         self._succeed(head, body.message_id)
-        self._settled()
+        self._pending.settled()
 
     def send_error(self, body: pb.CommandSendError) -> None:
         refusal = server_refusal(body.error, body.message)
-        if body.error in _SEND_ERRORS_FINAL:
+        if body.error in _FINAL_ERRORS:
             self._finish(refusal)
-        elif body.error in _SEND_ERRORS_OF_ONE_SEND:
-            refused = [op for op in self._pending if op.sequence_id == body.sequence_id]
-            self._pending = deque(op for op in self._pending if op.sequence_id != body.sequence_id)
-            for op in refused:
-                self._release(op.sent, refusal.failed(certain=True))
-            self._settled()
+        elif body.error in _ERRORS_OF_ONE_SEND:
+            for op in self._pending.take(lambda op: op.sequence_id == body.sequence_id):
+                self._pending.release(op.sent, refusal.failed(certain=True))
+            self._pending.settled()
         else:
             # Transient, a checksum spoilt on the way included: the bytes kept here are what was meant.
             self._reconnect(refusal.text)
@@ -276,68 +251,17 @@ class Producer(Handler):
         self.connection.close(Cause.LOST, why)
 
     def _succeed(self, op: Op, message_id: pb.MessageIdData) -> None:
-        op.chunk_ids.append(message_id)
         duplicate = message_id.ledgerId == NO_ID
-        size = len(op.sent)
-        batched = self._settings.batching and op.sent and op.sent[0].message.deliver_at_ms is None
+        position = (-1, -1) if duplicate else (message_id.ledgerId, message_id.entryId)
         for index, sent in enumerate(op.sent):
             self.last_sequence_id = max(self.last_sequence_id, sent.sequence_id)
-            position = (-1, -1) if duplicate else (message_id.ledgerId, message_id.entryId)
-            place = (index, size) if batched else (-1, 0)
+            place = (index, len(op.sent)) if op.batch else (-1, 0)
             result: Result = Done(
                 message_id=MessageId(*position, self._partition, *place), sequence_id=sent.sequence_id
             )
             if duplicate and self.shared.mutated(Mutation.FAILS_DUPLICATE_RECEIPT):
                 result = Failed(ErrorClass.OTHER, "the receipt carries no position")
-            self._release((sent,), result)
-
-    def _release(self, group: tuple[Sent, ...] | list[Sent], result: Result) -> None:
-        """Messages leave the producer: their room and memory are free again."""
-        for sent in group:
-            self._messages -= 1
-            self.shared.memory_bytes -= len(sent.message.payload)
-            self._complete(sent, result)
-
-    def _complete(self, sent: Sent, result: Result) -> None:
-        if sent.op is None:
-            return
-        op = sent.op
-        if self.shared.mutated(Mutation.COMPLETES_OUT_OF_ORDER) and self._pending and sent.sequence_id % 2 == 0:
-            self.shared.after(_PASSED_BY_NS, lambda: self.shared.sink.completed(op, result))
-            return
-        self.shared.sink.completed(op, result)
-
-    def _settled(self) -> None:
-        """Units have left the queue."""
-        self._arm_timeout()
-        self._finish_flushes()
-        self._run_waiting()
-        if self.shared.settings.memory_limit_bytes:
-            # Another producer's blocked send may fit now.
-            for run_waiting in self.shared.memory_waiters:
-                run_waiting()
-
-    # --- time-out ---
-
-    def _arm_timeout(self) -> None:
-        timeout_ms = self._settings.send_timeout_ms
-        if self._timeout is not None:
-            self._timeout.cancel()
-            self._timeout = None
-        if timeout_ms == 0 or not self._pending or self.shared.mutated(Mutation.NEVER_TIMES_OUT):
-            return
-        late_ns = self.shared.lateness_ns(Mutation.SEND_TIMEOUT_LATE)
-        due_ns = self._pending[0].created_ns + timeout_ms * MS + late_ns
-        self._timeout = self.shared.timers.at(due_ns, self._time_out)
-
-    def _time_out(self) -> None:
-        """Fail what is older than the time-out; younger units stay pending."""
-        late_ns = self.shared.lateness_ns(Mutation.SEND_TIMEOUT_LATE)
-        expired_ns = self.shared.now_ns - self._settings.send_timeout_ms * MS - late_ns
-        while self._pending and self._pending[0].created_ns <= expired_ns:
-            op = self._pending.popleft()
-            self._release(op.sent, Failed(ErrorClass.TIMEOUT, "no receipt within the send time-out", op.certain))
-        self._settled()
+            self._pending.release((sent,), result)
 
     # --- the life of a handler ---
 
@@ -418,22 +342,20 @@ class Producer(Handler):
                 restamp(op, self.shared.unix_ms())
             self._write(op)
         if again and mutated(Mutation.PUBLISHES_AGAIN_AFTER_RESEND):
-            for sent in self._pending[-1].sent:
+            for sent in units[-1].sent:
                 self._number(Sent(None, sent.message, -1))
 
     def _lost(self) -> None:
-        written = [op for op in self._pending if not op.certain]
         if self.shared.mutated(Mutation.FAILS_PENDING_ON_LOSS):
-            self._forget(written)
+            self._forget(self._pending.take(lambda op: not op.certain))
         elif self.shared.mutated(Mutation.LOSES_THIRD_SEND) and self._receipts == 2:
-            self._forget(written[:1])
+            head = self._pending.head
+            self._forget(self._pending.take(lambda op: op is head and not op.certain))
 
     def _forget(self, ops: list[Op]) -> None:
         """Only for mutations: units fail because their connection did."""
-        for op in ops:
-            self._pending.remove(op)
-            self._release(op.sent, Failed(ErrorClass.TRANSPORT, "the connection was lost"))
-        self._settled()
+        self._pending.fail(ops, ErrorClass.TRANSPORT, "the connection was lost")
+        self._pending.settled()
 
     def _ended(self, refusal: Refusal) -> None:
         self._close_batch()
@@ -444,7 +366,5 @@ class Producer(Handler):
         self._run_waiting()
 
     def _fail_all(self, error: ErrorClass, text: str) -> None:
-        while self._pending:
-            op = self._pending.popleft()
-            self._release(op.sent, Failed(error, text, op.certain))
-        self._settled()
+        self._pending.fail(self._pending.take(lambda _op: True), error, text)
+        self._pending.settled()

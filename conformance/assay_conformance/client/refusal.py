@@ -72,5 +72,5 @@ class Refusal:
 
 
 def server_refusal(code: int, text: str) -> Refusal:
-    name = pb.ServerError.Name(code) if code in pb.ServerError.values() else f"error {code}"  # type: ignore[arg-type]
+    name = pb.ServerError.Name(code) if code in pb.ServerError.values() else f"error {code}"
     return Refusal(Cause.SERVER, f"{name}: {text}", code)

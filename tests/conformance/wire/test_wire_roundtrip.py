@@ -6,6 +6,7 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,15 +51,15 @@ def messages(draw: st.DrawFn, kind: type[Message], depth: int = 0) -> Any:
     return built
 
 
-def value_of(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any]:
+def value_of(field: Any, depth: int) -> st.SearchStrategy[Any]:
     if field.message_type is not None:
-        return messages(field.message_type._concrete_class, depth + 1)
+        return messages(GetMessageClass(field.message_type), depth + 1)
     if field.enum_type is not None:
         return st.sampled_from(sorted(field.enum_type.values_by_number))
     return SCALARS[field.type]
 
 
-def put(built: Any, field: FieldDescriptor, value: Any) -> None:
+def put(built: Any, field: Any, value: Any) -> None:
     if field.is_repeated:
         getattr(built, field.name).append(value)
     elif field.message_type is not None:
@@ -70,10 +71,9 @@ def put(built: Any, field: FieldDescriptor, value: Any) -> None:
 @st.composite
 def commands(draw: st.DrawFn, numbers: st.SearchStrategy[int]) -> BaseCommand:
     number = draw(numbers)
-    field = BaseCommand.DESCRIPTOR.fields_by_number[number]
     built = BaseCommand(type=number)
-    body = draw(messages(field.message_type._concrete_class))
-    getattr(built, BODY_FIELDS[number]).CopyFrom(body)
+    body = getattr(built, BODY_FIELDS[number])
+    body.CopyFrom(draw(messages(type(body))))
     return built
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -77,7 +78,7 @@ def test_band_covers_the_rows_while_a_fault_was_in_force(sample: Sample) -> None
     story = timeline(sample.history(), [7, 18], sample.case())
     (band,) = story.bands
     assert (band.fault, band.start_ns, band.end_ns) == (0, int(13.1 * MS), int(22.1 * MS))
-    assert [row.text for row in story.rows[band.first : band.last + 1]][0].startswith("fault 0 fired")
+    assert story.rows[band.first].text.startswith("fault 0 fired")
     assert story.rows[band.last].text == "fault 0 healed"
 
 
@@ -126,7 +127,7 @@ def test_arrow_goes_as_far_as_the_frame(
 
 def test_rows_of_a_chart_never_overlap(sample: Sample) -> None:
     rows = chart(timeline(sample.history(), [7, 18, 19], sample.case())).rows
-    assert all(above.top + above.height <= below.top for above, below in zip(rows, rows[1:], strict=False))
+    assert all(above.top + above.height <= below.top for above, below in pairwise(rows))
 
 
 def test_named_rows_are_numbered_from_one(sample: Sample) -> None:

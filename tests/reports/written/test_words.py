@@ -86,13 +86,11 @@ def test_lane_of_what_the_bench_missed_is_the_clients() -> None:
         ),
         (
             fl.Fault(
-                trigger=fl.OnFrame(
-                    command="ACK", direction=fl.Direction.TO_BROKER, k=11, times=0, where={"ack_type": "Cumulative"}
-                ),
+                trigger=fl.OnFrame(command="ACK", direction=fl.Direction.TO_BROKER, k=11, times=0, where={"n": 1}),
                 action=fl.Delay(30),
                 scope=fl.Scope(connection=1),
             ),
-            "delay by 30 ms the 11th ACK and all after it with ack_type = Cumulative, client to broker, on connection 1",
+            "delay by 30 ms the 11th ACK and all after it with n = 1, client to broker, on connection 1",
         ),
         (fl.Fault(trigger=fl.AtTime(5), action=fl.Cut(how=fl.CutHow.FIN)), "close the connection at 5 ms"),
         (fl.Fault(trigger=fl.AfterStep(3), action=fl.Refuse()), "refuse from step 3"),

@@ -1,0 +1,175 @@
+"""What the topics hold of each producer's messages, against what it sent: the history's side of possible worlds.
+
+Checks that judge loss, copies or order of stored messages derive from `HoldingsCheck` and say which producers they
+judge and what each send stands for. Left out, since nothing can be said of them: bursts (their single messages are not
+in the history), topics that store nothing, and everything a fault forged: a SEND altered on its way, or a receipt the
+broker did not write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Content
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.checks.worlds import Contradiction, Kind, Sent, Standing, contradictions, counted, disorder
+from assay_conformance.model.case import Topic
+from assay_conformance.model.event import Event, Fate, Frame, Outcome, ReadBack, Stored
+
+_FORGED = (Fate.ALTERED, Fate.INJECTED)
+
+STANDING: dict[Outcome | None, Standing] = {
+    Outcome.OK: Standing.CERTAIN,
+    Outcome.UNKNOWN: Standing.POSSIBLE,
+    None: Standing.POSSIBLE,
+    Outcome.FAIL: Standing.IMPOSSIBLE,
+    Outcome.UNSUPPORTED: Standing.IMPOSSIBLE,
+}
+"""An operation without a completion may have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One producer's sends in call order, and the entries that hold its messages, by topic (or partition)."""
+
+    handle: int
+    topic: Topic
+    sends: tuple[Operation, ...]
+    logs: dict[str, list[tuple[Content, Stored]]]
+
+
+class HoldingsCheck(Check):
+    """Feeds `judge` with every producer's holding once all events have been seen."""
+
+    codes: dict[Kind, str]
+    """Finding code for each kind of contradiction this requirement is about; other kinds are not its matter."""
+    once = False
+
+    def start(self) -> None:
+        self._read_back: set[str] = set()
+        self._forged_sends: set[int] = set()
+        self._forged_receipts = False
+
+    def judges(self, holding: Holding) -> bool:
+        """Whether this requirement says anything about this producer."""
+        raise NotImplementedError
+
+    def standing(self, holding: Holding, send: Operation) -> Standing:
+        return STANDING[send.outcome]
+
+    def exercised_by(self, holding: Holding) -> Iterator[Event]:
+        """The events at which the clause's precondition occurred."""
+        raise NotImplementedError
+
+    @on(ReadBack)
+    def read_back(self, event: ReadBack) -> None:
+        self._read_back.add(event.topic.partition("-partition-")[0])
+
+    @on(Frame, "SEND")
+    def send_frame(self, event: Frame) -> None:
+        if event.fate in _FORGED:
+            self._forged_sends.update(member.identity.handle for member in event.members if member.identity)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt_frame(self, event: Frame) -> None:
+        if event.fate in _FORGED:
+            self._forged_receipts = True
+
+    def finish(self) -> None:
+        for handle in self.tracker.lines.openings:
+            holding = self._holding(handle)
+            if holding is not None and self.judges(holding):
+                for event in self.exercised_by(holding):
+                    self.exercise(event)
+                self._judge(holding)
+
+    def _holding(self, handle: int) -> Holding | None:
+        lines = self.tracker.lines
+        topic = topic_of(self, handle)
+        if topic is None or not topic.persistent or handle in lines.burst or handle in self._forged_sends:
+            return None
+        return Holding(handle, topic, tuple(self.tracker.sends.get(handle, ())), lines.stored.get(handle, {}))
+
+    def _judge(self, holding: Holding) -> None:
+        sends = [
+            Sent((send.invoke.digest, send.invoke.size), self.standing(holding, send)) for send in holding.sends
+        ]
+        log = [entry for entries in holding.logs.values() for entry in entries]
+        for found, entries in self._contradictions(holding, sends, log):
+            code = self.codes.get(found.kind)
+            if code is None or (found.kind is Kind.LOST and not self._loss_is_known(holding)):
+                continue
+            send = None if found.send is None else holding.sends[found.send]
+            self.breach(code, _sentence(holding, found.kind, send, entries), *_evidence(self, send, entries))
+
+    def _contradictions(
+        self, holding: Holding, sends: Sequence[Sent], log: Sequence[tuple[Content, Stored]]
+    ) -> Iterator[tuple[Contradiction, list[Stored]]]:
+        def with_entries(
+            found: Sequence[Contradiction], entries: Sequence[tuple[Content, Stored]]
+        ) -> Iterator[tuple[Contradiction, list[Stored]]]:
+            return ((each, [entries[place][1] for place in each.entries]) for each in found)
+
+        if not holding.topic.partitions:
+            yield from with_entries(contradictions(sends, [content for content, _ in log], once=self.once), log)
+            return
+        # Which partition a message went to is the client's choice: order is judged in each, the rest over all.
+        yield from with_entries(counted(sends, [content for content, _ in log], once=self.once), log)
+        known = {sent.content for sent in sends}
+        possible = [Sent(sent.content, Standing.POSSIBLE) for sent in sends]
+        for entries in holding.logs.values():
+            mine = [entry for entry in entries if entry[0] in known]
+            yield from with_entries(disorder(possible, [content for content, _ in mine], once=False), mine)
+
+    def _loss_is_known(self, holding: Holding) -> bool:
+        return holding.topic.name in self._read_back and not self._forged_receipts
+
+
+def topic_of(check: Check, handle: int) -> Topic | None:
+    """The topology's topic that a producer was opened on."""
+    opening = check.tracker.lines.openings.get(handle)
+    topics = check.view.case.topology.topics
+    name = topics[0].name if opening is None else opening.args.get("topic", topics[0].name)
+    return next((topic for topic in topics if topic.name == name), None)
+
+
+def numbers_itself(holding: Holding) -> bool:
+    """The application left sequence ids to the client."""
+    return not any("sequence_id" in send.invoke.args for send in holding.sends)
+
+
+def keeps_call_order(check: Check, holding: Holding) -> bool:
+    """Order between messages is promised: no batcher that sorts by key, no message that may leave before a batch."""
+    if check.view.producer_setting(holding.handle, "batching_type") == "key_based":
+        return False
+    return not any("deliver_at_ms" in send.invoke.args or "deliver_after_ms" in send.invoke.args for send in holding.sends)
+
+
+def _sentence(holding: Holding, kind: Kind, send: Operation | None, entries: Sequence[Stored]) -> str:
+    who = f"producer {holding.handle}"
+    what = "a message" if send is None else f"message {send.invoke.number}"
+    where = f"topic {entries[0].topic if entries else holding.topic.name}"
+    at = " and ".join(f"as {entry.id.ledger}:{entry.id.entry} at {ms(entry.t_ns)}" for entry in entries)
+    if kind is Kind.LOST:
+        done = send.completion if send else None
+        when = f" at {ms(done.t_ns)}" if done else ""
+        return f"{who}: {what} was acknowledged{when}, but {where} does not hold it"
+    if kind is Kind.PHANTOM:
+        why = "was never sent" if send is None else "was reported as surely not sent"
+        return f"{who}: {what} {why}, but {where} holds it {at}"
+    if kind is Kind.TWICE:
+        return f"{who}: {what} must be stored once, but {where} holds it {at}"
+    return f"{who}: {what} was sent before the one that {where} holds in front of it; they are stored {at}"
+
+
+def _evidence(check: Check, send: Operation | None, entries: Sequence[Stored]) -> Iterator[Event]:
+    yield from entries
+    if send is None:
+        return
+    yield send.completion or send.invoke
+    invoke = send.invoke
+    unit = check.tracker.lines.by_message.get((invoke.handle or 0, invoke.number or 0))
+    if unit is not None and not entries:
+        yield (unit.receipts or [unit.first])[-1]

@@ -1,0 +1,296 @@
+"""Ordering: what one producer sends to one partition stays in call order, all the way.
+
+The chain has four links. The client numbers its messages in call order (`sequence-ids-step-by-one`) and completes them
+in call order (`callbacks-in-send-order`). The broker appends and answers in order of arrival
+(`receipts-in-send-order`). And from end to end a topic holds a producer's messages, and an ordered subscription gets
+them, in that order, however often the connection died in between (`keeps-send-order`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.holdings import (
+    Holding,
+    HoldingsCheck,
+    keeps_call_order,
+    topic_of,
+)
+from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.tracker import ConsumerSession, Operation
+from assay_conformance.checks.worlds import Kind, Standing
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, MessageId, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+_ORDERED = ("Exclusive", "Failover")
+
+
+class KeepsSendOrder(HoldingsCheck):
+    """Stored order is judged over possible worlds; dispatch order on each session of an ordered subscription.
+
+    A copy that a resend left behind may come late; a first copy may not.
+    """
+
+    requirement = RequirementId("ordering.keeps-send-order")
+    codes = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
+
+    def start(self) -> None:
+        super().start()
+        self._dispatched: dict[int, _Dispatched] = {}
+
+    def judges(self, holding: Holding) -> bool:
+        return keeps_call_order(self, holding)
+
+    def standing(self, holding: Holding, send: Operation) -> Standing:
+        if send.outcome is not Outcome.OK:
+            return Standing.POSSIBLE
+        unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
+        # A send answered as a duplicate is deduplication's to account for.
+        deduplicated = unit is not None and any(is_duplicate(receipt) for receipt in unit.receipts)
+        return Standing.POSSIBLE if deduplicated else Standing.CERTAIN
+
+    def exercised_by(self, holding: Holding) -> Iterator[Event]:
+        for log in holding.logs.values():
+            yield from (entry for _, entry in log[1:])
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        if not event.from_sender or not event.ids:
+            return
+        session = self.tracker.consumer_of(event)
+        if session is None or session.request.fields.get("subType") not in _ORDERED:
+            return
+        before = self._dispatched.get(id(session))
+        if before is None or before.session is not session:
+            self._dispatched[id(session)] = _Dispatched(session, event)
+            return
+        position = event.ids[0].position
+        if position > before.furthest.ids[0].position:
+            before.furthest = event
+        elif position not in before.positions and not before.sought:
+            self.breach(
+                "dispatched-out-of-order",
+                f"subscription {session.subscription} got entry {name(event.ids[0])} at {ms(event.t_ns)}, for the first "
+                f"time, after the later entry {name(before.furthest.ids[0])} at {ms(before.furthest.t_ns)}",
+                before.furthest,
+                event,
+            )
+        before.positions.add(position)
+
+    @on(Frame, "SEEK")
+    def seek(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and id(session) in self._dispatched:
+            self._dispatched[id(session)].sought = True
+
+
+class _Dispatched:
+    """What a consumer session was sent."""
+
+    __slots__ = ("furthest", "positions", "session", "sought")
+
+    def __init__(self, session: ConsumerSession, first: Frame) -> None:
+        self.session = session
+        self.furthest = first
+        self.positions = {first.ids[0].position}
+        self.sought = False
+
+
+class ReceiptsInSendOrder(Check):
+    """Per producer session, receipts leave the broker in the order in which their SENDs reached it.
+
+    A duplicate's receipt and an error are answered without storing and may overtake. Where a sequence id is
+    outstanding twice, its receipt cannot be told apart and is not judged.
+    """
+
+    requirement = RequirementId("ordering.receipts-in-send-order")
+
+    def start(self) -> None:
+        self._arrived: dict[tuple[int, int], _Arrived] = {}
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        if event.from_sender and event.producer_id is not None:
+            self._arrived.pop((event.conn, event.producer_id), None)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        if event.to_receiver and event.producer_id is not None:
+            key = (event.conn, event.producer_id)
+            arrived = self._arrived.get(key)
+            if arrived is None:
+                arrived = self._arrived[key] = _Arrived()
+            arrived.add(event)
+
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answer(self, event: Frame) -> None:
+        if not event.from_sender or event.producer_id is None:
+            return
+        arrived = self._arrived.get((event.conn, event.producer_id))
+        place = None if arrived is None else arrived.answered(event.sequence_id or 0)
+        if arrived is None or place is None or event.command == "SEND_ERROR" or is_duplicate(event):
+            return
+        if arrived.outstanding:
+            self.exercise(event)
+        if place < arrived.furthest and arrived.furthest_receipt is not None:
+            self.breach(
+                "receipt-out-of-order",
+                f"the broker answered sequence id {event.sequence_id} on connection {event.conn} at {ms(event.t_ns)}, "
+                f"after sequence id {arrived.furthest_receipt.sequence_id}, whose SEND came later",
+                arrived.furthest_receipt,
+                event,
+            )
+        else:
+            arrived.furthest, arrived.furthest_receipt = place, event
+
+
+class _Arrived:
+    """SENDs of one producer session at the broker, by place of arrival."""
+
+    __slots__ = ("_chunked", "_places", "_count", "furthest", "furthest_receipt", "outstanding")
+
+    def __init__(self) -> None:
+        self._places: dict[int, list[int]] = {}
+        self._chunked: set[int] = set()
+        self._count = 0
+        self.outstanding = 0
+        self.furthest = -1
+        self.furthest_receipt: Frame | None = None
+
+    def add(self, event: Frame) -> None:
+        sequence_id = event.sequence_id or 0
+        self._places.setdefault(sequence_id, []).append(self._count)
+        if event.meta is not None and event.meta.chunk_id is not None:
+            self._chunked.add(sequence_id)
+        self._count += 1
+        self.outstanding += 1
+
+    def answered(self, sequence_id: int) -> int | None:
+        """The place of the SEND that this answers; None when there is none, or it may be one of two."""
+        places = self._places.get(sequence_id)
+        if not places:
+            return None
+        self.outstanding -= 1
+        ambiguous = len(places) > 1 and sequence_id not in self._chunked
+        place = places.pop(0)
+        return None if ambiguous else place
+
+
+class SequenceIdsStepByOne(Check):
+    """Between message a and message b of a producer the ids differ by 1 to b - a: by exactly 1 where b is the next.
+
+    Messages in between that never left (refused, timed out, or routed to another partition) may or may not have taken
+    an id. Ids that the application chose are its own affair, and so are those of a batcher that sorts by key.
+    """
+
+    requirement = RequirementId("ordering.sequence-ids-step-by-one")
+
+    def start(self) -> None:
+        self._explicit: set[int] = set()
+
+    @on(Invoke)
+    def invoke(self, event: Invoke) -> None:
+        if event.verb == "send" and event.handle is not None and "sequence_id" in event.args:
+            self._explicit.add(event.handle)
+
+    def finish(self) -> None:
+        for line in self.tracker.lines.all:
+            if self._judges(line):
+                self._judge(line)
+
+    def _judges(self, line: Line) -> bool:
+        if line.handle is None or line.handle in self._explicit:
+            return False
+        return self.view.producer_setting(line.handle, "batching_type") != "key_based"
+
+    def _judge(self, line: Line) -> None:
+        units = sorted((unit for unit in line.units if unit.numbers), key=lambda unit: unit.numbers[0])
+        for earlier, later in zip(units, units[1:], strict=False):
+            if earlier.numbers[-1] >= later.numbers[0]:
+                continue  # one message in two units: a batch cut again, which is not this clause's matter
+            between = later.numbers[0] - earlier.numbers[-1]
+            step = later.sequence_id - _last_id(earlier)
+            if between == 1:
+                self.exercise(later.first)
+            if step < 1:
+                self._breach("id-reused", earlier, later, "a greater one")
+            elif step > between:
+                self._breach("id-skipped", earlier, later, f"{_last_id(earlier) + 1}")
+
+    def _breach(self, code: str, earlier: Unit, later: Unit, expected: str) -> None:
+        self.breach(
+            code,
+            f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
+            f"{later.sequence_id}; message {earlier.numbers[-1]} has {_last_id(earlier)}, so {expected} was expected",
+            earlier.first,
+            later.first,
+        )
+
+
+def _last_id(unit: Unit) -> int:
+    return unit.sequence_id + max(len(unit.numbers), 1) - 1
+
+
+class CallbacksInSendOrder(Check):
+    """Completions of one producer's sends come in call order, as the agent wrote them in callback order.
+
+    Judged are sends that went through the queue: acknowledged ones, and those that timed out. A send refused on the
+    spot overtakes by design. Partitions are producers of their own.
+    """
+
+    requirement = RequirementId("ordering.callbacks-in-send-order")
+
+    def start(self) -> None:
+        self._furthest: dict[int, tuple[Operation, Completion]] = {}
+        self._judged: dict[int, bool] = {}
+
+    @on(Completion)
+    def completion(self, event: Completion) -> None:
+        handle = event.handle
+        if event.verb != "send" or handle is None or not self._judges(handle):
+            return
+        if event.outcome is not Outcome.OK and event.error is not ErrorClass.TIMEOUT:
+            return
+        operation = self.tracker.operations[event.op]
+        if operation.completion is not event:
+            return
+        before = self._furthest.get(handle)
+        if before is None:
+            self._furthest[handle] = (operation, event)
+            return
+        number, furthest = operation.invoke.number or 0, before[0].invoke.number or 0
+        if number < furthest:
+            self.breach(
+                "callback-out-of-order",
+                f"producer {handle}: message {number} was sent before message {furthest} and completed after it, at "
+                f"{ms(event.t_ns)} instead of before {ms(before[1].t_ns)}",
+                *self._frames(handle, furthest, number),
+                before[1],
+                event,
+            )
+            return
+        if operation.invoke.seq < before[1].seq:
+            self.exercise(event)
+        self._furthest[handle] = (operation, event)
+
+    def _frames(self, handle: int, *numbers: int) -> Iterator[Frame]:
+        for number in numbers:
+            if (unit := self.tracker.lines.by_message.get((handle, number))) is not None:
+                yield unit.first
+
+    def _judges(self, handle: int) -> bool:
+        if handle not in self._judged:
+            topic = topic_of(self, handle)
+            by_key = self.view.producer_setting(handle, "batching_type") == "key_based"
+            self._judged[handle] = topic is not None and not topic.partitions and not by_key
+        return self._judged[handle]
+
+
+def is_duplicate(receipt: Frame) -> bool:
+    """The receipt says that the SEND was stored before."""
+    return bool(receipt.ids) and receipt.ids[0].is_duplicate_marker
+
+
+def name(id: MessageId) -> str:
+    return f"{id.ledger}:{id.entry}"

@@ -1,0 +1,144 @@
+"""The pending queue: every unit without a receipt, oldest first, and what its messages hold until they end.
+
+A message takes room in the queue and memory of the client from the moment it is accepted, batched or not, until it
+ends; each exactly once. A unit older than the send time-out fails, younger ones stay.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.ops import Op, Sent
+from assay_conformance.client.settings import ProducerSettings
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.timers import Timer
+from assay_conformance.client.values import Done, Failed, Result
+from assay_conformance.model.event import ErrorClass
+
+_PASSED_BY_NS = 20 * MS
+
+
+class Pending:
+    """`room` is called when messages have left, so that waiting sends may try again."""
+
+    def __init__(self, shared: Shared, settings: ProducerSettings, room: Callable[[], None]) -> None:
+        self._shared = shared
+        self._settings = settings
+        self._room = room
+        self._ops: deque[Op] = deque()
+        self._messages = 0
+        self._added = 0
+        self._flushes: deque[tuple[int, Callable[[Result], None]]] = deque()
+        self._timer: Timer | None = None
+        shared.memory_waiters.append(room)
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(self._ops)
+
+    def __len__(self) -> int:
+        return len(self._ops)
+
+    @property
+    def head(self) -> Op | None:
+        return self._ops[0] if self._ops else None
+
+    # --- in ---
+
+    def why_full(self) -> str | None:
+        """Why another message has to wait; None when there is room."""
+        limit, memory = self._settings.max_pending_messages, self._shared.settings.memory_limit_bytes
+        if 0 < limit <= self._messages:
+            return f"{self._messages} messages wait for receipts, at most {limit} may"
+        # One message may cross the memory limit, or one larger than it could never be sent (PIP-74).
+        if 0 < memory <= self._shared.memory_bytes:
+            return f"{self._shared.memory_bytes} bytes wait for receipts, at most {memory} may"
+        return None
+
+    def accept(self, sent: Sent) -> None:
+        """A message begins to hold room and memory."""
+        self._messages += 1
+        self._shared.memory_bytes += len(sent.message.payload)
+
+    def add(self, op: Op) -> None:
+        op.number = self._added
+        self._added += 1
+        self._ops.append(op)
+        if len(self._ops) == 1:
+            self._arm()
+
+    # --- out ---
+
+    def pop_head(self) -> Op:
+        return self._ops.popleft()
+
+    def take(self, wanted: Callable[[Op], bool]) -> list[Op]:
+        """Take these units out, oldest first."""
+        taken = [op for op in self._ops if wanted(op)]
+        gone = set(taken)
+        self._ops = deque(op for op in self._ops if op not in gone)
+        return taken
+
+    def release(self, group: Sequence[Sent], result: Result) -> None:
+        """These messages end so: their room and memory are free again."""
+        for sent in group:
+            self._messages -= 1
+            self._shared.memory_bytes -= len(sent.message.payload)
+            self.complete(sent, result)
+
+    def complete(self, sent: Sent, result: Result) -> None:
+        op = sent.op
+        if op is None:
+            return
+        if self._shared.mutated(Mutation.COMPLETES_OUT_OF_ORDER) and self._ops and sent.sequence_id % 2 == 0:
+            self._shared.after(_PASSED_BY_NS, lambda: self._shared.sink.completed(op, result))
+        else:
+            self._shared.sink.completed(op, result)
+
+    def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
+        """Units that have left the queue fail, surely not sent where no byte of them was written."""
+        for op in ops:
+            self.release(op.sent, Failed(error, text, op.certain))
+
+    def settled(self) -> None:
+        """Units have left the queue, and their messages have ended."""
+        self._arm()
+        self._finish_flushes()
+        self._room()
+        if self._shared.settings.memory_limit_bytes:
+            # Another producer's blocked send may fit now.
+            for room in self._shared.memory_waiters:
+                room()
+
+    # --- flush ---
+
+    def flush(self, flushed: Callable[[Result], None]) -> None:
+        """`flushed` is called when every unit added before has left the queue."""
+        self._flushes.append((self._added, flushed))
+        self._finish_flushes()
+
+    def _finish_flushes(self) -> None:
+        oldest = self._ops[0].number if self._ops else self._added
+        while self._flushes and self._flushes[0][0] <= oldest:
+            self._flushes.popleft()[1](Done())
+
+    # --- time-out ---
+
+    def _age_ns(self) -> int:
+        return self._settings.send_timeout_ms * MS + self._shared.lateness_ns(Mutation.SEND_TIMEOUT_LATE)
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        timed = self._settings.send_timeout_ms > 0 and not self._shared.mutated(Mutation.NEVER_TIMES_OUT)
+        if timed and self._ops:
+            self._timer = self._shared.timers.at(self._ops[0].created_ns + self._age_ns(), self._time_out)
+
+    def _time_out(self) -> None:
+        expired_ns = self._shared.now_ns - self._age_ns()
+        expired = []
+        while self._ops and self._ops[0].created_ns <= expired_ns:
+            expired.append(self._ops.popleft())
+        self.fail(expired, ErrorClass.TIMEOUT, "no receipt within the send time-out")
+        self.settled()
