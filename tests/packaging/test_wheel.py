@@ -39,9 +39,8 @@ def test_the_wheel_carries_agents_catalogue_and_templates(wheel: Path) -> None:
 
 
 def test_no_component_folder_is_a_package_itself() -> None:
-    assert [
-        name for name in ("conformance", "faults", "fixtures", "reports") if (ROOT / name / "__init__.py").exists()
-    ] == []
+    folders = ("conformance", "faults", "fixtures", "reports")
+    assert [name for name in folders if (ROOT / name / "__init__.py").exists()] == []
 
 
 def test_it_installs_beside_the_packages_fixtures_and_reports(wheel: Path, tmp_path: Path) -> None:

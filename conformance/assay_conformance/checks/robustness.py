@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import (
-    Call,
     ConsumerCheck,
     Entry,
     Handover,
@@ -19,7 +18,17 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Received
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    ClosedBy,
+    Completion,
+    Event,
+    Fired,
+    Frame,
+    Invoke,
+    Received,
+)
 from assay_conformance.model.requirement import RequirementId
 
 CHECKSUM_MISMATCH = "ChecksumMismatch"
@@ -62,7 +71,6 @@ class DamagedMessage(ConsumerCheck):
         self._delivered: dict[tuple[int, Entry], int] = {}
         self._permits: dict[int, _Permits] = {}
         self._foreign_faults: set[int] = set()
-        self._damaged_frames: set[int] = set()
         self._leaving = False
 
     @on(Frame, "MESSAGE")
@@ -78,7 +86,6 @@ class DamagedMessage(ConsumerCheck):
         if event.intact is False:
             permits.handed += count
             self._damaged.append(_Damaged(session, event, entry))
-            self._damaged_frames.add(event.frame)
         else:
             key = (session.consumer.handle, entry)
             self._intact[key] = self._intact.get(key, 0) + count
@@ -91,9 +98,6 @@ class DamagedMessage(ConsumerCheck):
             return
         if consumer.sessions:
             self._permits.setdefault(consumer.sessions[-1].request.seq, _Permits()).handed += 1
-        if not self._damaged:
-            self._delivered[event.handle, entry] = self._delivered.get((event.handle, entry), 0) + 1
-            return
         key = (event.handle, entry)
         count = self._delivered[key] = self._delivered.get(key, 0) + 1
         damaged = next((d for d in self._damaged if d.session.consumer is consumer and d.entry == entry), None)
@@ -142,11 +146,8 @@ class DamagedMessage(ConsumerCheck):
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
-        if event.conn is not None and not (event.frames and self._only_damage(event)):
+        if event.conn is not None and event.action != "corrupt":
             self._foreign_faults.add(event.conn)
-
-    def _only_damage(self, event: Fired) -> bool:
-        return event.action == "corrupt"
 
     @on(Invoke)
     def leaving(self, event: Invoke) -> None:
@@ -287,6 +288,3 @@ class AnySegmentation(Check):
             fired,
             event,
         )
-
-
-__all__ = ["AnySegmentation", "Call", "DamagedMessage"]
