@@ -315,9 +315,7 @@ def main() -> int:
         number += 1
     wall_s = time.monotonic() - started
     outcomes = ", ".join(f"{name} {count}" for name, count in seen.most_common())
-    print(
-        f"{number} inputs from {len(corpus.frames)} frames in {wall_s:.0f} s ({number / wall_s:.0f}/s), seed {options.seed}"
-    )
+    print(f"{number} inputs in {wall_s:.0f} s ({number / wall_s:.0f}/s), seed {options.seed}")
     resident_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"outcomes: {outcomes}")
     print(

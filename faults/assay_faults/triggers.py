@@ -50,9 +50,10 @@ class FrameTrigger:
         self._party = names_party(scope)
 
     def hits(self, line: Line, frame: Frame, body: Any) -> bool:
-        """Count this frame if it matches, and say whether it is one of those to act on. `body` is its command's message.
+        """Count this frame if it matches, and say whether it is one of those to act on.
 
-        The frame is of this trigger's command and direction: whoever asks has looked the trigger up by them.
+        The frame is of this trigger's command and direction: whoever asks has looked the trigger up by them. `body` is
+        the frame's body, found once for all triggers.
         """
         if self._connection is not None and self._connection != line.number:
             return False

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from assay_conformance.broker.topics import Policy
-from assay_conformance.model.case import Rate
+from assay_conformance.model.case import Rate, Topic
 
 
 class Erased(NamedTuple):
@@ -57,10 +56,10 @@ RULES: dict[str, str] = {
 }
 """Differences that are not a field's, by the name the harness uses for each."""
 
-NAMESPACES: dict[str, Policy] = {
-    "public/dd": Policy(name="", deduplication=True),
-    "public/dr2": Policy(name="", dispatch_rate=Rate(messages=5)),
-    "public/pr2": Policy(name="", publish_rate=Rate(messages=10)),
+NAMESPACES: dict[str, Topic] = {
+    "public/dd": Topic(name="", deduplication=True),
+    "public/dr2": Topic(name="", dispatch_rate=Rate(messages=5)),
+    "public/pr2": Topic(name="", publish_rate=Rate(messages=10)),
 }
 """Policies the recorded broker was told out of band, by namespace."""
 

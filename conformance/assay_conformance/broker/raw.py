@@ -49,8 +49,7 @@ class StoredMember(_Content, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def member(self) -> Member:
         content = self.content()
         fields: dict[str, Any] = {"partition_key": self.key, "sequence_id": self.sequence_id}
-        fields |= {"payload_size": len(content)} | self.metadata
-        return Member(_build(SingleMessageMetadata, fields), content)
+        return Member(_build(SingleMessageMetadata, fields | self.metadata), content)
 
 
 class StoredEntry(_Content, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,16 +1,13 @@
-"""Chunking: a message too large for one frame travels in pieces and arrives as one, or not at all.
+"""Chunking, the receiving half: a message arrives as one, or not at all.
 
-The sending half is judged piece by piece on the wire, the receiving half against the table of `chunks`: a session's
-incomplete messages, and what each arriving chunk does to them.
+Judged against the table of `chunks`: a session's incomplete messages, and what each arriving chunk does to them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import msgspec
-
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.consumption import (
     Call,
@@ -27,227 +24,48 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer, Operation
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import (
     AgentEnded,
     Closed,
     Completion,
-    ErrorClass,
     Event,
     Frame,
-    Invoke,
-    Member,
     Meta,
-    Outcome,
     Received,
-    Stored,
 )
 from assay_conformance.model.requirement import RequirementId
 
 DEFAULT_MAX_PENDING = 10
 """Incomplete messages a consumer keeps where neither Case nor client says; beyond, the oldest is dropped."""
 
-VARIABLE_BYTES = 8
-"""By so much may two full chunks differ: their numbers take one byte or more."""
 
-Message = tuple[int, int]
-"""Producer handle and message number."""
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An intact chunk that reached a consumer, and what it did to its message."""
 
-
-def _sent_as(send: Operation, member: Member) -> bool:
-    return (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
-
-
-@dataclass(slots=True)
-class _Split:
-    """The chunks of one message on one producer session, in order so far."""
-
-    first: Frame
+    session: ConsumerSession
+    consumer: OpenedConsumer
+    frame: Frame
     meta: Meta
-    last: int
-    full_bytes: int
+    entry: Entry
+    fate: Fate
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """The message, on this session."""
+        return (self.session.request.seq, self.meta.uuid or "")
 
 
-class SplitsLarge(Check):
-    """Chunks 0 to n-1 in order, alike but for their number, full but for the last, and together the message.
-
-    After a reconnect the chunks go on with any that an earlier session had begun. The compressed size is known only
-    where nothing was compressed, so the total is judged there alone.
-    """
-
-    requirement = RequirementId("chunking.splits-large-message")
-
-    def start(self) -> None:
-        self._splits: dict[tuple[int, str], _Split] = {}
-        self._begun: set[str] = set()
-        self._unclear: set[int] = set()
-        self._joined: set[Message] = set()
-        self._openings: dict[int, Invoke] = {}
-
-    @on(Invoke)
-    def opening(self, event: Invoke) -> None:
-        if event.verb == "open_producer" and event.handle is not None:
-            self._openings[event.handle] = event
-
-    @on(Frame, "SEND_ERROR")
-    def refused(self, event: Frame) -> None:
-        """What follows may be sent again on the same session."""
-        session = self.tracker.producer_of(event)
-        if session is not None:
-            self._unclear.add(session.request.seq)
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        meta, session = event.meta, self.tracker.producer_of(event)
-        if meta is None or session is None or not from_client(event):
-            return
-        if meta.chunk_id is None and not event.fields.get("is_chunk"):
-            self._whole(event, meta)
-            return
-        for member in event.members:
-            if member.identity is not None:
-                self._joined.add((member.identity.handle, member.identity.number))
-        if session.request.seq in self._unclear:
-            return
-        if meta.uuid is None or not meta.chunks or not meta.chunk_total_bytes or meta.chunk_id is None:
-            self.breach(
-                "metadata-missing",
-                f"{_chunk(event)} at {ms(event.t_ns)} says uuid {meta.uuid!r}, chunk {meta.chunk_id} of {meta.chunks}, "
-                f"{meta.chunk_total_bytes} bytes in all; expected all four",
-                event,
-            )
-            return
-        self._piece(session.request.seq, meta.uuid, meta.chunk_id, meta, event)
-
-    def _piece(self, session: int, uuid: str, number: int, meta: Meta, event: Frame) -> None:
-        key = (session, uuid)
-        split = self._splits.get(key)
-        expected = 0 if split is None else split.last + 1
-        if split is None:
-            split = self._splits[key] = _Split(event, meta, number, event.size)
-            if uuid in self._begun:
-                expected = number
-        self._begun.add(uuid)
-        wrong = self._wrong(split, number, expected, meta, event)
-        split.last = number
-        if wrong is not None:
-            code, sentence = wrong
-            self.breach(code, f"{_chunk(event)} at {ms(event.t_ns)} {sentence}", split.first, event)
-        elif number + 1 == meta.chunks:
-            self._complete(split, event)
-
-    def _wrong(self, split: _Split, number: int, expected: int, meta: Meta, event: Frame) -> tuple[str, str] | None:
-        if not event.fields.get("is_chunk"):
-            return "not-marked", "does not say is_chunk in its SEND"
-        if number != expected:
-            return "out-of-order", f"is chunk {number}, expected chunk {expected}"
-        if msgspec.structs.replace(meta, chunk_id=split.meta.chunk_id) != split.meta:
-            return "metadata-differs", "has other metadata than the chunk before it, expected only its number to differ"
-        if event.sequence_id != split.first.sequence_id:
-            return "sequence-differs", f"has sequence id {event.sequence_id}, expected {split.first.sequence_id}"
-        if meta.chunks == 1:
-            return "needless", "is a chunk alone, expected an ordinary message"
-        last = number + 1 == meta.chunks
-        if event.size > split.full_bytes + VARIABLE_BYTES or (
-            not last and event.size < split.full_bytes - VARIABLE_BYTES
-        ):
-            return "uneven", f"is a frame of {event.size} bytes, expected {split.full_bytes} as the chunk before it"
-        return None
-
-    def _complete(self, split: _Split, event: Frame) -> None:
-        member = event.members[0] if event.members else None
-        if member is None or split.meta.chunk_id != 0:
-            self.exercise(event)
-            return
-        total = split.meta.chunk_total_bytes
-        if split.meta.compression == "NONE" and total != member.size:
-            self.breach(
-                "wrong-total",
-                f"{_chunk(event)} and those before it announce {total} bytes in all and carry {member.size}",
-                split.first,
-                event,
-            )
-            return
-        identity = member.identity
-        send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
-        if send is not None and not _sent_as(send, member):
-            self.breach(
-                "joined-differs",
-                f"the chunks up to {_chunk(event)} at {ms(event.t_ns)} join to {member.size} bytes of digest "
-                f"{member.digest:08x}, expected what the application sent: {send.invoke.size} bytes of digest "
-                f"{send.invoke.digest or 0:08x}",
-                send.invoke,
-                split.first,
-                event,
-            )
-            return
-        self.exercise(event)
-
-    def _whole(self, event: Frame, meta: Meta) -> None:
-        """An unbatched, uncompressed message that went out whole, although it exceeds the limit."""
-        limit = self.view.case.topology.max_message_bytes
-        member = event.members[0] if event.members and meta.batch is None and meta.compression == "NONE" else None
-        if member is None or member.identity is None or member.size <= limit:
-            return
-        if self._chunking(member.identity.handle):
-            self.breach(
-                "not-split",
-                f"producer {member.identity.handle} sent {member.size} bytes in one SEND at {ms(event.t_ns)}; chunking "
-                f"is on and the broker's limit is {limit} bytes",
-                event,
-            )
-
-    @on(Completion)
-    def send_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if event.verb != "send" or operation is None or event.handle is None:
-            return
-        invoke, limit = operation.invoke, self.view.case.topology.max_message_bytes
-        if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
-            return
-        if self._producer_setting(event.handle, "compression") not in (None, "NONE"):
-            return
-        if event.outcome is Outcome.FAIL and event.error is ErrorClass.TOO_LARGE:
-            self.breach(
-                "refused",
-                f"producer {event.handle} refused message {invoke.number} of {invoke.size} bytes as too large at "
-                f"{ms(event.t_ns)}, expected chunks: chunking is on",
-                invoke,
-                event,
-            )
-        elif event.outcome is Outcome.OK and (event.handle, invoke.number) not in self._joined:
-            self.breach(
-                "incomplete",
-                f"producer {event.handle} reported message {invoke.number} of {invoke.size} bytes as sent at "
-                f"{ms(event.t_ns)}; its chunks had not all left",
-                invoke,
-                event,
-            )
-
-    def _chunking(self, handle: int) -> bool:
-        return self._producer_setting(handle, "chunking") is True
-
-    def _producer_setting(self, handle: int, key: str) -> object:
-        opening = self._openings.get(handle)
-        own = (opening.args.get("config") or {}) if opening is not None else {}
-        return own.get(key, self.view.setting("producer", key))
-
-
-def _chunk(event: Frame) -> str:
-    return f"SEND of sequence id {event.sequence_id} on connection {event.conn}"
-
-
-class _Chunked(ConsumerCheck):
+class ChunkedCheck(ConsumerCheck):
     """Consumers that get chunks: assembles each session's as the table says, and offers whole messages."""
 
     def start(self) -> None:
         self._assemblies: dict[int, Assembly] = {}
         self.handover = Handover(self.view)
 
-    def arrived(
-        self, session: ConsumerSession, consumer: OpenedConsumer, event: Frame, entry: Entry, fate: Fate
-    ) -> None:
-        """An intact chunk reached this consumer."""
+    def arrived(self, arrival: Arrival) -> None:
+        """An intact chunk reached a consumer."""
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -261,7 +79,7 @@ class _Chunked(ConsumerCheck):
         fate = self.assembly(session).add(meta, entry)
         if fate is Fate.COMPLETE and event.members:
             self.handover.offer(session, event)
-        self.arrived(session, consumer, event, entry, fate)
+        self.arrived(Arrival(session, consumer, event, meta, entry, fate))
 
     def assembly(self, session: ConsumerSession) -> Assembly:
         return self._assemblies.setdefault(session.request.seq, Assembly())
@@ -307,7 +125,7 @@ class _Chunked(ConsumerCheck):
         return True
 
 
-class WholeOnly(_Chunked):
+class WholeOnly(ChunkedCheck):
     """Delivered when its last chunk came in order behind all others, and never before."""
 
     requirement = RequirementId("chunking.delivers-whole-only")
@@ -317,18 +135,14 @@ class WholeOnly(_Chunked):
         self._chunks: dict[tuple[int, Entry], tuple[Frame, Fate]] = {}
         self._open: dict[tuple[int, str], Frame] = {}
 
-    def arrived(
-        self, session: ConsumerSession, consumer: OpenedConsumer, event: Frame, entry: Entry, fate: Fate
-    ) -> None:
-        key = (consumer.handle, entry)
+    def arrived(self, arrival: Arrival) -> None:
+        key = (arrival.consumer.handle, arrival.entry)
         if key not in self._chunks or self._chunks[key][1] is not Fate.COMPLETE:
-            self._chunks[key] = (event, fate)
-        assert event.meta is not None
-        uuid = event.meta.uuid or ""
-        if fate is Fate.COMPLETE:
-            self._open.pop((session.request.seq, uuid), None)
+            self._chunks[key] = (arrival.frame, arrival.fate)
+        if arrival.fate is Fate.COMPLETE:
+            self._open.pop(arrival.key, None)
         else:
-            self._open[session.request.seq, uuid] = event
+            self._open[arrival.key] = arrival.frame
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -389,7 +203,7 @@ class _Joined:
     delivered: int = 0
 
 
-class RepeatedChunk(_Chunked):
+class RepeatedChunk(ChunkedCheck):
     """A chunk that comes again is filtered. As another entry it is a producer's resend and is acknowledged; as the same
     entry it is a redelivery, and an ACK now would settle part of a message the application does not have yet."""
 
@@ -402,25 +216,24 @@ class RepeatedChunk(_Chunked):
         self._acked: set[tuple[int, Entry]] = set()
         self._all: list[_Repeat] = []
 
-    def arrived(
-        self, session: ConsumerSession, consumer: OpenedConsumer, event: Frame, entry: Entry, fate: Fate
-    ) -> None:
-        assert event.meta is not None
-        key = (session.request.seq, event.meta.uuid or "")
+    def arrived(self, arrival: Arrival) -> None:
+        fate, key = arrival.fate, arrival.key
         if fate in (Fate.REPEATED, Fate.REDELIVERED):
-            repeat = _Repeat(session, event, entry, fate is Fate.REPEATED)
+            repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is Fate.REPEATED)
             self._repeats.setdefault(key, []).append(repeat)
             self._all.append(repeat)
         elif fate in (Fate.RESTARTED, Fate.GAP):
             for repeat in self._repeats.pop(key, ()):
                 self._all.remove(repeat)
         elif fate is Fate.COMPLETE:
-            repeats = self._repeats.pop(key, [])
-            joined = self._joined.get((consumer.handle, entry))
-            if joined is not None:
-                joined.offered += 1
-            elif repeats:
-                self._joined[consumer.handle, entry] = _Joined(repeats, event)
+            self._complete(arrival, self._repeats.pop(key, []))
+
+    def _complete(self, arrival: Arrival, repeats: list[_Repeat]) -> None:
+        place = (arrival.consumer.handle, arrival.entry)
+        if place in self._joined:
+            self._joined[place].offered += 1
+        elif repeats:
+            self._joined[place] = _Joined(repeats, arrival.frame)
 
     def asked(self, call: Call) -> None:
         super().asked(call)
@@ -509,211 +322,3 @@ class RepeatedChunk(_Chunked):
                     repeat.frame,
                     event,
                 )
-
-
-@dataclass(slots=True)
-class _Sending:
-    """The chunks of one uuid over all producer sessions. `receipted`: chunks before this one had a receipt written."""
-
-    first: Frame
-    name: str
-    sequence_id: int
-    sessions: list[int] = field(default_factory=list)
-    begins: int = 0
-    receipted: int = 0
-    last: Frame | None = None
-    message: Message | None = None
-
-    @property
-    def interrupted(self) -> bool:
-        return len(self.sessions) > 1
-
-
-class SurvivesReconnect(_Chunked):
-    """A connection lost between two chunks: the sending goes on at the first chunk without a receipt, under the same
-    uuid, and the consumer gets the message once and intact.
-
-    Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
-    for it. Delivery is judged for messages that the producer reported as sent.
-    """
-
-    requirement = RequirementId("chunking.survives-reconnect")
-
-    def start(self) -> None:
-        super().start()
-        self._sendings: dict[str, _Sending] = {}
-        self._by_sequence: dict[tuple[str, int], _Sending] = {}
-        self._carriers: dict[tuple[int, int], list[_Sending]] = {}
-        self._stored: dict[str, Assembly] = {}
-        self._whole: set[str] = set()
-        self._deliveries: dict[Message, list[tuple[Received, ConsumerSession | None]]] = {}
-        self._entries: dict[Entry, Message] = {}
-        self._redelivered: set[int] = set()
-
-    # --- the producer's half ---
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        meta, session = event.meta, self.tracker.producer_of(event)
-        if meta is None or meta.chunk_id is None or meta.uuid is None or session is None or not from_client(event):
-            return
-        sending = self._sendings.get(meta.uuid)
-        if sending is None:
-            sending = _Sending(event, meta.producer_name, meta.sequence_id)
-            self._sendings[meta.uuid] = sending
-        if session.request.seq not in sending.sessions:
-            self._goes_on(sending, meta, meta.chunk_id, event)
-            sending.sessions.append(session.request.seq)
-            sending.begins = meta.chunk_id
-            self._carriers.setdefault((session.request.seq, meta.sequence_id), []).append(sending)
-        if meta.chunk_id + 1 == meta.chunks:
-            sending.last = event
-            self._known(sending, meta, event)
-
-    def _goes_on(self, sending: _Sending, meta: Meta, number: int, event: Frame) -> None:
-        if sending.sessions and number > sending.receipted:
-            self.breach(
-                "chunk-skipped",
-                f"{_chunk(event)} goes on with chunk {number} of {meta.uuid} at {ms(event.t_ns)}; chunk "
-                f"{sending.receipted} had no receipt when its connection was lost, expected the sending to go on there",
-                sending.first,
-                event,
-            )
-
-    def _known(self, sending: _Sending, meta: Meta, event: Frame) -> None:
-        """Its last chunk is out: the message is known, and whether it was begun under another uuid."""
-        identity = event.members[0].identity if event.members else None
-        send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
-        if identity is None or send is None:
-            return
-        sending.message = (identity.handle, identity.number)
-        before = next(
-            (
-                other
-                for other in self._sendings.values()
-                if other is not sending
-                and (other.name, other.sequence_id) == (sending.name, sending.sequence_id)
-                and other.last is None
-                and send.invoke.seq < other.first.seq < sending.first.seq
-            ),
-            None,
-        )
-        if before is not None:
-            assert before.first.meta is not None
-            self.breach(
-                "uuid-changed",
-                f"message {identity.number} of producer {identity.handle} was begun as {before.first.meta.uuid} at "
-                f"{ms(before.first.t_ns)} and, after its connection was lost, sent as {meta.uuid}: its chunks can not "
-                "be joined",
-                before.first,
-                sending.first,
-            )
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipt(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if session is None or event.sequence_id is None or not to_client(event):
-            return
-        for sending in self._carriers.get((session.request.seq, event.sequence_id), ()):
-            if sending.sessions[-1] == session.request.seq:
-                sending.receipted = max(sending.receipted, sending.begins + 1)
-                sending.begins += 1
-
-    # --- the broker ---
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if event.meta.chunk_id is not None and event.meta.uuid is not None:
-            assembly = self._stored.setdefault(event.topic, Assembly())
-            entry = Entry(event.topic, event.id.ledger, event.id.entry)
-            if assembly.add(event.meta, entry) is Fate.COMPLETE:
-                self._whole.add(event.meta.uuid)
-
-    # --- the consumer's half ---
-
-    def arrived(
-        self, session: ConsumerSession, consumer: OpenedConsumer, event: Frame, entry: Entry, fate: Fate
-    ) -> None:
-        del session, consumer
-        identity = event.members[0].identity if event.members else None
-        if fate is Fate.COMPLETE and identity is not None:
-            self._entries[entry] = (identity.handle, identity.number)
-
-    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None:
-            self._redelivered.add(session.request.seq)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer, entry = self.taken(event)
-        message = self._entries.get(entry) if entry is not None else None
-        if message is None and event.identity is not None:
-            message = (event.identity.handle, event.identity.number)
-        if consumer is None or message is None or not self._sendings:
-            return
-        session = consumer.sessions[-1] if consumer.sessions else None
-        self._deliveries.setdefault(message, []).append((event, session))
-
-    @on(Completion)
-    def receive_ended(self, event: Completion) -> None:
-        self.not_delivered(event)
-
-    def concerns(self, handle: int, entry: Entry) -> bool:
-        del handle
-        message = self._entries.get(entry)
-        return any(sending.interrupted and sending.message == message for sending in self._sendings.values())
-
-    # --- end to end ---
-
-    def finish(self) -> None:
-        for uuid, sending in self._sendings.items():
-            send = None if sending.message is None else self.tracker.send_of(*sending.message)
-            if sending.interrupted and send is not None and send.outcome is Outcome.OK:
-                self._end_to_end(uuid, sending, send)
-
-    def _end_to_end(self, uuid: str, sending: _Sending, send: Operation) -> None:
-        assert sending.message is not None and sending.last is not None and send.completion is not None
-        handle, number = sending.message
-        if uuid not in self._whole:
-            self.breach(
-                "stored-incomplete",
-                f"message {number} of producer {handle} was reported as sent at {ms(send.completion.t_ns)}, its "
-                f"connection having been lost between chunks; the broker does not hold all chunks of {uuid} in order",
-                sending.first,
-                sending.last,
-                send.completion,
-            )
-            return
-        deliveries = self._deliveries.get(sending.message, [])
-        for received, _ in deliveries:
-            if (received.size, received.digest) != (send.invoke.size, send.invoke.digest):
-                self.breach(
-                    "damaged",
-                    f"message {number} of producer {handle}, interrupted between chunks, came to consumer "
-                    f"{received.handle} as {received.size} bytes of digest {received.digest:08x}, expected "
-                    f"{send.invoke.size} bytes of digest {send.invoke.digest or 0:08x}",
-                    send.invoke,
-                    received,
-                )
-                return
-        if not self._twice(sending.message, deliveries) and deliveries:
-            self.exercise(deliveries[0][0])
-
-    def _twice(self, message: Message, deliveries: list[tuple[Received, ConsumerSession | None]]) -> bool:
-        """On one session, with no redelivery asked for, a message comes once."""
-        seen: dict[int, Received] = {}
-        for received, session in deliveries:
-            if session is None or session.request.seq in self._redelivered:
-                continue
-            if (first := seen.setdefault(session.request.seq, received)) is not received:
-                self.breach(
-                    "delivered-twice",
-                    f"message {message[1]} of producer {message[0]}, interrupted between chunks, came to consumer "
-                    f"{received.handle} at {ms(first.t_ns)} and again at {ms(received.t_ns)}, expected once",
-                    first,
-                    received,
-                )
-                return True
-        return False

@@ -36,14 +36,12 @@ class Unit:
     """The session it was last sent on."""
     numbers: tuple[int, ...] = ()
     """Numbers of the messages inside, where known."""
-    latest: Frame = field(init=False)
-    sessions: list[ProducerSession] = field(default_factory=list)
+    sends: list[tuple[ProducerSession, Frame]] = field(default_factory=list)
     receipts: list[Frame] = field(default_factory=list)
     errors: list[Frame] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.latest = self.first
-        self.sessions.append(self.session)
+        self.sends.append((self.session, self.first))
 
     @property
     def sequence_id(self) -> int:
@@ -52,6 +50,10 @@ class Unit:
     @property
     def answered(self) -> bool:
         return bool(self.receipts or self.errors)
+
+    def sent_on(self, session: ProducerSession) -> Frame | None:
+        """Its first SEND on this session."""
+        return next((frame for on, frame in self.sends if on is session), None)
 
     def __str__(self) -> str:
         what = f"sequence id {self.sequence_id}"
@@ -94,6 +96,8 @@ class Lines:
     """Producer handle -> topic -> messages of its that are stored, in order."""
     burst: set[int] = field(default_factory=set)
     """Handles that sent a burst: their single messages are not in the history."""
+    closings: dict[int, Invoke] = field(default_factory=dict)
+    """Producer handle -> the command that closes it, or its client."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_name: dict[tuple[str, str], Line] = field(default_factory=dict)
     _by_chunk: dict[tuple[int, int, int], Unit] = field(default_factory=dict)
@@ -109,17 +113,15 @@ class Lines:
         elif event.verb == "burst":
             self.burst.add(event.handle)
         elif event.verb == "close":
-            for line in self.all:
-                if line.handle is not None and event.handle in (line.handle, self._client_of(line.handle)):
-                    line.closing = line.closing or event
+            for handle, opening in self.openings.items():
+                if event.handle in (handle, opening.args.get("client")):
+                    self.closings.setdefault(handle, event)
+                    for line in self.of_handle(handle):
+                        line.closing = self.closings[handle]
 
     def completed(self, event: Completion) -> None:
         if event.verb == "open_producer" and event.producer_name is not None and event.handle is not None:
             self._named[event.producer_name].add(event.handle)
-
-    def _client_of(self, handle: int) -> int | None:
-        opening = self.openings.get(handle)
-        return None if opening is None else opening.args.get("client")
 
     # --- wire ---
 
@@ -141,9 +143,8 @@ class Lines:
         if unit is None:
             unit = self._new(line, session, event, numbers)
         else:
-            unit.latest, unit.session = event, session
-            if unit.sessions[-1] is not session:
-                unit.sessions.append(session)
+            unit.session = session
+            unit.sends.append((session, event))
             if numbers and not unit.numbers:
                 unit.numbers = numbers
         session.waiting.setdefault(event.sequence_id or 0, deque()).append(unit)
@@ -238,3 +239,8 @@ class Lines:
 
     def of_handle(self, handle: int) -> Iterator[Line]:
         return (line for line in self.all if line.handle == handle)
+
+
+def is_duplicate(receipt: Frame) -> bool:
+    """The receipt says that the SEND was stored before."""
+    return bool(receipt.ids) and receipt.ids[0].is_duplicate_marker

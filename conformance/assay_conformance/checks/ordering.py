@@ -17,9 +17,10 @@ from assay_conformance.checks.holdings import (
     keeps_call_order,
     topic_of,
 )
-from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.lines import Line, Unit, is_duplicate
 from assay_conformance.checks.tracker import ConsumerSession, Operation
 from assay_conformance.checks.worlds import Kind, Standing
+from assay_conformance.model.case import Rate
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, MessageId, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -45,10 +46,12 @@ class KeepsSendOrder(HoldingsCheck):
     def standing(self, holding: Holding, send: Operation) -> Standing:
         if send.outcome is not Outcome.OK:
             return Standing.POSSIBLE
+        # Loss under deduplication or a publish rate, and of chunks, is the matter of the clauses on those.
+        if holding.topic.deduplication or holding.topic.publish_rate != Rate():
+            return Standing.POSSIBLE
         unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
-        # A send answered as a duplicate is deduplication's to account for.
-        deduplicated = unit is not None and any(is_duplicate(receipt) for receipt in unit.receipts)
-        return Standing.POSSIBLE if deduplicated else Standing.CERTAIN
+        chunked = unit is not None and unit.first.meta is not None and unit.first.meta.chunk_id is not None
+        return Standing.POSSIBLE if chunked else Standing.CERTAIN
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:
         for log in holding.logs.values():
@@ -285,11 +288,6 @@ class CallbacksInSendOrder(Check):
             by_key = self.view.producer_setting(handle, "batching_type") == "key_based"
             self._judged[handle] = topic is not None and not topic.partitions and not by_key
         return self._judged[handle]
-
-
-def is_duplicate(receipt: Frame) -> bool:
-    """The receipt says that the SEND was stored before."""
-    return bool(receipt.ids) and receipt.ids[0].is_duplicate_marker
 
 
 def name(id: MessageId) -> str:

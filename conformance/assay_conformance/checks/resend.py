@@ -21,6 +21,7 @@ from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
 from assay_conformance.model.event import (
+    AgentEnded,
     Closed,
     ClosedBy,
     Completion,
@@ -106,8 +107,9 @@ class UnreceiptedAgain(Check):
                 break
             if not self._owed(unit, ready):
                 continue
-            if session in unit.sessions:
-                self.exercise(unit.latest)
+            again = unit.sent_on(session)
+            if again is not None:
+                self.exercise(again)
             else:
                 self._missing(unit, session, ready, until_ns)
 
@@ -123,9 +125,10 @@ class UnreceiptedAgain(Check):
         if not known or any(end.error is ErrorClass.CLOSED for end in ends):
             return
         gave_up_ns = min((end.t_ns for end in ends if end.outcome is not Outcome.OK), default=until_ns)
-        overtaking = next((later for later in unit.line.units[unit.index + 1 :] if session in later.sessions), None)
-        if overtaking is not None and overtaking.latest.t_ns + IN_FLIGHT_NS < gave_up_ns:
-            self._breach(unit, session, ready, overtaking.latest)
+        later = (behind.sent_on(session) for behind in unit.line.units[unit.index + 1 :])
+        overtaking = next((frame for frame in later if frame is not None), None)
+        if overtaking is not None and overtaking.t_ns + IN_FLIGHT_NS < gave_up_ns:
+            self._breach(unit, session, ready, overtaking)
             return
         closing = unit.line.closing
         if closing is not None:
@@ -323,15 +326,15 @@ class IgnoresStaleReceipt(Check):
         self._queues = Queues()
         self._spoiled: set[int] = set()
         """Connections on which something else happened that is a reason to leave."""
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Undecodable)
     def undecodable(self, event: Undecodable) -> None:
         self._spoiled.add(event.conn)
+
+    @on(AgentEnded)
+    def agent_ended(self, event: AgentEnded) -> None:
+        del event
+        self._spoiled.update(self.tracker.opened)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -558,7 +561,7 @@ class SendTimeout(Check):
 
     def _judge(self, handle: int, sends: list[Operation], timeout_ns: int) -> None:
         expired_ns: int | None = None
-        closing = self._closing(handle)
+        closing = self.tracker.lines.closings.get(handle)
         for send in sends:
             end = send.completion
             called_ns = (end.called_ns if end else None) or send.invoke.t_ns
@@ -625,6 +628,3 @@ class SendTimeout(Check):
         if end is None or end.error is ErrorClass.TIMEOUT:
             return False
         return (end.done_ns or end.t_ns) <= due_ns
-
-    def _closing(self, handle: int) -> Invoke | None:
-        return next((line.closing for line in self.tracker.lines.of_handle(handle) if line.closing), None)

@@ -254,8 +254,8 @@ class AnySegmentation(Check):
         else:
             self.breach(
                 "message-changed",
-                f"consumer {event.handle} handed {offer.entry} over as {event.size} bytes of digest {event.digest:08x}; "
-                f"in pieces it had come as {member.size} bytes of digest {member.digest:08x}",
+                f"consumer {event.handle} handed {offer.entry} over as {event.size} bytes of digest "
+                f"{event.digest:08x}; in pieces it had come as {member.size} bytes of digest {member.digest:08x}",
                 offer.frame,
                 event,
             )

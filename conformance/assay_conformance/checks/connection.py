@@ -1,0 +1,205 @@
+"""Connections: the handshake comes first, a ping is answered, and a silent peer is left."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Frame, Opened
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+
+_HANDSHAKE = ("CONNECT", "AUTH_RESPONSE")
+
+
+class ConnectsFirst(Check):
+    """The first frame is CONNECT, and until CONNECTED was written to the client nothing follows it.
+
+    What comes after a refusal (ERROR instead of CONNECTED) is among those frames: the connection is of no use.
+    """
+
+    requirement = RequirementId("connection.connects-first")
+
+    def start(self) -> None:
+        self._connected: set[int] = set()
+        self._asked: dict[int, Frame] = {}
+        self._waited: set[int] = set()
+
+    @on(Frame)
+    def frame(self, event: Frame) -> None:
+        if event.conn in self._connected:
+            if event.conn in self._waited and event.dir is Direction.TO_BROKER and event.from_sender:
+                self._waited.discard(event.conn)
+                self.exercise(event)
+        elif event.dir is Direction.TO_CLIENT:
+            if event.command == "CONNECTED" and event.to_receiver:
+                self._connected.add(event.conn)
+                self._waited.add(event.conn)
+        elif event.from_sender:
+            self._early(event)
+
+    def _early(self, event: Frame) -> None:
+        asked = self._asked.get(event.conn)
+        if asked is None and event.command == "CONNECT":
+            self._asked[event.conn] = event
+        elif asked is None:
+            self.breach(
+                "something-else-first",
+                f"connection {event.conn}: the first frame must be CONNECT, but {event.command} came at {ms(event.t_ns)}",
+                self.tracker.opened.get(event.conn, event),
+                event,
+            )
+        elif event.command not in _HANDSHAKE or event.command == "CONNECT":
+            self.breach(
+                "before-connected",
+                f"connection {event.conn}: {event.command} left at {ms(event.t_ns)}; CONNECT was sent at "
+                f"{ms(asked.t_ns)} and no CONNECTED had been written to the client",
+                asked,
+                event,
+            )
+
+
+class AnswersPing(Check):
+    """Each PING written to the client is answered by a PONG at once: no timer is involved.
+
+    Where a publish rate stops the broker from reading, nobody sees when the PONG was written.
+    """
+
+    requirement = RequirementId("connection.answers-ping")
+
+    def start(self) -> None:
+        self._waiting: dict[int, deque[Frame]] = {}
+        self._end_ns = 0
+        topics = self.view.case.topology.topics
+        self._reads = not any(topic.publish_rate.messages or topic.publish_rate.bytes for topic in topics)
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "PING")
+    def ping(self, event: Frame) -> None:
+        if event.dir is Direction.TO_CLIENT and event.to_receiver and self._reads:
+            self._waiting.setdefault(event.conn, deque()).append(event)
+
+    @on(Frame, "PONG")
+    def pong(self, event: Frame) -> None:
+        waiting = self._waiting.get(event.conn)
+        if event.dir is not Direction.TO_BROKER or not event.from_sender or not waiting:
+            return
+        ping = waiting.popleft()
+        self.exercise(ping)
+        self._judge(ping, event.t_ns, "late", f"PONG came at {ms(event.t_ns)}", event)
+
+    def finish(self) -> None:
+        for conn, waiting in self._waiting.items():
+            closed = self.tracker.closed.get(conn)
+            until_ns = min([self._end_ns, *([closed.t_ns] if closed else [])])
+            for ping in waiting:
+                self._judge(ping, until_ns, "no-pong", f"none had come at {ms(until_ns)}", *([closed] if closed else []))
+
+    def _judge(self, ping: Frame, seen_ns: int, code: str, came: str, *proof: Frame | Closed) -> None:
+        tolerance = TOLERANCES["answer"]
+        timing = self.tracker.load.timing(ping.t_ns, ping.t_ns, seen_ns, tolerance)
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to judge how promptly a PING was answered")
+        elif timing is Timing.LATE:
+            self.breach(
+                code,
+                f"connection {ping.conn}: PING was written to the client at {ms(ping.t_ns)}; PONG was expected within "
+                f"{tolerance.slack_ms} ms, and {came}",
+                ping,
+                *proof,
+            )
+
+
+@dataclass(slots=True)
+class _Silence:
+    """A connection since the last frame written to its client."""
+
+    since_ns: int
+    last: Opened | Frame
+    pinged: Frame | None = None
+    spoke: bool = False
+    """The client wrote something else meanwhile: it was not idle, and need not ping."""
+
+
+class LeavesSilentPeer(Check):
+    """A client that hears nothing pings after one keep-alive interval and is gone after the second.
+
+    Its timer counts whole intervals, so both bounds are one interval and two, and the tolerance.
+    """
+
+    requirement = RequirementId("connection.leaves-silent-peer")
+
+    def start(self) -> None:
+        self._silences: dict[int, _Silence] = {}
+        setting = self.view.setting("client", "keep_alive_ms")
+        self._interval_ns = int(setting) * MS if setting else 0
+
+    @on(Frame)
+    def frame(self, event: Frame) -> None:
+        if not self._interval_ns:
+            return
+        silence = self._silences.get(event.conn)
+        if event.dir is Direction.TO_CLIENT:
+            if event.to_receiver and (silence is not None or event.command == "CONNECTED"):
+                if silence is not None:
+                    self._judge(event.conn, silence, event.t_ns, None)
+                self._silences[event.conn] = _Silence(event.t_ns, event)
+        elif silence is not None and event.from_sender:
+            if event.command == "PING":
+                silence.pinged = silence.pinged or event
+            else:
+                silence.spoke = True
+
+    @on(Closed)
+    def closed(self, event: Closed) -> None:
+        silence = self._silences.pop(event.conn, None)
+        if silence is not None:
+            self._judge(event.conn, silence, event.t_ns, event)
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        for conn, silence in self._silences.items():
+            self._judge(conn, silence, event.t_ns, None)
+        self._silences.clear()
+
+    def _judge(self, conn: int, silence: _Silence, until_ns: int, closed: Closed | None) -> None:
+        lasted_ns = until_ns - silence.since_ns
+        if lasted_ns <= self._interval_ns:
+            return
+        left = closed is not None and closed.by is ClosedBy.CLIENT
+        if left and lasted_ns <= 2 * self._interval_ns + TOLERANCES["keep-alive"].slack_ns:
+            self.exercise(closed or silence.last)
+        proof = (silence.last, *([closed] if closed else []))
+        if self._late(silence, until_ns, 2):
+            self.breach(
+                "stayed",
+                f"connection {conn}: nothing was written to the client after {ms(silence.since_ns)}; it should have left "
+                f"within two intervals of {self._interval_ns // MS} ms and was still there at {ms(until_ns)}",
+                *proof,
+            )
+        if not silence.spoke:
+            self._ping(conn, silence, until_ns, proof)
+
+    def _ping(self, conn: int, silence: _Silence, until_ns: int, proof: tuple[Opened | Frame | Closed, ...]) -> None:
+        seen_ns = silence.pinged.t_ns if silence.pinged else until_ns
+        if self._late(silence, seen_ns, 1):
+            when = f"came at {ms(seen_ns)}" if silence.pinged else f"had not come at {ms(until_ns)}"
+            self.breach(
+                "no-ping",
+                f"connection {conn}: idle since {ms(silence.since_ns)}; a PING was expected within "
+                f"{self._interval_ns // MS} ms and {when}",
+                *proof,
+                *([silence.pinged] if silence.pinged else []),
+            )
+
+    def _late(self, silence: _Silence, seen_ns: int, intervals: int) -> bool:
+        due_ns = silence.since_ns + intervals * self._interval_ns
+        timing = self.tracker.load.timing(silence.since_ns, due_ns, seen_ns, TOLERANCES["keep-alive"])
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to judge a keep-alive interval")
+        return timing is Timing.LATE

@@ -1,0 +1,268 @@
+"""Deduplication: a topic that remembers each producer name's highest sequence id, and a client that goes along with it.
+
+The broker does not store a SEND whose id it has stored before, and answers it with a receipt without an id
+(`duplicate-not-stored`). The client takes that receipt as success (`duplicate-receipt-completes`) and numbers a new
+producer after the last id the broker knows (`resumes-after-last-id`). Together: each message is stored exactly once and
+in order (`effectively-once`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.base import Check, View, ms, on
+from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, numbers_itself
+from assay_conformance.checks.lines import Line, Unit, is_duplicate
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.worlds import Kind
+from assay_conformance.model.case import Who
+from assay_conformance.model.event import Ended, Event, Frame, Outcome, Stored
+from assay_conformance.model.requirement import RequirementId
+
+NO_SEQUENCE_ID = -1
+
+
+def deduplicated(view: View) -> frozenset[str]:
+    """Topics that deduplicate from the Case's first step to its last."""
+    changed = {
+        step.args.get("topic")
+        for step in view.case.steps
+        if step.who is Who.BROKER and step.verb == "set_policy" and "deduplication" in step.args
+    }
+    return frozenset(topic.name for topic in view.case.topology.topics if topic.deduplication) - changed
+
+
+class DuplicateNotStored(Check):
+    """A SEND that reaches the broker with an id at or below the highest stored one of its name is a duplicate.
+
+    Chunks before the last are stored unchecked, and raw entries that a Case puts into a topic are no SENDs.
+    """
+
+    requirement = RequirementId("dedup.duplicate-not-stored")
+
+    def start(self) -> None:
+        self._topics = deduplicated(self.view)
+        self._units: dict[tuple[str, int], Frame] = {}
+        """(topic, checksum) of every SEND that reached the broker -> the SEND."""
+        self._highest: dict[tuple[str, str], Stored] = {}
+        self._duplicates: dict[tuple[str, int], Frame] = {}
+        self._answers: dict[tuple[int, int, int], list[Frame | None]] = {}
+        """(connection, producer, sequence id) -> outstanding SENDs: None for a new one, else the duplicate."""
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        if not self._topics or not event.to_receiver or event.unit is None or _checked_later(event.meta):
+            return
+        session = self.tracker.producer_of(event)
+        if session is None or session.topic.partition("-partition-")[0] not in self._topics or session.name is None:
+            return
+        stored = self._highest.get((session.topic, session.name))
+        duplicate = stored is not None and (event.sequence_id or 0) <= _highest_id(stored)
+        self._units[session.topic, event.unit] = event
+        if duplicate:
+            self._duplicates[session.topic, event.unit] = event
+        key = (event.conn, session.producer_id, event.sequence_id or 0)
+        self._answers.setdefault(key, []).append(event if duplicate else None)
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        if not self._topics or _checked_later(event.meta) or (event.topic, event.unit) not in self._units:
+            return
+        name = (event.topic, event.meta.producer_name)
+        before = self._highest.get(name)
+        duplicate = self._duplicates.pop((event.topic, event.unit), None)
+        if duplicate is not None and before is not None:
+            self.breach(
+                "duplicate-stored",
+                f"topic {event.topic} holds up to sequence id {_highest_id(before)} of producer {name[1]}, and yet the "
+                f"SEND with sequence id {duplicate.sequence_id} at {ms(duplicate.t_ns)} was stored once more as "
+                f"{event.id.ledger}:{event.id.entry} at {ms(event.t_ns)}",
+                before,
+                duplicate,
+                event,
+            )
+        if before is None or _highest_id(event) > _highest_id(before):
+            self._highest[name] = event
+
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answer(self, event: Frame) -> None:
+        if not event.from_sender or event.producer_id is None:
+            return
+        outstanding = self._answers.get((event.conn, event.producer_id, event.sequence_id or 0))
+        if not outstanding:
+            return
+        duplicates = [send for send in outstanding if send is not None]
+        if event.command == "SEND_RECEIPT" and is_duplicate(event):
+            if duplicates:
+                outstanding.remove(duplicates[0])
+                self.exercise(event)
+            else:
+                outstanding.pop(0)
+        elif None in outstanding:
+            outstanding.remove(None)
+        else:
+            send = duplicates[0]
+            outstanding.remove(send)
+            got = f"error {event.fields.get('error')}" if event.command == "SEND_ERROR" else "the id of a new entry"
+            self.breach(
+                "wrong-answer",
+                f"the SEND with sequence id {event.sequence_id} at {ms(send.t_ns)} was a duplicate; its answer at "
+                f"{ms(event.t_ns)} should be a receipt without an id, and carries {got}",
+                send,
+                event,
+            )
+
+
+def _checked_later(meta: object) -> bool:
+    """A chunk that is not the last of its message: only the last is checked and remembered."""
+    chunk_id, chunks = getattr(meta, "chunk_id", None), getattr(meta, "chunks", None)
+    return chunk_id is not None and chunks is not None and chunk_id != chunks - 1
+
+
+def _highest_id(event: Stored) -> int:
+    return max(event.meta.sequence_id, event.meta.highest_sequence_id)
+
+
+class ResumesAfterLastId(Check):
+    """The first SEND of a new producer carries the id after the configured initial one, else after the broker's last.
+
+    Judged on the first session of a producer handle, where its first message leaves; a handle that reconnected before it
+    sent anything may go by either answer.
+    """
+
+    requirement = RequirementId("dedup.resumes-after-last-id")
+
+    def start(self) -> None:
+        self._seen: set[int] = set()
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        unit = self.tracker.lines.unit
+        if unit is None or not event.from_sender or unit.index or self.tracker.lines.again or not unit.numbers:
+            return
+        line = unit.line
+        if line.handle is None or line.handle in self._seen:
+            return
+        self._seen.add(line.handle)
+        if unit.numbers[0] == 0 and not self._explicit(line) and not self._reconnected(line, unit):
+            self._judge(line, unit, event)
+
+    def _judge(self, line: Line, unit: Unit, event: Frame) -> None:
+        ready = unit.session.ready
+        if ready is None:
+            return
+        initial = self.view.producer_setting(line.handle or 0, "initial_sequence_id")
+        last = int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+        expected = (last if initial is None else int(initial)) + 1
+        source = f"the broker's last id {last}" if initial is None else f"the configured initial id {initial}"
+        self.exercise(event)
+        if unit.sequence_id != expected:
+            self.breach(
+                "starts-elsewhere",
+                f"{line}: its first SEND left at {ms(event.t_ns)} with sequence id {unit.sequence_id}; after {source} "
+                f"(PRODUCER_SUCCESS at {ms(ready.t_ns)}) {expected} was expected",
+                ready,
+                event,
+            )
+
+    def _explicit(self, line: Line) -> bool:
+        sends = self.tracker.sends.get(line.handle or 0, ())
+        return any("sequence_id" in send.invoke.args for send in sends) or self._sorts_by_key(line)
+
+    def _sorts_by_key(self, line: Line) -> bool:
+        return self.view.producer_setting(line.handle or 0, "batching_type") == "key_based"
+
+    def _reconnected(self, line: Line, unit: Unit) -> bool:
+        """Another session of that name came between opening the handle and this SEND."""
+        opening = self.tracker.lines.openings[line.handle or 0]
+        return any(
+            session is not unit.session and session.request.seq > opening.seq
+            for session in self.tracker.producers.values()
+            if session.topic == line.topic and session.name == line.name
+        )
+
+
+class DuplicateReceiptCompletes(Check):
+    """A receipt without an id completes its send as any other receipt does."""
+
+    requirement = RequirementId("dedup.duplicate-receipt-completes")
+
+    def start(self) -> None:
+        self._receipts: dict[int, tuple[Frame, Unit]] = {}
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        unit = self.tracker.lines.unit
+        if event.to_receiver and unit is not None and not self.tracker.lines.stale and is_duplicate(event):
+            self._receipts[id(unit)] = (event, unit)
+
+    def finish(self) -> None:
+        for receipt, unit in self._receipts.values():
+            if unit.receipts[-1] is receipt and not unit.errors:
+                self._judge(receipt, unit)
+
+    def _judge(self, receipt: Frame, unit: Unit) -> None:
+        for number in unit.numbers:
+            send = self.tracker.send_of(unit.line.handle or 0, number)
+            if send is None:
+                continue
+            end = send.completion
+            if end is not None and end.outcome is Outcome.OK:
+                if end.seq > receipt.seq:
+                    self.exercise(receipt)
+                continue
+            if (end is None or end.seq > receipt.seq) and self._was_delivered(receipt, unit, end.t_ns if end else None):
+                came = "it never completed" if end is None else f"it ended as {end.error} at {ms(end.t_ns)}"
+                self.breach(
+                    "not-completed",
+                    f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, which means that "
+                    f"it is stored; {came}",
+                    receipt,
+                    end or send.invoke,
+                )
+
+    def _was_delivered(self, receipt: Frame, unit: Unit, ended_ns: int | None) -> bool:
+        """Nothing ended the connection or the producer while the receipt may have been under way."""
+        settled_ns = receipt.t_ns + TOLERANCES["answer"].slack_ns
+        closed, closing = self.tracker.closed.get(receipt.conn), unit.line.closing
+        ends = [self._end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])]
+        # A send that failed at once was failed by this receipt; one that went on waiting needs time to prove it.
+        return min(ends) > settled_ns if ended_ns is None else min(ends) > min(ended_ns, settled_ns)
+
+
+class EffectivelyOnce(HoldingsCheck):
+    """With deduplication, a fixed producer name and the client's own numbering: each message once, and in order.
+
+    A configured initial sequence id may repeat ids on purpose, and raw entries put into the topic may take them.
+    """
+
+    requirement = RequirementId("dedup.effectively-once")
+    codes = {
+        Kind.LOST: "lost",
+        Kind.TWICE: "stored-twice",
+        Kind.DISORDER: "reordered",
+        Kind.PHANTOM: "stored-though-failed",
+    }
+    once = True
+
+    def judges(self, holding: Holding) -> bool:
+        setting = self.view.producer_setting
+        return (
+            holding.topic.name in deduplicated(self.view)
+            and setting(holding.handle, "producer_name") is not None
+            and setting(holding.handle, "initial_sequence_id") is None
+            and numbers_itself(holding)
+            and keeps_call_order(self, holding)
+            and not any(step.verb == "store_entries" for step in self.view.case.steps)
+        )
+
+    def exercised_by(self, holding: Holding) -> Iterator[Event]:
+        for line in self.tracker.lines.of_handle(holding.handle):
+            for unit in line.units:
+                yield from (frame for _, frame in unit.sends[1:])
+

@@ -1,0 +1,136 @@
+"""What a connection may do, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance.model.case import Topology
+from assay_conformance.wire import CommandType
+from assay_conformance.wire.pulsar_pb2 import ServerError
+from tests.conformance.broker.bench import Bench, C
+
+
+def test_connected_tells_the_lower_version_and_the_size_limit() -> None:
+    bench = Bench(topology=Topology(protocol_version=15, max_message_bytes=4096))
+    answer = bench.connect(version=21).body
+    assert (answer.protocol_version, answer.max_message_size) == (15, 4096)
+
+
+def test_old_client_is_answered_in_its_version() -> None:
+    assert Bench().connect(version=6).body.protocol_version == 6
+
+
+def test_command_before_connect_closes_the_connection() -> None:
+    bench = Bench()
+    bench.cluster.opened(0, 0, 0)
+    bench.request(C.PRODUCER, topic="t", producer_id=1)
+    assert (bench.closed, bench.take()) == ([0], [])
+
+
+def test_second_connect_closes_the_connection() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.tell(C.CONNECT, client_version="again")
+    assert (bench.closed, bench.take()) == ([0], [])
+
+
+def test_undecodable_bytes_close_the_connection() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.cluster.undecodable(0, 0)
+    assert bench.closed == [0]
+
+
+def test_frames_after_the_end_are_lost() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.cluster.undecodable(0, 0)
+    bench.tell(C.PING)
+    assert bench.take() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "answer"),
+    [
+        (C.GET_SCHEMA, {"topic": "t"}, C.GET_SCHEMA_RESPONSE),
+        (
+            C.GET_OR_CREATE_SCHEMA,
+            {"topic": "t", "schema": {"name": "n", "schema_data": b"", "type": 0}},
+            C.GET_OR_CREATE_SCHEMA_RESPONSE,
+        ),
+        (C.WATCH_TOPIC_LIST, {"watcher_id": 1, "namespace": "public/default", "topics_pattern": ".*"}, C.ERROR),
+        (C.WATCH_TOPIC_LIST_CLOSE, {"watcher_id": 1}, C.ERROR),
+    ],
+)
+def test_what_is_not_served_is_refused_in_its_own_answer(
+    kind: CommandType, fields: dict[str, object], answer: CommandType
+) -> None:
+    bench = Bench()
+    bench.connect()
+    assert bench.ask(kind, **fields).type == answer
+
+
+@pytest.mark.parametrize("kind", [C.SUCCESS, C.PRODUCER_SUCCESS])
+def test_a_brokers_command_from_a_client_closes_the_connection(kind: CommandType) -> None:
+    bench = Bench()
+    bench.connect()
+    bench.request(kind, **({"producer_name": "p"} if kind is C.PRODUCER_SUCCESS else {}))
+    assert bench.closed == [0]
+
+
+@pytest.mark.parametrize("kind", [C.PRODUCER, C.SUBSCRIBE])
+def test_schemas_are_refused(kind: CommandType) -> None:
+    bench = Bench()
+    bench.connect()
+    own = {"producer_id": 1} if kind is C.PRODUCER else {"consumer_id": 1, "subscription": "s", "subType": 0}
+    answer = bench.ask(kind, topic="t", schema={"name": "n", "schema_data": b"", "type": 1}, **own)
+    assert answer.body.error == ServerError.NotAllowedError
+
+
+def test_ping_is_answered_at_once() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.tell(C.PING)
+    assert bench.kinds() == ["PONG"]
+
+
+def test_idle_client_is_pinged_every_interval() -> None:
+    bench = Bench(topology=Topology(keep_alive_ms=1000))
+    bench.connect()
+    for _ in range(3):
+        bench.wait(1000)
+        assert bench.kinds() == ["PING"]
+        bench.tell(C.PONG)
+    assert bench.closed == []
+
+
+def test_silence_after_ping_closes_the_connection() -> None:
+    bench = Bench(topology=Topology(keep_alive_ms=1000))
+    bench.connect()
+    bench.wait(1999)
+    assert bench.closed == []
+    bench.wait(1)
+    assert bench.closed == [0]
+
+
+def test_any_frame_counts_as_a_sign_of_life() -> None:
+    bench = Bench(topology=Topology(keep_alive_ms=1000))
+    bench.connect()
+    bench.wait(1500)
+    bench.tell(C.PING)
+    bench.wait(600)
+    assert bench.closed == []
+
+
+def test_connection_without_handshake_is_closed_after_an_interval() -> None:
+    bench = Bench(topology=Topology(keep_alive_ms=1000))
+    bench.cluster.opened(0, 0, 0)
+    bench.wait(1000)
+    assert bench.closed == [0]
+
+
+def test_a_closed_connection_leaves_no_deadline_behind() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.leave()
+    assert bench.cluster.next_deadline_ns() is None

@@ -1,0 +1,144 @@
+"""Deduplication: what is stored, what is answered, what is remembered."""
+
+from __future__ import annotations
+
+from assay_conformance.wire import NO_ID
+from assay_conformance.wire.pulsar_pb2 import ServerError
+from tests.conformance.broker.bench import Bench
+
+
+def _deduplicating() -> Bench:
+    bench = Bench(deduplication=True)
+    bench.connect()
+    bench.produce()
+    return bench
+
+
+def test_repeated_and_lower_ids_are_not_stored() -> None:
+    bench = _deduplicating()
+    bench.publish(5, 5, 3, 7, 6)
+    assert bench.content == [5, 7]
+    assert bench.receipts() == [5, 5, 3, 7, 6]
+
+
+def test_duplicate_gets_a_receipt_without_a_position() -> None:
+    bench = _deduplicating()
+    bench.publish(5, 5)
+    position = bench.take()[-1].body.message_id
+    assert (position.ledgerId, position.entryId) == (NO_ID, NO_ID)
+
+
+def test_batch_is_judged_by_its_lowest_id() -> None:
+    bench = _deduplicating()
+    bench.publish(7)
+    bench.publish_batch(5, 6)
+    assert bench.content == [7]
+
+
+def test_batch_is_recorded_by_its_highest_id() -> None:
+    bench = _deduplicating()
+    bench.publish_batch(0, 4)
+    bench.publish(3, 4)
+    assert bench.content == [0, 4]
+
+
+def test_only_the_last_chunk_is_judged() -> None:
+    bench = _deduplicating()
+    for chunk_id in (0, 1, 0, 1, 2, 0, 1, 2):
+        bench.publish_chunk(4, chunk_id, 3)
+    assert [payload.metadata.chunk_id for _, _, payload in bench.stored_entries] == [0, 1, 0, 1, 2, 0, 1]
+
+
+def test_copy_of_an_unwritten_send_cannot_be_judged() -> None:
+    bench = _deduplicating()
+    bench.step("hold_store", topic="t")
+    bench.publish(0, 0)
+    assert [(frame.body.error, frame.body.sequence_id) for frame in bench.take()] == [(ServerError.PersistenceError, 0)]
+
+
+def test_copy_after_the_write_is_a_duplicate() -> None:
+    bench = _deduplicating()
+    bench.step("hold_store", topic="t", count=1)
+    bench.publish(0)
+    bench.leave()
+    bench.connect(1)
+    assert bench.produce(1).body.last_sequence_id == 0
+    bench.publish(0, conn=1)
+    bench.step("release", topic="t")
+    bench.publish(0, conn=1)
+    assert bench.kinds(1) == ["SEND_ERROR", "SEND_RECEIPT"]
+    assert bench.content == [0]
+
+
+def test_duplicate_receipt_overtakes_a_waiting_write() -> None:
+    bench = _deduplicating()
+    bench.publish(0)
+    bench.step("hold_store", topic="t")
+    bench.publish(1, 0)
+    assert bench.receipts() == [0, 0]
+
+
+def test_error_of_a_batch_names_its_highest_id() -> None:
+    bench = _deduplicating()
+    bench.step("hold_store", topic="t")
+    bench.publish_batch(0, 4)
+    bench.publish_batch(0, 4)
+    assert bench.take()[-1].body.sequence_id == 3
+
+
+def test_new_instance_of_a_name_continues() -> None:
+    bench = _deduplicating()
+    bench.publish(0, 1)
+    bench.leave()
+    bench.connect(1)
+    assert bench.produce(1).body.last_sequence_id == 1
+
+
+def test_without_deduplication_no_id_is_told() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.produce()
+    bench.publish(0, 1)
+    bench.leave()
+    bench.connect(1)
+    assert bench.produce(1).body.last_sequence_id == -1
+
+
+def test_names_are_judged_apart() -> None:
+    bench = _deduplicating()
+    bench.produce(producer_id=2, name="q")
+    bench.publish(3)
+    bench.publish(3, producer_id=2, name="q")
+    assert bench.content == [3, 3]
+
+
+def test_unload_keeps_what_was_written() -> None:
+    bench = _deduplicating()
+    bench.publish(0, 1)
+    bench.step("unload", topic="t")
+    bench.take()
+    assert bench.produce().body.last_sequence_id == 1
+    bench.publish(1, 2)
+    assert bench.content == [0, 1, 2]
+
+
+def test_crash_forgets_what_was_not_written() -> None:
+    bench = _deduplicating()
+    bench.publish(0)
+    bench.step("hold_store", topic="t")
+    bench.publish(1)
+    bench.step("restart")
+    bench.connect(1)
+    assert bench.produce(1).body.last_sequence_id == 0
+    bench.publish(1, conn=1)
+    assert bench.content == [0, 1]
+
+
+def test_policy_switched_on_later_knows_what_is_stored() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.produce()
+    bench.publish(0, 1)
+    bench.step("set_policy", topic="t", deduplication=True)
+    bench.publish(1, 2)
+    assert bench.content == [0, 1, 2]
