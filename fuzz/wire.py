@@ -8,9 +8,10 @@ comes out is read to the end: command, checksum, metadata, decompression, batch,
 makes of it must not depend on the pieces. Inputs follow from the seed alone; a failure prints the input's number and
 bytes, and `--seed S --only N` runs that one again.
 
-Memory is measured on one input of a hundred, because measuring slows everything: what the input's reading allocated
-at its peak, against the frame limit plus a constant for Python objects. The limit is small here, so that sizes damaged
-upwards cross it.
+Memory is measured twice. One input of a hundred, because this slows everything, tells what Python allocated for it at
+its peak: the frame limit plus a constant at most. And the process as a whole, native libraries included, must not have
+grown by more than the largest message a description joins. The limit is small here, so that sizes damaged upwards
+cross it.
 """
 
 from __future__ import annotations
@@ -46,11 +47,14 @@ from assay_conformance.wire import (
     is_batch,
     is_chunk,
 )
+from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
 GOLDEN: Final = Path(__file__).resolve().parents[1] / "fixtures/golden"
 MAX_FRAME_BYTES: Final = 16 * 1024
 OBJECTS_BYTES: Final = 256 * 1024
 """Room for the Python objects of one input beside its bytes: frames, members of batches, exceptions."""
+GROWTH_MIB: Final = MAX_MESSAGE_BYTES // 2**20 + 32
+"""What the process may grow by: one message joined of chunks, and the interpreter's own slack."""
 SAMPLE: Final = 100
 EDGE_SIZES: Final = (0, 1, 3, 4, MAX_FRAME_BYTES, MAX_FRAME_BYTES + 1, 2**31, 2**32 - 1)
 
@@ -289,6 +293,11 @@ def run_measured(number: int, seed: int, corpus: Corpus, seen: Counter[str]) -> 
     return peak
 
 
+def resident_mib() -> int:
+    """The most memory this process ever had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=None, help="stop after this time")
@@ -305,22 +314,22 @@ def main() -> int:
         parser.error("say --seconds or --inputs")
     started = time.monotonic()
     number = peak = 0
+    base_mib = resident_mib()
     while (options.inputs is None or number < options.inputs) and (
         options.seconds is None or time.monotonic() - started < options.seconds
     ):
         if number % SAMPLE == 0:
             peak = max(peak, run_measured(number, options.seed, corpus, seen))
+            if resident_mib() - base_mib > GROWTH_MIB:
+                raise AssertionError(f"the process grew to {resident_mib()} MiB in the {SAMPLE} inputs up to {number}")
         else:
             run_one(number, options.seed, corpus, seen)
         number += 1
     wall_s = time.monotonic() - started
     outcomes = ", ".join(f"{name} {count}" for name, count in seen.most_common())
     print(f"{number} inputs in {wall_s:.0f} s ({number / wall_s:.0f}/s), seed {options.seed}")
-    resident_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     print(f"outcomes: {outcomes}")
-    print(
-        f"memory: {peak} bytes at the peak of a sampled input, {resident_mib} MiB resident at the peak of the process"
-    )
+    print(f"memory: at most {peak} bytes for a sampled input; {resident_mib()} MiB resident, {base_mib} before")
     return 0
 
 

@@ -20,6 +20,33 @@ from assay_conformance.wire import BODY_FIELDS, PAYLOAD_TYPES, BaseCommand, Comm
 
 METADATA: Final = "metadata."
 
+# Fields that the protocol declares to be 0 or false where they are absent. A declaration of other values can be read
+# from the descriptors; one of zero cannot, as our .proto leaves it out.
+_ZERO_WHEN_ABSENT: Final = frozenset(
+    {
+        "authoritative",
+        "compacted_out",
+        "encrypted",
+        "epoch",
+        "event_time",
+        "filtered",
+        "force",
+        "highest_sequence_id",
+        "is_active",
+        "is_chunk",
+        "marker",
+        "null_partition_key",
+        "null_value",
+        "partition_key_b64_encoded",
+        "protocol_version",
+        "proxy_through_service_url",
+        "redelivery_count",
+        "start_message_rollback_duration_sec",
+        "txn_enabled",
+        "uncompressed_size",
+    }
+)
+
 _Convert = Callable[[FieldDescriptor, FieldValue], Any]
 
 
@@ -118,9 +145,14 @@ def body_of(kind: CommandType) -> Any:
     return BaseCommand.DESCRIPTOR.fields_by_name[BODY_FIELDS[kind]].message_type
 
 
+def has_default(step: Any) -> bool:
+    """Whether the protocol declares what the field means when it is absent."""
+    return bool(step.has_default_value) or step.name in _ZERO_WHEN_ABSENT
+
+
 def _collect(message: Any, way: tuple[FieldDescriptor, ...], found: list[Any]) -> None:
     step, rest = way[0], way[1:]
-    if not step.is_repeated and not message.HasField(step.name) and not step.has_default_value:
+    if not step.is_repeated and not message.HasField(step.name) and not has_default(step):
         return
     value = getattr(message, step.name)
     for item in value if step.is_repeated else (value,):

@@ -14,7 +14,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from assay_conformance.model.event import MessageId
 from assay_conformance.wire import BODY_FIELDS, CommandType, Frame, MessageIdData
 from assay_conformance.wire.describe import Describer
-from assay_faults.fields import body_of
+from assay_faults.fields import body_of, has_default
 
 # Protocol field -> event field. The protocol's default stands in for one of these that the frame leaves out.
 _HEADER: Final = {
@@ -57,7 +57,7 @@ def _defaults(kind: CommandType) -> dict[str, Any]:
     body = body_of(kind)
     steps = () if body is None else body.fields
     return {"command": kind.name} | {
-        _HEADER[step.name]: step.default_value for step in steps if step.name in _HEADER and step.has_default_value
+        _HEADER[step.name]: step.default_value for step in steps if step.name in _HEADER and has_default(step)
     }
 
 

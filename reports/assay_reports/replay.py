@@ -6,7 +6,7 @@ the Case again and says STILL FAILS, FIXED or ERROR.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -53,7 +53,7 @@ class Told(msgspec.Struct, frozen=True):
     sentence: str
 
 
-def replay_of(run: RunInfo, case: Case, findings: Iterable[Finding], requirements: dict[str, Requirement]) -> Replay:
+def replay_of(run: RunInfo, case: Case, findings: Iterable[Finding], requirements: Mapping[str, Requirement]) -> Replay:
     """The replay file of a Case with `findings`; each (requirement, code) is told once, by its first finding."""
     first: dict[tuple[str, str], Finding] = {}
     for finding in findings:

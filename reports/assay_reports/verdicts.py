@@ -47,14 +47,14 @@ class Verdicts(Header, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...]
 
 
-def verdicts(run: RunInfo, standing: Standing, outcome: Outcome, tested: bool) -> Verdicts:
-    """The document of a judged run."""
+def verdicts(run: RunInfo, standing: Standing, outcome: Outcome, *, catalogue: str, tested: bool) -> Verdicts:
+    """The document of a run judged by the catalogue of that revision, which may be newer than the run."""
     return Verdicts(
         schema=str(CURRENT[FileKind.VERDICTS]),
         file=FileKind.VERDICTS,
         run=run.run,
         suite=run.suite,
-        catalogue=run.catalogue,
+        catalogue=catalogue,
         subject=Subject(agent=run.facts.agent, client=run.facts.client, version=run.announced, tested=tested),
         broker=f"{run.broker.kind} {run.broker.name} {run.broker.version}",
         exit_code=outcome.exit_code,

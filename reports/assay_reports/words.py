@@ -155,7 +155,7 @@ _EVENTS: dict[type, Callable[[Any], str]] = {
     ev.Completion: _completion,
     ev.Received: _received,
     ev.Note: lambda e: f"note: {e.text}",
-    ev.Garbled: lambda e: f"agent against the protocol: {e.text}",
+    ev.Garbled: lambda e: f"agent against the protocol: {e.reason}",
     ev.Opened: lambda e: f"connection {e.conn} opened to broker {e.broker}",
     ev.Closed: _closed,
     ev.Frame: _frame,

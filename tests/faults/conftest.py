@@ -29,7 +29,7 @@ class Rig:
         self.frames: dict[Direction, list[Frame]] = {TO_BROKER: [], TO_CLIENT: []}
         self.pieces: dict[Direction, list[bytes]] = {TO_BROKER: [], TO_CLIENT: []}
         self.closes: list[tuple[int, CutHow, bool]] = []
-        self.on_delivery: Callable[[Frame], None] = lambda frame: None
+        self.broker: Callable[[Frame], None] = lambda _: None
         recorder = Recorder(lambda: self.now_ns, self.events.append)
         topics = {FULL + name: name for name in ("t", "u")}
         self.link = FrameLink(faults, self, recorder, topics=topics)
@@ -39,7 +39,8 @@ class Rig:
 
     def deliver(self, conn: int, direction: Direction, frame: Frame) -> None:  # noqa: ARG002
         self.frames[direction].append(frame)
-        self.on_delivery(frame)
+        if direction is TO_BROKER:
+            self.broker(frame)
 
     def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:  # noqa: ARG002
         self.pieces[direction].append(data)
@@ -63,10 +64,10 @@ class Rig:
         for sequence_id in sequence_ids:
             self.put(receipt_frame(sequence_id, producer_id=producer_id), TO_CLIENT, conn)
 
-    def c2b(self, kind: CommandType, conn: int = 0, **fields: Any) -> None:
+    def c2b(self, kind: CommandType, *, conn: int = 0, **fields: Any) -> None:
         self.put(decode(encode(command(kind, **fields))), TO_BROKER, conn)
 
-    def b2c(self, kind: CommandType, conn: int = 0, **fields: Any) -> None:
+    def b2c(self, kind: CommandType, *, conn: int = 0, **fields: Any) -> None:
         self.put(decode(encode(command(kind, **fields))), TO_CLIENT, conn)
 
     def at_ms(self, now_ms: int) -> None:
@@ -110,7 +111,7 @@ def receipt_frame(sequence_id: int, *, producer_id: int = 0) -> Frame:
     return decode(encode(command(CommandType.SEND_RECEIPT, **fields)))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rig() -> type[Rig]:
     """Makes a link with these faults."""
     return Rig

@@ -11,7 +11,7 @@ import msgspec
 from tests.replay.normal import ERASED, NAMESPACES, TOLD
 from tests.replay.reading import Line, Recording
 
-from assay_conformance.broker import Cluster
+from assay_conformance.broker import BrokerMutation, Cluster
 from assay_conformance.broker.names import parse
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.model.case import Topic, Topology
@@ -76,7 +76,7 @@ def stream_of(conn: int, frame: Frame) -> Stream:
 class Replay:
     """One recording against one cluster. `differences` says what was not equal, one sentence each."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, mutations: frozenset[BrokerMutation]) -> None:
         self.differences: list[str] = []
         self._recording = recording
         self._sink = Answers()
@@ -90,6 +90,7 @@ class Replay:
             self._sink,
             urls=["pulsar://127.0.0.1:6650"],
             topics={topic.name: topic.name for topic in topics},
+            mutations=mutations,
         )
 
     def run(self) -> list[str]:
@@ -199,9 +200,9 @@ class Replay:
                     )
 
 
-def replay(recording: Recording) -> list[str]:
+def replay(recording: Recording, *mutations: BrokerMutation) -> list[str]:
     """What this broker answers differently from the recorded one."""
-    return Replay(recording).run()
+    return Replay(recording, frozenset(mutations)).run()
 
 
 def normal(command: BaseCommand) -> BaseCommand:

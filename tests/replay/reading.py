@@ -24,6 +24,10 @@ class Line:
     raw: bytes | None = None
 
     @property
+    def is_answer(self) -> bool:
+        return self.direction is Direction.TO_CLIENT
+
+    @property
     def frame(self) -> Frame | None:
         """The decoded frame, None for an event and for what cannot be decoded."""
         if self.raw is None:

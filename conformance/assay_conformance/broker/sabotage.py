@@ -60,7 +60,8 @@ class _Losing(ABC):
         self._store = store
 
     def __call__(self, append: Append) -> None:
-        if self.loses(append):
+        # A receipt for nothing must not overtake those that wait: that would break another rule as well.
+        if self.loses(append) and not self._store.waits:
             ledger, entry = self._store.next_position
             append.lose(Entry(ledger, entry, len(self._store.entries), append.payload))
         else:

@@ -54,13 +54,17 @@ class Terminate(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True)
             topic.terminate()
 
 
+class RateChange(Rate, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A rate as a step gives it: a misspelt key must not pass for no limit."""
+
+
 class SetPolicy(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Change what is given of a topic's policy; its rates start anew."""
 
     deduplication: bool | None = None
-    publish_rate: Rate | None = None
-    dispatch_rate: Rate | None = None
-    subscription_rate: Rate | None = None
+    publish_rate: RateChange | None = None
+    dispatch_rate: RateChange | None = None
+    subscription_rate: RateChange | None = None
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
         given: dict[str, Any] = {
@@ -97,6 +101,8 @@ class Restart(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     broker: int | None = None
 
     def carry_out(self, topics: Topics, sessions: Iterable[Session], _host: Host) -> None:
+        if self.broker is not None:
+            topics.check_broker(self.broker)
         for session in list(sessions):
             if self.broker in (None, session.broker):
                 session.end()

@@ -137,6 +137,11 @@ class Store:
         return self._bytes // len(self.entries) if self.entries else 0
 
     @property
+    def waits(self) -> bool:
+        """Whether anything is held back now."""
+        return bool(self._waiting)
+
+    @property
     def next_position(self) -> tuple[int, int]:
         """Where the next entry would go."""
         return self._ledgers[-1], len(self.entries) - self._first[-1]

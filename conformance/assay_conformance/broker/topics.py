@@ -114,11 +114,15 @@ class Topics:
 
     def move(self, topic: Topic, broker: int) -> str:
         """Give a topic to another broker; its url. It is loaded there by the next look-up or use."""
-        if not 0 <= broker < len(self._urls):
-            raise UsageError(f"broker {broker}: expected one of 0 to {len(self._urls) - 1}")
+        self.check_broker(broker)
         self._owners[topic.name.full] = broker
         self._loaded.discard(topic.name.full)
         return self._urls[broker]
+
+    def check_broker(self, broker: int) -> None:
+        """Raises UsageError for a broker that is not there."""
+        if not 0 <= broker < len(self._urls):
+            raise UsageError(f"broker {broker}: expected one of 0 to {len(self._urls) - 1}")
 
     def owned_by(self, broker: int) -> list[Topic]:
         return [topic for topic in self._topics.values() if self._owners.get(topic.name.full, 0) == broker]

@@ -37,14 +37,16 @@ class ClosesAtFirstLimit(Check):
         if messages and len(unit.numbers) > messages:
             self.breach(
                 "too-many-messages",
-                f"{unit.line}: the batch at {ms(event.t_ns)} holds {len(unit.numbers)} messages, {messages} are the limit",
+                f"{unit.line}: the batch at {ms(event.t_ns)} holds {len(unit.numbers)} messages, {messages} "
+                "are the limit",
                 event,
             )
         inside = sum(member.size for member in event.members[:-1])
         if size and inside >= size:
             self.breach(
                 "too-many-bytes",
-                f"{unit.line}: the batch at {ms(event.t_ns)} held {inside} bytes, of {size} allowed, and took one message "
+                f"{unit.line}: the batch at {ms(event.t_ns)} held {inside} bytes, of {size} allowed, and took "
+                "one message "
                 "more",
                 event,
             )
@@ -65,7 +67,8 @@ class ClosesAtFirstLimit(Check):
         elif timing is Timing.LATE:
             self.breach(
                 "too-late",
-                f"{unit.line}: message {unit.numbers[0]} was asked for at {ms(asked_ns)}; its batch was due {delay_ms} ms "
+                f"{unit.line}: message {unit.numbers[0]} was asked for at {ms(asked_ns)}; its batch was due "
+                f"{delay_ms} ms "
                 f"later and left at {ms(event.t_ns)}",
                 send.invoke,
                 event,

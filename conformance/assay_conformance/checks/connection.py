@@ -47,7 +47,8 @@ class ConnectsFirst(Check):
         elif asked is None:
             self.breach(
                 "something-else-first",
-                f"connection {event.conn}: the first frame must be CONNECT, but {event.command} came at {ms(event.t_ns)}",
+                f"connection {event.conn}: the first frame must be CONNECT, but {event.command} came at "
+                f"{ms(event.t_ns)}",
                 self.tracker.opened.get(event.conn, event),
                 event,
             )
@@ -98,7 +99,9 @@ class AnswersPing(Check):
             closed = self.tracker.closed.get(conn)
             until_ns = min([self._end_ns, *([closed.t_ns] if closed else [])])
             for ping in waiting:
-                self._judge(ping, until_ns, "no-pong", f"none had come at {ms(until_ns)}", *([closed] if closed else []))
+                self._judge(
+                    ping, until_ns, "no-pong", f"none had come at {ms(until_ns)}", *([closed] if closed else [])
+                )
 
     def _judge(self, ping: Frame, seen_ns: int, code: str, came: str, *proof: Frame | Closed) -> None:
         tolerance = TOLERANCES["answer"]
@@ -178,7 +181,8 @@ class LeavesSilentPeer(Check):
         if self._late(silence, until_ns, 2):
             self.breach(
                 "stayed",
-                f"connection {conn}: nothing was written to the client after {ms(silence.since_ns)}; it should have left "
+                f"connection {conn}: nothing was written to the client after {ms(silence.since_ns)}; it should "
+                "have left "
                 f"within two intervals of {self._interval_ns // MS} ms and was still there at {ms(until_ns)}",
                 *proof,
             )

@@ -9,6 +9,7 @@ in order (`effectively-once`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, numbers_itself
@@ -30,6 +31,12 @@ def deduplicated(view: View) -> frozenset[str]:
         if step.who is Who.BROKER and step.verb == "set_policy" and "deduplication" in step.args
     }
     return frozenset(topic.name for topic in view.case.topology.topics if topic.deduplication) - changed
+
+
+def initial_id(view: View, handle: int) -> int | None:
+    """The configured initial sequence id; clients that must have a number write "none" as a negative one."""
+    configured = view.producer_setting(handle, "initial_sequence_id")
+    return None if configured is None or int(configured) < 0 else int(configured)
 
 
 class DuplicateNotStored(Check):
@@ -126,8 +133,8 @@ def _highest_id(event: Stored) -> int:
 class ResumesAfterLastId(Check):
     """The first SEND of a new producer carries the id after the configured initial one, else after the broker's last.
 
-    Judged on the first session of a producer handle, where its first message leaves; a handle that reconnected before it
-    sent anything may go by either answer.
+    Judged on the first session of a producer handle, where its first message leaves; a handle that reconnected before
+    it sent anything may go by either answer.
     """
 
     requirement = RequirementId("dedup.resumes-after-last-id")
@@ -151,9 +158,9 @@ class ResumesAfterLastId(Check):
         ready = unit.session.ready
         if ready is None:
             return
-        initial = self.view.producer_setting(line.handle or 0, "initial_sequence_id")
+        initial = initial_id(self.view, line.handle or 0)
         last = int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-        expected = (last if initial is None else int(initial)) + 1
+        expected = (last if initial is None else initial) + 1
         source = f"the broker's last id {last}" if initial is None else f"the configured initial id {initial}"
         self.exercise(event)
         if unit.sequence_id != expected:
@@ -220,7 +227,8 @@ class DuplicateReceiptCompletes(Check):
                 came = "it never completed" if end is None else f"it ended as {end.error} at {ms(end.t_ns)}"
                 self.breach(
                     "not-completed",
-                    f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, which means that "
+                    f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, "
+                    "which means that "
                     f"it is stored; {came}",
                     receipt,
                     end or send.invoke,
@@ -242,20 +250,20 @@ class EffectivelyOnce(HoldingsCheck):
     """
 
     requirement = RequirementId("dedup.effectively-once")
-    codes = {
+    codes: ClassVar[dict[Kind, str]] = {
         Kind.LOST: "lost",
         Kind.TWICE: "stored-twice",
         Kind.DISORDER: "reordered",
         Kind.PHANTOM: "stored-though-failed",
     }
-    once = True
+    once: ClassVar[bool] = True
 
     def judges(self, holding: Holding) -> bool:
         setting = self.view.producer_setting
         return (
             holding.topic.name in deduplicated(self.view)
             and setting(holding.handle, "producer_name") is not None
-            and setting(holding.handle, "initial_sequence_id") is None
+            and initial_id(self.view, holding.handle) is None
             and numbers_itself(holding)
             and keeps_call_order(self, holding)
             and not any(step.verb == "store_entries" for step in self.view.case.steps)
@@ -265,4 +273,3 @@ class EffectivelyOnce(HoldingsCheck):
         for line in self.tracker.lines.of_handle(holding.handle):
             for unit in line.units:
                 yield from (frame for _, frame in unit.sends[1:])
-

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Content
@@ -43,9 +44,9 @@ class Holding:
 class HoldingsCheck(Check):
     """Feeds `judge` with every producer's holding once all events have been seen."""
 
-    codes: dict[Kind, str]
+    codes: ClassVar[dict[Kind, str]]
     """Finding code for each kind of contradiction this requirement is about; other kinds are not its matter."""
-    once = False
+    once: ClassVar[bool] = False
 
     def start(self) -> None:
         self._read_back: set[str] = set()
@@ -57,6 +58,8 @@ class HoldingsCheck(Check):
         raise NotImplementedError
 
     def standing(self, holding: Holding, send: Operation) -> Standing:
+        """What the outcome of a send says, or less where this requirement wants to know less."""
+        del holding
         return STANDING[send.outcome]
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:
@@ -93,9 +96,7 @@ class HoldingsCheck(Check):
         return Holding(handle, topic, tuple(self.tracker.sends.get(handle, ())), lines.stored.get(handle, {}))
 
     def _judge(self, holding: Holding) -> None:
-        sends = [
-            Sent((send.invoke.digest, send.invoke.size), self.standing(holding, send)) for send in holding.sends
-        ]
+        sends = [Sent((send.invoke.digest, send.invoke.size), self.standing(holding, send)) for send in holding.sends]
         log = [entry for entries in holding.logs.values() for entry in entries]
         for found, entries in self._contradictions(holding, sends, log):
             code = self.codes.get(found.kind)
@@ -144,7 +145,9 @@ def keeps_call_order(check: Check, holding: Holding) -> bool:
     """Order between messages is promised: no batcher that sorts by key, no message that may leave before a batch."""
     if check.view.producer_setting(holding.handle, "batching_type") == "key_based":
         return False
-    return not any("deliver_at_ms" in send.invoke.args or "deliver_after_ms" in send.invoke.args for send in holding.sends)
+    return not any(
+        "deliver_at_ms" in send.invoke.args or "deliver_after_ms" in send.invoke.args for send in holding.sends
+    )
 
 
 def _sentence(holding: Holding, kind: Kind, send: Operation | None, entries: Sequence[Stored]) -> str:

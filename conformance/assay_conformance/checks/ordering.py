@@ -8,7 +8,9 @@ them, in that order, however often the connection died in between (`keeps-send-o
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.holdings import (
@@ -34,7 +36,7 @@ class KeepsSendOrder(HoldingsCheck):
     """
 
     requirement = RequirementId("ordering.keeps-send-order")
-    codes = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
+    codes: ClassVar[dict[Kind, str]] = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
 
     def start(self) -> None:
         super().start()
@@ -74,7 +76,8 @@ class KeepsSendOrder(HoldingsCheck):
         elif position not in before.positions and not before.sought:
             self.breach(
                 "dispatched-out-of-order",
-                f"subscription {session.subscription} got entry {name(event.ids[0])} at {ms(event.t_ns)}, for the first "
+                f"subscription {session.subscription} got entry {name(event.ids[0])} at {ms(event.t_ns)}, for "
+                "the first "
                 f"time, after the later entry {name(before.furthest.ids[0])} at {ms(before.furthest.t_ns)}",
                 before.furthest,
                 event,
@@ -151,7 +154,7 @@ class ReceiptsInSendOrder(Check):
 class _Arrived:
     """SENDs of one producer session at the broker, by place of arrival."""
 
-    __slots__ = ("_chunked", "_places", "_count", "furthest", "furthest_receipt", "outstanding")
+    __slots__ = ("_chunked", "_count", "_places", "furthest", "furthest_receipt", "outstanding")
 
     def __init__(self) -> None:
         self._places: dict[int, list[int]] = {}
@@ -209,7 +212,7 @@ class SequenceIdsStepByOne(Check):
 
     def _judge(self, line: Line) -> None:
         units = sorted((unit for unit in line.units if unit.numbers), key=lambda unit: unit.numbers[0])
-        for earlier, later in zip(units, units[1:], strict=False):
+        for earlier, later in itertools.pairwise(units):
             if earlier.numbers[-1] >= later.numbers[0]:
                 continue  # one message in two units: a batch cut again, which is not this clause's matter
             between = later.numbers[0] - earlier.numbers[-1]

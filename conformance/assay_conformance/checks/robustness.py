@@ -153,23 +153,11 @@ class DamagedMessage(ConsumerCheck):
     def leaving(self, event: Invoke) -> None:
         self._leaving = self._leaving or event.verb in _LEAVING
 
-    @on(Closed)
-    def connection_closed(self, event: Closed) -> None:
-        if event.by is not ClosedBy.CLIENT or self._leaving or event.conn in self._foreign_faults:
-            return
-        damaged = next((d for d in reversed(self._damaged) if d.frame.conn == event.conn), None)
-        if damaged is not None and event.t_ns - damaged.frame.t_ns <= TOLERANCES["answer"].slack_ns:
-            self.breach(
-                "connection-closed",
-                f"the client closed connection {event.conn} at {ms(event.t_ns)}, after a damaged message "
-                f"({damaged.entry}) at {ms(damaged.frame.t_ns)}; expected it to go on without that message",
-                damaged.frame,
-                event,
-            )
-
     def over(self, session: ConsumerSession, event: Event) -> None:
         mine = [damaged for damaged in self._damaged if damaged.session is session]
         self._damaged = [damaged for damaged in self._damaged if damaged.session is not session]
+        if mine and isinstance(event, Closed):
+            self._closed_over(mine[-1], event)
         if not mine or isinstance(event, Closed | AgentEnded) or session.consumer is None:
             return
         for damaged in mine:
@@ -182,6 +170,18 @@ class DamagedMessage(ConsumerCheck):
                     event,
                 )
         self._permits_back(session, mine[-1], event)
+
+    def _closed_over(self, damaged: _Damaged, event: Closed) -> None:
+        if event.by is not ClosedBy.CLIENT or self._leaving or event.conn in self._foreign_faults:
+            return
+        if event.t_ns - damaged.frame.t_ns <= TOLERANCES["answer"].slack_ns:
+            self.breach(
+                "connection-closed",
+                f"the client closed connection {event.conn} at {ms(event.t_ns)}, after a damaged message "
+                f"({damaged.entry}) at {ms(damaged.frame.t_ns)}; expected it to go on without that message",
+                damaged.frame,
+                event,
+            )
 
     def _permits_back(self, session: ConsumerSession, last: _Damaged, event: Event) -> None:
         permits = self._permits[session.request.seq]

@@ -20,14 +20,10 @@ def command(command_type: CommandType, **fields: Any) -> BaseCommand:
     name = BODY_FIELDS.get(command_type)
     if name is None:
         raise LocalProtocolError(f"{command_type.name} has a number but no message here")
-    built = BaseCommand(type=command_type)
-    body = getattr(built, name)
-    body.SetInParent()
     try:
-        body.MergeFrom(type(body)(**fields))
+        return BaseCommand(type=command_type, **{name: fields})
     except (TypeError, ValueError) as error:
         raise LocalProtocolError(f"{command_type.name}: {error}") from error
-    return built
 
 
 def message_id(ledger: int, entry: int, partition: int = -1, batch_index: int = -1) -> MessageIdData:

@@ -74,7 +74,6 @@ class Splitter:
     def _frame_bytes(self, data: bytes | bytearray, start: int, frames: list[bytes]) -> int:
         total_size: int = SIZE.unpack_from(data, start)[0]
         if not SIZE.size <= total_size <= self.max_frame_bytes:
-            self._pending.clear()
             self._failure = f"stream: expected a totalSize from 4 to {self.max_frame_bytes}, got {total_size}"
             raise FramingError(self._failure, frames)
         return SIZE.size + total_size

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.conformance.broker.bench import Bench, C
 
 from assay_conformance.model.case import Topology
 from assay_conformance.wire import CommandType
 from assay_conformance.wire.pulsar_pb2 import ServerError
-from tests.conformance.broker.bench import Bench, C
 
 
 def test_connected_tells_the_lower_version_and_the_size_limit() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from tests.conformance.broker.bench import Bench
+
 from assay_conformance.wire import NO_ID
 from assay_conformance.wire.pulsar_pb2 import ServerError
-from tests.conformance.broker.bench import Bench
 
 
 def _deduplicating() -> Bench:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.conformance.broker.bench import Bench, C, T
+
 from assay_conformance.model.case import Topology
 from assay_conformance.wire import NO_ID, MessageMetadata, command, encode
 from assay_conformance.wire.pulsar_pb2 import ServerError
-from tests.conformance.broker.bench import Bench, C, T
 
 
 def _with_producer() -> Bench:
@@ -30,7 +31,9 @@ def test_same_id_again_is_answered_as_it_was() -> None:
 
 def test_successor_takes_over_the_name() -> None:
     bench = _with_producer()
-    bench.tell(C.CLOSE_PRODUCER, producer_id=1, request_id=77)
+    bench.step("hold_store", topic="t")
+    bench.publish(0)
+    bench.request(C.CLOSE_PRODUCER, producer_id=1)
     assert bench.produce(epoch=1).type == C.PRODUCER_SUCCESS
 
 

@@ -101,9 +101,9 @@ _JUDGEMENTS = st.lists(
         attempt=st.integers(1, 3),
         superseded=st.booleans(),
         reason=st.sampled_from(("", "late", "lost")),
-        findings=st.lists(st.builds(finding, st.sampled_from(CASES), st.sampled_from(("late", "lost"))), max_size=2).map(
-            tuple
-        ),
+        findings=st.lists(
+            st.builds(finding, st.sampled_from(CASES), st.sampled_from(("late", "lost"))), max_size=2
+        ).map(tuple),
     ),
     max_size=6,
 )

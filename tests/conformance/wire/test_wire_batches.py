@@ -61,6 +61,14 @@ def test_broken_batch_is_refused(data: bytes) -> None:
         decode_batch(data, 2 if data.startswith(TWO) else 1)
 
 
+def test_member_cannot_begin_inside_the_one_before() -> None:
+    inner = b"\0\0\0\x02\x18\x00"
+    minus_six = b"\xfa" + b"\xff" * 8 + b"\x01"
+    outer = b"\x18" + minus_six + b"\x3a\x06" + inner
+    with pytest.raises(BatchError, match="-6 bytes"):
+        decode_batch(bytes((0, 0, 0, len(outer))) + outer, 2)
+
+
 def test_count_of_one_is_still_a_batch() -> None:
     assert is_batched(MessageMetadata(num_messages_in_batch=1))
     assert not is_batched(MessageMetadata())

@@ -138,7 +138,7 @@ CONTRADICTIONS = {
     "less than the total size": (2, {}, b"g"),
     "a number outside the count": (1, {"chunk_id": 3}, b"def"),
     "a negative number": (1, {"chunk_id": -1}, b"def"),
-    "a count of one": (1, {"num_chunks_from_msg": 1, "chunk_id": 0}, b"def"),
+    "a count of one": (1, {"num_chunks_from_msg": 1, "chunk_id": 0, "total_chunk_msg_size": 3}, b"def"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,7 +29,7 @@ from assay_conformance.model.fault import (
     Truncate,
     Until,
 )
-from assay_conformance.wire import CommandType, Frame, MessageMetadata, ProtocolError, command, decode, encode
+from assay_conformance.wire import CommandType, Frame, ProtocolError, decode
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rig
@@ -37,8 +37,15 @@ if TYPE_CHECKING:
 TO_BROKER, TO_CLIENT = Direction.TO_BROKER, Direction.TO_CLIENT
 
 
-def second_send(action: Action, **rest: Until) -> Fault:
-    return Fault(trigger=OnFrame(command="SEND", direction=TO_BROKER, k=2), action=action, **rest)
+def unharmed(rig: type[Rig], sequence_id: int) -> Frame:
+    """The SEND as it leaves where nothing goes wrong."""
+    bench = rig()
+    bench.send(sequence_id)
+    return bench.frames[TO_BROKER][0]
+
+
+def second_send(action: Action, until: Until = Until()) -> Fault:  # noqa: B008 - frozen
+    return Fault(trigger=OnFrame(command="SEND", direction=TO_BROKER, k=2), action=action, until=until)
 
 
 # What reaches the broker of SENDs 0, 1, 2, 3 when the action strikes SEND 1, before anything heals.
@@ -114,8 +121,8 @@ def test_delayed_frame_leaves_when_due(rig: type[Rig]) -> None:
     assert bench.at_broker == [0, 1, 2]
 
 
-# Which byte of a SEND is damaged, counted from the end of the part's neighbours.
 def parts_of(frame: Frame) -> dict[Part, range]:
+    """Where the parts of a SEND with a checksum stand in its bytes."""
     assert frame.payload is not None
     end = len(frame.raw)
     data = end - len(frame.payload.data)
@@ -133,22 +140,11 @@ def parts_of(frame: Frame) -> dict[Part, range]:
 def test_corrupt_flips_one_bit_of_the_part(rig: type[Rig], part: Part) -> None:
     bench = rig(second_send(Corrupt(part=part, bit=3)))
     bench.send(0, 1)
-    sent = decode(encode(*send_parts(1), **send_content(1)))
+    sent = unharmed(rig, 1)
     (altered,) = [*bench.pieces[TO_BROKER], *(frame.raw for frame in bench.frames[TO_BROKER][1:])]
     differing = [index for index, (a, b) in enumerate(zip(sent.raw, altered, strict=True)) if a != b]
     assert differing == [parts_of(sent)[part].start]
     assert sent.raw[differing[0]] ^ altered[differing[0]] == 1 << 3
-
-
-def send_parts(sequence_id: int) -> tuple[object]:
-    return (command(CommandType.SEND, producer_id=0, sequence_id=sequence_id),)
-
-
-def send_content(sequence_id: int) -> dict[str, object]:
-    return {
-        "metadata": MessageMetadata(producer_name="p", sequence_id=sequence_id, publish_time=1),
-        "data": b"x" * 40,
-    }
 
 
 def test_corrupt_bit_wraps_to_the_part(rig: type[Rig]) -> None:
@@ -192,7 +188,7 @@ def test_undecodable_damage_leaves_as_bytes(rig: type[Rig]) -> None:
 def test_truncated_frame_leaves_in_part_and_is_cut(rig: type[Rig]) -> None:
     bench = rig(second_send(Truncate(10)))
     bench.send(0, 1)
-    sent = decode(encode(*send_parts(1), **send_content(1)))
+    sent = unharmed(rig, 1)
     assert bench.pieces[TO_BROKER] == [sent.raw[:10]]
     assert bench.closes == [(0, CutHow.FIN, False)]
 
@@ -208,7 +204,7 @@ def test_resegmented_bytes_leave_in_pieces_until_healed(rig: type[Rig]) -> None:
     bench = rig(second_send(Resegment(7)))
     bench.send(0, 1, 2)
     pieces = bench.pieces[TO_BROKER]
-    sent = b"".join(encode(*send_parts(number), **send_content(number)) for number in (1, 2))
+    sent = unharmed(rig, 1).raw + unharmed(rig, 2).raw
     assert b"".join(pieces) == sent
     assert {len(piece) for piece in pieces} <= {7, len(sent) // 2 % 7}
     bench.heal()
@@ -230,7 +226,7 @@ def test_pieces_with_a_gap_gather_several_frames(rig: type[Rig]) -> None:
     bench = rig(second_send(Resegment(10_000, gap_ms=2)))
     bench.send(0, 1, 2, 3, 4)
     bench.at_ms(2)
-    one = len(encode(*send_parts(1), **send_content(1)))
+    one = len(unharmed(rig, 1).raw)
     assert [len(piece) for piece in bench.pieces[TO_BROKER]] == [one, 3 * one]
 
 
@@ -238,7 +234,7 @@ def test_rewrite_of_the_command_leaves_the_payload_alone(rig: type[Rig]) -> None
     bench = rig(second_send(Rewrite({"sequence_id": 9, "num_messages": 4})))
     bench.send(0, 1)
     frame = bench.frames[TO_BROKER][1]
-    sent = decode(encode(*send_parts(1), **send_content(1)))
+    sent = unharmed(rig, 1)
     assert (frame.body.sequence_id, frame.body.num_messages) == (9, 4)
     assert frame.payload is not None
     assert sent.payload is not None
@@ -304,7 +300,7 @@ def test_cut_closes_both_sides_as_asked(rig: type[Rig], how: CutHow, abrupt: boo
 
 def test_answer_to_the_frame_that_was_cut_behind_does_not_arrive(rig: type[Rig]) -> None:
     bench = rig(second_send(Cut()))
-    bench.on_delivery = lambda frame: bench.receipt(frame.body.sequence_id)
+    bench.broker = lambda frame: bench.receipt(frame.body.sequence_id)
     bench.send(0, 1)
     assert bench.at_broker == [0, 1]
     assert bench.at_client == [0]
@@ -371,7 +367,7 @@ ANSWERED = [
 
 @pytest.mark.parametrize(("kind", "fields", "answer", "tie"), ANSWERED, ids=[kind.name for kind, *_ in ANSWERED])
 def test_answer_error_refuses_as_a_broker_does(
-    rig: type[Rig], kind: CommandType, fields: dict[str, object], answer: str, tie: dict[str, int]
+    rig: type[Rig], kind: CommandType, fields: dict[str, Any], answer: str, tie: dict[str, int]
 ) -> None:
     trigger = OnFrame(command=kind.name, direction=TO_BROKER)
     bench = rig(Fault(trigger=trigger, action=AnswerError("ServiceNotReady", "not now")))

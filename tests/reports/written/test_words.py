@@ -62,8 +62,70 @@ def test_every_action_has_words() -> None:
     assert set(words._ACTIONS) == set(get_args(fl.Action))
 
 
-def test_every_event_of_a_history_has_words(sample: Sample) -> None:
-    assert all(event_words(event) for event in sample.history())
+ID = ev.MessageId(1, 5)
+META = ev.Meta(producer_name="p", sequence_id=4)
+
+TOLD: list[tuple[ev.Event, str]] = [
+    (ev.Invoke(seq=0, t_ns=0, op=3, verb="send", handle=1, number=2), "send message 2 · handle 1 · op 3"),
+    (
+        ev.Completion(seq=0, t_ns=0, op=3, verb="send", outcome=ev.Outcome.OK, message_id=ID, sequence_id=4),
+        "send: ok 1:5 sequence id 4 · op 3",
+    ),
+    (
+        ev.Received(seq=0, t_ns=0, handle=2, delivery=1, message_id=ev.MessageId(1, 5, 0, 2, 6), size=1, digest=1),
+        "received 1:5 partition 0 index 2 of 6 · delivery 1 of handle 2",
+    ),
+    (ev.Note(seq=0, t_ns=0, text="disconnected"), "note: disconnected"),
+    (ev.Garbled(seq=0, t_ns=0, reason="answered twice"), "agent against the protocol: answered twice"),
+    (ev.Opened(seq=0, t_ns=0, conn=1), "connection 1 opened to broker 0"),
+    (ev.Closed(seq=0, t_ns=0, conn=1, by=ev.ClosedBy.CLIENT), "connection 1 closed by client"),
+    (
+        ev.Frame(
+            seq=0,
+            t_ns=0,
+            conn=1,
+            dir=fl.Direction.TO_BROKER,
+            frame=9,
+            command="SEND",
+            size=1,
+            producer_id=1,
+            fate=ev.Fate.DROPPED,
+        ),
+        "SEND producer 1 · dropped · conn\N{NO-BREAK SPACE}1",
+    ),
+    (
+        ev.Undecodable(seq=0, t_ns=0, conn=1, dir=fl.Direction.TO_BROKER, reason="no magic"),
+        "undecodable bytes: no magic",
+    ),
+    (ev.Stored(seq=0, t_ns=0, topic="t", id=ID, size=1, unit=1, meta=META), "stored 1:5 in t: sequence 4 of p"),
+    (ev.ReadBack(seq=0, t_ns=0, topic="t", entries=(ID,)), "t holds 1 entry"),
+    (
+        ev.Cursor(seq=0, t_ns=0, topic="t", subscription="s", mark_delete=ID, backlog=2),
+        "s on t: acked up to 1:5 · backlog 2",
+    ),
+    (ev.Began(seq=0, t_ns=0, case="a/b", attempt=2, number=0, unix_ms=0), "Case began, attempt 2"),
+    (ev.Stepped(seq=0, t_ns=0, step=4, skipped="no such handle"), "step 4 skipped: no such handle"),
+    (ev.Waited(seq=0, t_ns=0, step=4, met=False), "wait of step 4 not met by its deadline"),
+    (ev.Fired(seq=0, t_ns=0, fault=0, action="cut", conn=1), "fault 0 fired: cut on connection 1"),
+    (ev.Healed(seq=0, t_ns=0, fault=0), "fault 0 healed"),
+    (ev.Overdue(seq=0, t_ns=0, op=3, verb="send", deadline_ms=100), "send not ended after 100 ms · op 3"),
+    (ev.AgentEnded(seq=0, t_ns=0, reason="crashed", exit_status=2), "agent ended: crashed (exit 2)"),
+    (ev.ClockOffset(seq=0, t_ns=0, offset_ns=1_500_000, error_ns=100_000), "agent clock offset 1.5 ms ± 0.1 ms"),
+    (
+        ev.Load(seq=0, t_ns=0, window_ns=1, loop_lag_ns=2_000_000, agent_wait_ns=0),
+        "load: loop lag 2.0 ms, agent waited 0.0 ms",
+    ),
+    (ev.Ended(seq=0, t_ns=0, how=ev.Ending.DONE), "Case ended: done"),
+]
+
+
+@pytest.mark.parametrize(("event", "told"), TOLD, ids=[type(event).__name__ for event, _ in TOLD])
+def test_event_in_words(event: ev.Event, told: str) -> None:
+    assert event_words(event) == told
+
+
+def test_no_event_is_forgotten_here() -> None:
+    assert {type(event) for event, _ in TOLD} == set(get_args(ev.Event))
 
 
 def test_agents_words_stay_on_one_clean_line() -> None:

@@ -1,0 +1,256 @@
+"""Receipts: what a client makes of one that does not fit the head of its queue.
+
+A receipt fits the head or it does not. One for something older is late news and is ignored; one for something newer
+means that the head's was lost, and the connection is no longer worth anything.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, operations
+from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tracker import ProducerSession
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    ClosedBy,
+    Completion,
+    Ended,
+    Frame,
+    Outcome,
+    Undecodable,
+)
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Stale:
+    receipt: Frame
+    session: ProducerSession
+
+
+class IgnoresStaleReceipt(Check):
+    """A receipt for something older than the head of the queue changes nothing: no completion, no reconnect."""
+
+    requirement = RequirementId("resend.ignores-stale-receipt")
+
+    def start(self) -> None:
+        self._stale: list[_Stale] = []
+        self._queues = Queues()
+        self._spoiled: set[int] = set()
+        """Connections on which something else happened that is a reason to leave."""
+
+    @on(Undecodable)
+    def undecodable(self, event: Undecodable) -> None:
+        self._spoiled.add(event.conn)
+
+    @on(AgentEnded)
+    def agent_ended(self, event: AgentEnded) -> None:
+        del event
+        self._spoiled.update(self.tracker.opened)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        self._queues.sent(self, event)
+
+    @on(Frame, "SEND_ERROR")
+    def error(self, event: Frame) -> None:
+        self._spoiled.add(event.conn)
+        self._queues.answered(self, event)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        if not event.to_receiver:
+            return
+        lines, session = self.tracker.lines, self.tracker.producer_of(event)
+        unit = lines.unit
+        if session is None or unit is None:
+            return
+        head = self._queues.head(self, session)
+        timed_out = done_before(self, unit, event.seq)
+        if (lines.stale or timed_out) and (head is None or (event.sequence_id or 0) < head.sequence_id):
+            self._stale.append(_Stale(event, session))
+        elif head is not None and unit is not head:
+            self._spoiled.add(event.conn)
+        self._queues.answered(self, event)
+
+    @on(Completion)
+    def completion(self, event: Completion) -> None:
+        if event.verb != "send" or event.handle is None:
+            return
+        operation = self.tracker.operations[event.op]
+        first = operation.completion
+        number = operation.invoke.number or 0
+        unit = self.tracker.lines.by_message.get((event.handle, number))
+        if first is not None and first is not event:
+            self.breach(
+                "completed-twice",
+                f"producer {event.handle}: message {number} completed at {ms(first.t_ns)} ({first.outcome}) "
+                "and again at "
+                f"{ms(event.t_ns)} ({event.outcome})",
+                first,
+                event,
+                *(unit.receipts[-1:] if unit else ()),
+            )
+        elif event.outcome is Outcome.OK and unit is not None and not unit.receipts and self._stale:
+            stale = self._stale[-1].receipt
+            self.breach(
+                "completed-by-stale-receipt",
+                f"{unit.line}: message {number} was reported as sent at {ms(event.t_ns)}; no receipt for {unit} was "
+                f"written to the client, only one for sequence id {stale.sequence_id} at {ms(stale.t_ns)}",
+                stale,
+                unit.first,
+                event,
+            )
+
+    def finish(self) -> None:
+        for stale in self._stale:
+            receipt, line = stale.receipt, stale.session.line
+            closed = self.tracker.closed.get(receipt.conn)
+            left = closed is not None and closed.by is ClosedBy.CLIENT
+            soon = closed is not None and closed.t_ns - receipt.t_ns <= TOLERANCES["answer"].slack_ns
+            asked = line is not None and line.closing is not None and closed and line.closing.seq < closed.seq
+            if receipt.conn in self._spoiled or (soon and not left):
+                continue
+            self.exercise(receipt)
+            if closed is not None and soon and not asked:
+                self.breach(
+                    "left-the-connection",
+                    f"{line}: the client closed connection {closed.conn} at {ms(closed.t_ns)}, after a stale "
+                    "receipt for "
+                    f"sequence id {receipt.sequence_id} at {ms(receipt.t_ns)}, which it should ignore",
+                    receipt,
+                    closed,
+                )
+
+
+class Queues:
+    """Per session, the client's queue as far as the wire shows it: units sent there and not answered there."""
+
+    def __init__(self) -> None:
+        self._queues: dict[int, tuple[ProducerSession, deque[Unit]]] = {}
+
+    def sent(self, check: Check, event: Frame) -> None:
+        unit = check.tracker.lines.unit
+        if unit is not None and event.from_sender:
+            self._queue(unit.session).append(unit)
+
+    def answered(self, check: Check, event: Frame) -> None:
+        session, unit = check.tracker.producer_of(event), check.tracker.lines.unit
+        if session is None or unit is None or not event.to_receiver or check.tracker.lines.stale:
+            return
+        queue = self._queue(session)
+        if queue and queue[0] is unit:
+            queue.popleft()
+        elif unit in queue:
+            queue.remove(unit)
+
+    def head(self, check: Check, session: ProducerSession) -> Unit | None:
+        """The oldest unit that still waits: one whose sends have failed is no longer in the client's queue."""
+        queue = self._queue(session)
+        while queue and _given_up(check, queue[0]):
+            queue.popleft()
+        return queue[0] if queue else None
+
+    def _queue(self, session: ProducerSession) -> deque[Unit]:
+        return self._queues.setdefault(id(session), (session, deque()))[1]
+
+
+def _given_up(check: Check, unit: Unit) -> bool:
+    return any(
+        operation.completion is not None and operation.completion.outcome is not Outcome.OK
+        for operation in operations(check, unit)
+    )
+
+
+@dataclass(slots=True)
+class _Ahead:
+    receipt: Frame
+    unit: Unit
+    head: Unit
+    session: ProducerSession
+
+
+class LeavesOnReceiptAhead(Check):
+    """A receipt for something behind the head means that the head's was lost: the client closes the connection.
+
+    That it then sends from the head is the matter of the two clauses on resending.
+    """
+
+    requirement = RequirementId("resend.leaves-on-receipt-ahead")
+
+    def start(self) -> None:
+        self._queues = Queues()
+        self._ahead: dict[int, _Ahead] = {}
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        self._queues.sent(self, event)
+
+    @on(Frame, "SEND_ERROR")
+    def error(self, event: Frame) -> None:
+        self._queues.answered(self, event)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        if not event.to_receiver:
+            return
+        lines, session = self.tracker.lines, self.tracker.producer_of(event)
+        if session is not None and lines.unit is not None and not lines.stale and event.conn not in self._ahead:
+            head = self._queues.head(self, session)
+            if head is not None and (event.sequence_id or 0) > head.sequence_id and lines.unit.index > head.index:
+                self._ahead[event.conn] = _Ahead(event, lines.unit, head, session)
+        self._queues.answered(self, event)
+
+    def finish(self) -> None:
+        for ahead in self._ahead.values():
+            self._judge(ahead)
+
+    def _judge(self, ahead: _Ahead) -> None:
+        receipt, line = ahead.receipt, ahead.unit.line
+        given_up = (operation.completion for operation in operations(self, ahead.head))
+        if any(
+            end is not None and end.outcome is not Outcome.OK and end.t_ns < receipt.t_ns + IN_FLIGHT_NS
+            for end in given_up
+        ):
+            return
+        closed = self.tracker.closed.get(receipt.conn)
+        tolerance = TOLERANCES["answer"]
+        until_ns = self._until(ahead, closed)
+        if until_ns <= receipt.t_ns + tolerance.slack_ns:
+            if closed is not None and closed.by is ClosedBy.CLIENT and closed.t_ns == until_ns:
+                self.exercise(receipt)
+            return
+        if self.tracker.load.timing(receipt.t_ns, receipt.t_ns, until_ns, tolerance) is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to say whether the client only left late")
+            return
+        self.exercise(receipt)
+        self.breach(
+            "stayed",
+            f"{line}: a receipt for {ahead.unit} came at {ms(receipt.t_ns)} while {ahead.head} waited at the "
+            "head of the "
+            f"queue; the client should close connection {receipt.conn} and still used it at {ms(until_ns)}",
+            ahead.head.first,
+            receipt,
+            *([closed] if closed else []),
+        )
+
+    def _until(self, ahead: _Ahead, closed: Closed | None) -> int:
+        """When the connection ended, or was given up for another reason."""
+        line = ahead.unit.line
+        ends = [self._end_ns]
+        if closed is not None:
+            ends.append(closed.t_ns)
+        if line.closing is not None:
+            ends.append(line.closing.t_ns)
+        ends.extend(session.request.t_ns for session in line.sessions if session.request.seq > ahead.receipt.seq)
+        return min(ends)

@@ -1,0 +1,116 @@
+"""Send time-out: what stays without a receipt fails, once and in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.resend import IN_FLIGHT_NS
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import (
+    Completion,
+    Ended,
+    ErrorClass,
+    Event,
+    Invoke,
+)
+from assay_conformance.model.requirement import RequirementId
+
+DEFAULT_SEND_TIMEOUT_MS = 30_000
+
+
+class SendTimeout(Check):
+    """A send without a receipt fails with a time-out, at its send time-out and not before.
+
+    One timer may take the whole queue with it when the head expires (Java and C++ do): the young ones die early, but
+    never before the oldest is due. A blocking send starts its clock when the queue lets it in, which nobody sees.
+    """
+
+    requirement = RequirementId("resend.send-timeout")
+
+    def start(self) -> None:
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    def finish(self) -> None:
+        for handle, sends in self.tracker.sends.items():
+            timeout_ms = self.view.producer_setting(handle, "send_timeout_ms")
+            blocking = self.view.producer_setting(handle, "block_if_queue_full")
+            if timeout_ms != 0 and not blocking:
+                self._judge(handle, sends, int(timeout_ms or DEFAULT_SEND_TIMEOUT_MS) * MS)
+
+    def _judge(self, handle: int, sends: list[Operation], timeout_ns: int) -> None:
+        expired_ns: int | None = None
+        closing = self.tracker.lines.closings.get(handle)
+        for send in sends:
+            end = send.completion
+            called_ns = (end.called_ns if end else None) or send.invoke.t_ns
+            due_ns = called_ns + timeout_ns
+            if self._receipted_in_time(handle, send, due_ns) or self._otherwise_ended(end, closing, due_ns):
+                continue
+            if end is not None and end.error is ErrorClass.TIMEOUT:
+                seen_ns = end.done_ns or end.t_ns
+                if seen_ns < due_ns - TOLERANCES["time-out-early"].slack_ns:
+                    if expired_ns is None or seen_ns - expired_ns > IN_FLIGHT_NS:
+                        self._early(handle, send, end, due_ns)
+                    continue
+                expired_ns = seen_ns
+            self._late(handle, send, called_ns, due_ns)
+
+    def _late(self, handle: int, send: Operation, called_ns: int, due_ns: int) -> None:
+        end = send.completion
+        seen_ns = self._end_ns if end is None else (end.done_ns or end.t_ns)
+        timing = self.tracker.load.timing(called_ns, due_ns, seen_ns, TOLERANCES["send-timeout"])
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to judge a send time-out")
+        elif timing is Timing.LATE:
+            if end is None:
+                code, came = "never", "it had not ended when the Case did"
+            else:
+                code, came = "late", f"it ended at {ms(seen_ns)} ({end.error or end.outcome})"
+            self.breach(
+                code,
+                f"producer {handle}: message {send.invoke.number}, sent at {ms(called_ns)}, got no receipt; it "
+                "was due to "
+                f"time out at {ms(due_ns)}, and {came}",
+                *self._evidence(handle, send, end),
+            )
+        elif end is not None and end.error is ErrorClass.TIMEOUT:
+            self.exercise(end)
+
+    def _early(self, handle: int, send: Operation, end: Completion, due_ns: int) -> None:
+        self.breach(
+            "early",
+            f"producer {handle}: message {send.invoke.number} timed out at {ms(end.done_ns or end.t_ns)}, but "
+            "was due at "
+            f"{ms(due_ns)}, and no older one had expired",
+            *self._evidence(handle, send, end),
+        )
+
+    def _evidence(self, handle: int, send: Operation, end: Completion | None) -> Iterator[Event]:
+        yield send.invoke
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        if unit is not None:
+            yield unit.first
+        if end is not None:
+            yield end
+
+    def _receipted_in_time(self, handle: int, send: Operation, due_ns: int) -> bool:
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        if unit is None:
+            return False
+        return any(
+            answer.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns for answer in (*unit.receipts, *unit.errors)
+        )
+
+    def _otherwise_ended(self, end: Completion | None, closing: Invoke | None, due_ns: int) -> bool:
+        """Ended for another reason, or its producer was closed before its time came."""
+        if closing is not None and closing.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns:
+            return True
+        if end is None or end.error is ErrorClass.TIMEOUT:
+            return False
+        return (end.done_ns or end.t_ns) <= due_ns

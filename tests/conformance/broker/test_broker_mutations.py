@@ -1,0 +1,149 @@
+"""Each mutation breaks its rule; the same history on an honest broker keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.conformance.broker.bench import Bench, C
+
+from assay_conformance.broker import BrokerMutation
+from assay_conformance.model.case import Rate
+
+
+def _sends(bench: Bench) -> Bench:
+    bench.connect()
+    bench.produce()
+    bench.publish(*range(6))
+    bench.wait(100)
+    return bench
+
+
+def appends_in_order(*mutations: BrokerMutation) -> bool:
+    content = _sends(Bench(*mutations)).content
+    return content == sorted(content)
+
+
+def receipts_in_order(*mutations: BrokerMutation) -> bool:
+    return _sends(Bench(*mutations)).receipts() == list(range(6))
+
+
+def receipts_after_slow_store_in_order(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t", sequence_id=1)
+    bench.publish(*range(4))
+    bench.step("release", topic="t")
+    return bench.receipts() == list(range(4))
+
+
+def duplicates_not_stored(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations, deduplication=True))
+    bench.publish(3, 4)
+    return bench.content.count(3) == 1
+
+
+def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations, deduplication=True))
+    return set(bench.receipts()) == set(bench.content)
+
+
+def chunks_all_stored(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce()
+    for chunk_id in range(3):
+        bench.publish_chunk(0, chunk_id, 3)
+    bench.wait(100)
+    assert bench.receipts() == [0, 0, 0]
+    return {payload.metadata.chunk_id for _, _, payload in bench.stored_entries} == {0, 1, 2}
+
+
+def acked_never_comes_back(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations))
+    bench.subscribe()
+    bench.flow(100)
+    bench.ack(bench.ids[0])
+    bench.take()
+    bench.redeliver()
+    return bench.ids[0].entry not in [frame.body.message_id.entryId for frame in bench.take()]
+
+
+def _dispatched(bench: Bench, members: int, seconds: int) -> int:
+    bench.connect()
+    bench.produce()
+    for number in range(20):
+        bench.publish_batch(number * members, members)
+    bench.subscribe()
+    bench.flow(100_000)
+    bench.wait(seconds * 1000 - 1)
+    return members * bench.kinds().count("MESSAGE")
+
+
+def dispatch_rate_kept(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3)), 1, 2) <= 6
+
+
+def overshoot_repaid(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=5)), 4, 3) <= 20
+
+
+def throttled_sends_have_no_error(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, publish_rate=Rate(messages=3))
+    _sends(bench)
+    return "SEND_ERROR" not in bench.kinds()
+
+
+def throttled_sends_are_stored(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations, publish_rate=Rate(messages=3)))
+    bench.wait(5000)
+    return set(bench.receipts()) == set(bench.content)
+
+
+Rule = Callable[..., bool]
+
+BROKEN: dict[BrokerMutation, Rule] = {
+    BrokerMutation.REORDERS_APPENDS: appends_in_order,
+    BrokerMutation.RECEIPTS_OUT_OF_ORDER: receipts_after_slow_store_in_order,
+    BrokerMutation.DEDUP_STORES_DUPLICATES: duplicates_not_stored,
+    BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
+    BrokerMutation.LOSES_CHUNK: chunks_all_stored,
+    BrokerMutation.REDELIVERS_ACKED: acked_never_comes_back,
+    BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
+    BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
+    BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,
+    BrokerMutation.PUBLISH_THROTTLE_DROPS: throttled_sends_are_stored,
+}
+
+# A rate that is not looked at repays nothing, and a loss is a loss whatever was lost.
+ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
+    BrokerMutation.DISPATCH_IGNORES_RATE: {overshoot_repaid},
+    BrokerMutation.LOSES_RECEIPTED_APPEND: {chunks_all_stored, throttled_sends_are_stored},
+}
+
+
+def test_every_mutation_has_its_rule() -> None:
+    assert set(BROKEN) == set(BrokerMutation)
+
+
+@pytest.mark.parametrize("rule", [*BROKEN.values(), receipts_in_order])
+def test_honest_broker_keeps_the_rule(rule: Rule) -> None:
+    assert rule()
+
+
+@pytest.mark.parametrize("mutation", BrokerMutation)
+def test_mutation_breaks_its_rule(mutation: BrokerMutation) -> None:
+    assert not BROKEN[mutation](mutation)
+
+
+@pytest.mark.parametrize("mutation", BrokerMutation)
+def test_mutation_keeps_every_other_rule(mutation: BrokerMutation) -> None:
+    others = [rule for rule in [*BROKEN.values(), receipts_in_order] if rule is not BROKEN[mutation]]
+    broken = {rule for rule in others if not rule(mutation)}
+    assert broken == ALSO_BROKEN.get(mutation, set())
+
+
+def test_a_dropped_send_still_gets_its_receipt() -> None:
+    bench = Bench(BrokerMutation.PUBLISH_THROTTLE_DROPS, publish_rate=Rate(messages=3))
+    assert _sends(bench).kinds().count(C.SEND_RECEIPT.name) == 6

@@ -1,0 +1,208 @@
+"""Dispatch and publish rates, on the cluster and on their buckets alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.conformance.broker.bench import Bench, C
+
+from assay_conformance.broker.throttle import DispatchLimiter, FlowBucket, PeriodBucket
+from assay_conformance.model.case import Rate
+
+SECOND = 1_000_000_000
+
+
+def _backlogged(entries: int, members: int = 1, **policy: Rate) -> Bench:
+    """A topic full of batches (of one: plain messages), and a consumer with all permits from 300 ms on."""
+    bench = Bench(**policy)
+    bench.connect(9)
+    bench.produce(9)
+    for number in range(entries):
+        if members == 1:
+            bench.publish(number, conn=9)
+        else:
+            bench.publish_batch(number * members, members, conn=9)
+    bench.connect(0)
+    bench.subscribe()
+    bench.wait(300)
+    bench.flow(100_000)
+    return bench
+
+
+def _per_second(bench: Bench, seconds: int, members: int = 1) -> list[int]:
+    """Messages delivered in each second after the first permits."""
+    start_ms = bench.now_ms
+    bench.wait(seconds * 1000 - 1)
+    counts = Counter(int((at_ms - start_ms) // 1000) for at_ms, frame in bench.take_timed() if frame.type == C.MESSAGE)
+    return [counts[second] * members for second in range(seconds)]
+
+
+def test_dispatch_rate_gives_its_messages_each_period() -> None:
+    bench = _backlogged(50, dispatch_rate=Rate(messages=10))
+    assert _per_second(bench, 4) == [10, 10, 10, 10]
+
+
+def test_overshoot_of_batches_is_repaid_by_empty_periods() -> None:
+    # 10 entries of 6 messages are read for 10 tokens: 50 too many, five periods without any.
+    bench = _backlogged(20, members=6, dispatch_rate=Rate(messages=10))
+    assert _per_second(bench, 7, members=6) == [60, 0, 0, 0, 0, 0, 60]
+
+
+def test_subscription_rate_holds_for_each_subscription_alone() -> None:
+    bench = _backlogged(30, subscription_rate=Rate(messages=5))
+    bench.subscribe(consumer_id=2, subscription="other")
+    bench.flow(1000, consumer_id=2)
+    bench.take()
+    assert _per_second(bench, 2) == [0, 10]
+
+
+def test_topic_rate_is_shared_by_its_subscriptions() -> None:
+    bench = _backlogged(30, dispatch_rate=Rate(messages=5))
+    bench.subscribe(consumer_id=2, subscription="other")
+    bench.flow(1000, consumer_id=2)
+    bench.take()
+    assert sum(_per_second(bench, 4)) == 15
+
+
+def test_redelivered_messages_are_charged_again() -> None:
+    bench = _backlogged(10, dispatch_rate=Rate(messages=5))
+    bench.take()
+    bench.redeliver()
+    assert bench.take() == []
+    assert _per_second(bench, 2) == [0, 5]
+
+
+def test_bytes_rate_stops_dispatch_as_well() -> None:
+    bench = _backlogged(20, dispatch_rate=Rate(bytes=1))
+    assert _per_second(bench, 3) == [1, 0, 0]
+
+
+def test_longer_periods_are_kept() -> None:
+    bench = _backlogged(30, dispatch_rate=Rate(messages=10, period_s=3))
+    assert sum(_per_second(bench, 3)) == 10
+    assert sum(_per_second(bench, 3)) == 10
+
+
+def test_policy_taken_back_lets_everything_through() -> None:
+    bench = _backlogged(30, dispatch_rate=Rate(messages=5))
+    bench.take()
+    bench.step("set_policy", topic="t", dispatch_rate={})
+    assert len(bench.delivered()) == 25
+
+
+@pytest.mark.parametrize(("used", "allowed"), [(11, [9, 10]), (30, [-10, 0, 10]), (3, [10])])
+def test_period_bucket_follows_its_recurrence(used: int, allowed: list[int]) -> None:
+    bucket = PeriodBucket(10, 1, 0, forgives=False)
+    bucket.consume(used)
+    assert [bucket.tokens(period * SECOND) for period in range(1, len(allowed) + 1)] == allowed
+
+
+def test_skipped_periods_are_added_up_to_the_limit() -> None:
+    bucket = PeriodBucket(10, 1, 0, forgives=False)
+    bucket.consume(25)
+    assert bucket.tokens(5 * SECOND) == 10
+
+
+def test_entry_larger_than_the_byte_rate_still_passes() -> None:
+    assert DispatchLimiter(Rate(bytes=10), 0).entries(5, 1000, 0) == 1
+
+
+def test_flow_bucket_accepts_the_message_that_empties_it() -> None:
+    bucket = FlowBucket(10, 1, 0)
+    assert [bucket.consume(1, 0) for _ in range(10)] == [True] * 9 + [False]
+
+
+def test_flow_bucket_pauses_for_one_token() -> None:
+    bucket = FlowBucket(10, 1, 0)
+    bucket.consume(10, 0)
+    assert bucket.pause_ns(0) == SECOND // 10
+    assert bucket.pause_ns(SECOND // 10) == 0
+
+
+def test_fast_flow_bucket_pauses_for_sixteen_milliseconds() -> None:
+    bucket = FlowBucket(100_000, 1, 0)
+    bucket.consume(100_000, 0)
+    assert bucket.pause_ns(0) == 16_000_000
+
+
+# --- publish ---------------------------------------------------------------------------------------------------------
+
+
+def _throttled() -> Bench:
+    """A producer that has just used up a publish rate of 10 messages a second, five SENDs behind it."""
+    bench = Bench(publish_rate=Rate(messages=10))
+    bench.connect()
+    bench.produce()
+    bench.publish(*range(15))
+    return bench
+
+
+def test_publish_rate_stops_the_reading_without_an_error() -> None:
+    bench = _throttled()
+    assert bench.paused == {0}
+    assert bench.kinds() == ["SEND_RECEIPT"] * 10
+
+
+def test_throttled_sends_are_read_later_in_order() -> None:
+    bench = _throttled()
+    bench.take()
+    bench.wait(1000)
+    timed = bench.take_timed()
+    assert [frame.body.sequence_id for _, frame in timed] == list(range(10, 15))
+    assert [at_ms for at_ms, _ in timed] == [100, 200, 300, 400, 500]
+    assert bench.paused == set()
+
+
+def test_other_commands_of_a_throttled_connection_wait_too() -> None:
+    bench = _throttled()
+    bench.take()
+    bench.tell(C.PING)
+    bench.wait(550)
+    assert bench.kinds() == ["SEND_RECEIPT"] * 5
+    bench.wait(50)
+    assert bench.kinds() == ["PONG"]
+
+
+def test_throttled_connection_is_pinged_and_not_judged() -> None:
+    bench = Bench(publish_rate=Rate(messages=1, period_s=100))
+    bench.connect()
+    bench.produce()
+    bench.publish(0, 1)
+    bench.take()
+    bench.wait(90_000)
+    assert (bench.kinds(), bench.closed) == (["PING"] * 3, [])
+
+
+def test_other_connections_are_not_throttled_with_it() -> None:
+    bench = _throttled()
+    bench.connect(1)
+    bench.subscribe(conn=1)
+    bench.flow(100, conn=1)
+    assert len(bench.delivered(1)) == 10
+
+
+def test_throttled_producers_go_on_in_turn() -> None:
+    bench = _throttled()
+    bench.connect(1)
+    bench.produce(1, name="q")
+    bench.publish(0, 1, conn=1, name="q")
+    bench.wait(5000)
+    assert sorted(bench.content) == sorted([*range(15), 0, 1])
+    assert bench.paused == set()
+
+
+def test_byte_rate_counts_what_is_stored() -> None:
+    bench = Bench(publish_rate=Rate(bytes=100))
+    bench.connect()
+    bench.produce()
+    bench.publish(*range(10))
+    size = len(bench.stored_entries[0][2].block)
+    assert len(bench.ids) == -(-100 // size)
+
+
+def test_connection_that_ends_while_throttled_is_forgotten() -> None:
+    bench = _throttled()
+    bench.leave()
+    bench.wait(1000)
+    assert len(bench.ids) == 10

@@ -1,0 +1,61 @@
+"""Replay against reality: the recorded broker and this one answer alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.replay import UNSERVED, read, read_folder, replay
+
+from assay_conformance.broker import BrokerMutation
+
+CAPTURES = Path(__file__).parents[3] / "fixtures" / "golden" / "captures"
+NAMES = [f"{path.parent.name}/{path.stem}" for path in sorted(CAPTURES.glob("*/*.jsonl"))]
+
+NOT_KEPT = {"pulsar-python-3.13.0/topics_misc"}
+"""Known, and too large for the repository."""
+
+
+def test_there_are_recordings_to_replay() -> None:
+    assert len(NAMES) > 50
+
+
+def test_every_unserved_recording_is_there() -> None:
+    assert set(UNSERVED) - set(NAMES) == NOT_KEPT
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in UNSERVED])
+def test_answers_equal_the_recorded_ones(name: str) -> None:
+    assert replay(read(CAPTURES / f"{name}.jsonl")) == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name in UNSERVED])
+def test_unserved_recording_is_answered_differently(name: str) -> None:
+    """One that is not would be served, and has to leave the list."""
+    assert replay(read(CAPTURES / f"{name}.jsonl")) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "mutation"),
+    [
+        ("raw/dedup_ids", BrokerMutation.DEDUP_STORES_DUPLICATES),
+        ("raw/dedup_chunks", BrokerMutation.LOSES_CHUNK),
+        ("pulsar-python-3.13.0/publish_rate", BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR),
+        ("pulsar-python-3.13.0/unbatched", BrokerMutation.LOSES_RECEIPTED_APPEND),
+    ],
+)
+def test_broken_broker_is_noticed(name: str, mutation: BrokerMutation) -> None:
+    assert replay(read(CAPTURES / f"{name}.jsonl"), mutation) != []
+
+
+def test_every_missing_answer_is_noticed() -> None:
+    recording = read(CAPTURES / "raw" / "flow.jsonl")
+    answers = [index for index, line in enumerate(recording.lines) if line.raw is not None and line.is_answer]
+    for index in answers:
+        shorter = replace(recording, lines=recording.lines[:index] + recording.lines[index + 1 :])
+        assert replay(shorter) != []
+
+
+def test_folder_is_read_in_order() -> None:
+    assert [recording.name for recording in read_folder(CAPTURES)] == NAMES

@@ -1,0 +1,63 @@
+import msgspec
+
+from assay_conformance.checks.batching import ClosesAtFirstLimit
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import MESSAGE_BYTES, Script
+from assay_conformance.model.case import Rate, Topic, Topology
+
+LIMITS = {"batching_max_messages": 3, "batching_max_bytes": 10_000, "batching_max_publish_delay_ms": 50}
+
+
+def _batch(count: int, sent_ms: float = 130, case: object = ANY_CASE, **limits: int | bool) -> ClosesAtFirstLimit:
+    story = Script()
+    story.producer(**{"batching": True, **LIMITS, **limits})
+    story.at(100)
+    for number in range(count):
+        story.send(number)
+    story.at(sent_ms).send_frame(*range(count), batch=True)
+    return trial(ClosesAtFirstLimit, story.done(), case)  # type: ignore[arg-type]
+
+
+def _codes(check: ClosesAtFirstLimit) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+def test_batch_within_its_limits_is_accepted() -> None:
+    check = _batch(3)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_too_many_messages_are_found() -> None:
+    assert _codes(_batch(4)) == ["too-many-messages"]
+
+
+def test_message_taken_after_the_bytes_were_reached_is_found() -> None:
+    assert _codes(_batch(3, batching_max_bytes=2 * MESSAGE_BYTES)) == ["too-many-bytes"]
+
+
+def test_message_that_reaches_the_bytes_is_accepted() -> None:
+    assert _codes(_batch(2, batching_max_bytes=2 * MESSAGE_BYTES)) == []
+
+
+def test_batch_that_leaves_late_is_found() -> None:
+    assert _codes(_batch(2, sent_ms=400)) == ["too-late"]
+
+
+def test_delay_is_not_judged_where_the_broker_may_not_read() -> None:
+    topology = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=1)),))
+    assert _codes(_batch(2, 400, msgspec.structs.replace(ANY_CASE, topology=topology))) == []
+
+
+def test_batch_that_waited_for_a_connection_is_not_late() -> None:
+    story = Script()
+    story.producer(batching=True, **LIMITS)
+    story.cut()
+    story.send(0)
+    story.at(800)
+    story.producer_again(1)
+    story.send_frame(0, conn=1, batch=True)
+    assert _codes(trial(ClosesAtFirstLimit, story.done())) == []
+
+
+def test_producer_that_does_not_batch_is_not_judged() -> None:
+    assert _batch(4, batching=False).exercised == 0

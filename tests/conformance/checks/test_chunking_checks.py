@@ -1,0 +1,487 @@
+"""Chunking checks, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.chunk_sending import SplitsLarge, SurvivesReconnect
+from assay_conformance.checks.chunking import RepeatedChunk, WholeOnly
+from assay_conformance.checks.chunks import Assembly, Fate
+from assay_conformance.checks.consumption import Entry
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of, entry_id
+from assay_conformance.model.case import Case, ClientConfig, Topology
+from assay_conformance.model.event import ErrorClass, Frame, Identity, Member, Meta, Received
+from assay_conformance.model.facts import ClientFacts
+
+LIMIT = 1_000
+CHUNK = 900
+SIZE = 2_500
+CHUNKS = 3
+
+CASE = Case(
+    id="test/case",
+    title="A history by hand",
+    requirements=(),
+    steps=(),
+    topology=Topology(max_message_bytes=LIMIT),
+    config=ClientConfig(producer={"chunking": True}),
+)
+CLIENT = ClientFacts(
+    agent="test",
+    client="test-client",
+    client_version="1",
+    capabilities=frozenset(),
+    settable=frozenset({"chunking"}),
+    fixed={"ack_group_ms": 100, "max_pending_chunked_messages": 2},
+)
+
+
+def chunk_meta(chunk: int, number: int = 0, uuid: str = "", **fields: object) -> Meta:
+    values = {
+        "producer_name": NAME,
+        "sequence_id": number,
+        "uuid": uuid or f"{NAME}-{number}",
+        "chunk_id": chunk,
+        "chunks": CHUNKS,
+        "chunk_total_bytes": SIZE,
+    }
+    return Meta(**{**values, **fields})  # type: ignore[arg-type]
+
+
+def joined(number: int = 0) -> tuple[Member, ...]:
+    return (Member(size=SIZE, digest=digest_of(number), identity=Identity(CASE_NUMBER, PRODUCER, number)),)
+
+
+class Story(Script):
+    """A producer and a consumer, on connections of their own; the producer is asked for one large message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.producer(PRODUCER)
+        self.consumer(CONSUMER, conn=9)
+        self.flow(1000, conn=9)
+        self.send(0, size=SIZE)
+
+    def piece(self, chunk: int, number: int = 0, conn: int = 0, uuid: str = "", **fields: object) -> Frame:
+        """SEND of a chunk."""
+        values = {
+            "size": CHUNK + 60 if chunk < CHUNKS - 1 else 800,
+            "fields": {"is_chunk": True},
+            "meta": chunk_meta(chunk, number, uuid),
+            "members": joined(number) if chunk == CHUNKS - 1 else (),
+        }
+        return self.send_frame(number, conn=conn, **{**values, **fields})  # type: ignore[arg-type]
+
+    def keep(self, chunk: int, entry: int, number: int = 0, uuid: str = "") -> None:
+        """The broker stores a chunk."""
+        self.stored(number, entry=entry, meta=chunk_meta(chunk, number, uuid), members=())
+
+    def arrives(self, chunk: int, entry: int, number: int = 0, **fields: object) -> Frame:
+        """MESSAGE with a chunk."""
+        values = {
+            "conn": 9,
+            "entry": entry,
+            "meta": chunk_meta(chunk, number),
+            "members": joined(number) if chunk == CHUNKS - 1 else (),
+        }
+        return self.message(number, **{**values, **fields})  # type: ignore[arg-type]
+
+    def gets(self, entry: int, number: int = 0, **fields: object) -> Received:
+        """The application gets the whole message."""
+        return self.received(number, entry=entry, **{"size": SIZE, **fields})  # type: ignore[arg-type]
+
+    def receive(self, asked: int, got: int) -> None:
+        invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
+        self.complete(invoke, count=got)
+
+    def ack(self, *deliveries: int) -> None:
+        args = {"consumer": CONSUMER, "messages": list(deliveries)}
+        self.complete(self.invoke("ack", CONSUMER, args=args))
+
+    def close_consumer(self) -> None:
+        self.invoke("close", CONSUMER, args={"handle": CONSUMER})
+        self.up("CLOSE_CONSUMER", 9, consumer_id=0, request_id=99)
+
+    def judged(self, check: type[Check]) -> tuple[list[str], int]:
+        said = trial(check, self.done(), CASE, CLIENT)
+        return [finding.code for finding in said.findings], said.exercised
+
+
+# --- the table of chunks ---
+
+
+@pytest.mark.parametrize(
+    ("arriving", "fates"),
+    [
+        ([(0, 0), (1, 1), (2, 2)], [Fate.STARTED, Fate.APPENDED, Fate.COMPLETE]),
+        ([(0, 0), (0, 0)], [Fate.STARTED, Fate.RESTARTED]),
+        ([(0, 0), (0, 1)], [Fate.STARTED, Fate.RESTARTED]),
+        ([(0, 0), (1, 1), (1, 1)], [Fate.STARTED, Fate.APPENDED, Fate.REDELIVERED]),
+        ([(0, 0), (1, 1), (1, 2)], [Fate.STARTED, Fate.APPENDED, Fate.REPEATED]),
+        ([(0, 0), (2, 1), (1, 2)], [Fate.STARTED, Fate.GAP, Fate.GAP]),
+        ([(1, 0)], [Fate.GAP]),
+        ([(0, 0), (1, 1), (2, 2), (2, 3)], [Fate.STARTED, Fate.APPENDED, Fate.COMPLETE, Fate.GAP]),
+    ],
+)
+def test_chunks_are_assembled_by_the_table(arriving: list[tuple[int, int]], fates: list[Fate]) -> None:
+    assembly = Assembly()
+    assert [assembly.add(chunk_meta(chunk), Entry("t", 1, entry)) for chunk, entry in arriving] == fates
+
+
+# --- chunking.splits-large-message ---
+
+
+def test_large_message_in_chunks_is_accepted() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.piece(chunk)
+    assert story.judged(SplitsLarge) == ([], 1)
+
+
+def test_chunks_go_on_after_a_reconnect() -> None:
+    story = Story()
+    story.piece(0)
+    story.piece(1)
+    story.cut()
+    story.producer_again(1)
+    story.piece(1, conn=1)
+    story.piece(2, conn=1)
+    assert story.judged(SplitsLarge) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "fields"),
+    [
+        ("not-marked", {"fields": {}}),
+        ("metadata-differs", {"meta": chunk_meta(1, publish_time_ms=5)}),
+        ("metadata-differs", {"meta": chunk_meta(1, chunks=4)}),
+        ("metadata-missing", {"meta": chunk_meta(1, chunk_total_bytes=None)}),
+        ("sequence-differs", {"sequence_id": 1}),
+        ("out-of-order", {"meta": chunk_meta(0)}),
+        ("uneven", {"size": 500}),
+    ],
+)
+def test_wrong_second_chunk_is_found(code: str, fields: dict[str, object]) -> None:
+    story = Story()
+    story.piece(0)
+    story.piece(1, **fields)  # type: ignore[arg-type]
+    assert story.judged(SplitsLarge)[0] == [code]
+
+
+def test_chunks_that_begin_in_the_middle_are_found() -> None:
+    story = Story()
+    story.piece(1)
+    assert story.judged(SplitsLarge)[0] == ["out-of-order"]
+
+
+def test_chunk_alone_is_found() -> None:
+    story = Story()
+    story.piece(0, meta=chunk_meta(0, chunks=1))
+    assert story.judged(SplitsLarge)[0] == ["needless"]
+
+
+def test_wrong_total_is_found() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.piece(chunk, meta=chunk_meta(chunk, chunk_total_bytes=SIZE + 1))
+    assert story.judged(SplitsLarge)[0] == ["wrong-total"]
+
+
+def test_compressed_total_is_not_judged() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.piece(chunk, meta=chunk_meta(chunk, chunk_total_bytes=SIZE - 100, compression="LZ4"))
+    assert story.judged(SplitsLarge) == ([], 1)
+
+
+def test_chunks_of_other_bytes_are_found() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.piece(chunk)
+    member = Member(size=SIZE, digest=1, identity=Identity(CASE_NUMBER, PRODUCER, 0))
+    story.piece(0, number=1)
+    story.piece(1, number=1)
+    story.piece(2, number=1, members=(member,))
+    assert story.judged(SplitsLarge)[0] == ["joined-differs"]
+
+
+def test_large_message_in_one_frame_is_found() -> None:
+    story = Story()
+    story.send_frame(0, size=SIZE + 60, members=joined())
+    assert story.judged(SplitsLarge)[0] == ["not-split"]
+
+
+def test_large_message_that_is_refused_is_found() -> None:
+    story = Story()
+    story.fail(0, ErrorClass.TOO_LARGE)
+    assert story.judged(SplitsLarge)[0] == ["refused"]
+
+
+def test_success_without_all_chunks_is_found() -> None:
+    story = Story()
+    story.piece(0)
+    story.ok(0)
+    assert story.judged(SplitsLarge)[0] == ["incomplete"]
+
+
+def test_resend_after_a_checksum_error_is_not_judged() -> None:
+    story = Story()
+    story.piece(0)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0)
+    story.piece(0)
+    story.piece(1)
+    assert story.judged(SplitsLarge) == ([], 0)
+
+
+# --- chunking.delivers-whole-only ---
+
+
+def test_whole_message_is_delivered_once_complete() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    assert story.judged(WholeOnly) == ([], 1)
+
+
+def test_incomplete_message_is_kept_back() -> None:
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(1, 1)
+    story.message(5, conn=9)
+    story.received(5)
+    assert story.judged(WholeOnly) == ([], 1)
+
+
+@pytest.mark.parametrize("arriving", [[0], [0, 2], [1]])
+def test_fragment_that_is_delivered_is_found(arriving: list[int]) -> None:
+    story = Story()
+    for entry, chunk in enumerate(arriving):
+        story.arrives(chunk, entry)
+    story.gets(len(arriving) - 1)
+    assert story.judged(WholeOnly)[0] == ["fragment-delivered"]
+
+
+def test_message_joined_wrongly_is_found() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.gets(2, digest=1)
+    assert story.judged(WholeOnly)[0] == ["wrong-content"]
+
+
+def test_whole_message_that_is_withheld_is_found() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(WholeOnly)[0] == ["not-delivered"]
+
+
+def test_consumer_may_drop_the_oldest_of_too_many() -> None:
+    story = Story()
+    for number in range(3):
+        story.arrives(0, number, number)
+    story.arrives(1, 3)
+    story.arrives(2, 4)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(WholeOnly)[0] == []
+
+
+def test_damaged_chunk_completes_nothing() -> None:
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(1, 1, intact=False)
+    story.arrives(2, 2)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(WholeOnly)[0] == []
+
+
+# --- chunking.filters-repeated-chunk ---
+
+
+def with_repeat(entry: int) -> Story:
+    """Chunk 1 comes as entry 1 and again as `entry`; chunk 2 completes the message as entry 3."""
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(1, 1)
+    story.arrives(1, entry)
+    return story
+
+
+def test_chunk_sent_twice_is_filtered_and_acked() -> None:
+    story = with_repeat(2)
+    story.ack_frame(2, conn=9)
+    story.arrives(2, 3)
+    story.gets(3)
+    story.after(300)
+    story.close_consumer()
+    assert story.judged(RepeatedChunk) == ([], 1)
+
+
+def test_chunk_sent_twice_and_not_acked_is_found() -> None:
+    story = with_repeat(2)
+    story.arrives(2, 3)
+    story.gets(3)
+    story.after(300)
+    story.close_consumer()
+    assert story.judged(RepeatedChunk)[0] == ["repeat-not-acked"]
+
+
+def test_redelivered_chunk_is_filtered() -> None:
+    story = with_repeat(1)
+    story.arrives(2, 3)
+    story.gets(3)
+    story.ack(1)
+    story.ack_frame(0, 1, 3, conn=9)
+    assert story.judged(RepeatedChunk) == ([], 1)
+
+
+def test_redelivered_chunk_that_is_acked_is_found() -> None:
+    story = with_repeat(1)
+    story.ack_frame(1, conn=9)
+    story.arrives(2, 3)
+    story.gets(3)
+    assert story.judged(RepeatedChunk)[0] == ["redelivery-acked"]
+
+
+def test_repeat_that_delivers_twice_is_found() -> None:
+    story = with_repeat(2)
+    story.ack_frame(2, conn=9)
+    story.arrives(2, 3)
+    story.gets(3)
+    story.gets(3)
+    assert story.judged(RepeatedChunk)[0] == ["delivered-twice"]
+
+
+def test_repeat_that_damages_the_message_is_found() -> None:
+    story = with_repeat(2)
+    story.ack_frame(2, conn=9)
+    story.arrives(2, 3)
+    story.gets(3, size=SIZE + CHUNK)
+    assert story.judged(RepeatedChunk)[0] == ["wrong-content"]
+
+
+def test_repeat_that_loses_the_message_is_found() -> None:
+    story = with_repeat(2)
+    story.ack_frame(2, conn=9)
+    story.arrives(2, 3)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(RepeatedChunk)[0] == ["not-delivered"]
+
+
+def test_restarted_message_is_another_requirements_matter() -> None:
+    story = with_repeat(2)
+    story.arrives(0, 3)
+    story.after(300)
+    story.close_consumer()
+    assert story.judged(RepeatedChunk) == ([], 0)
+
+
+# --- chunking.survives-reconnect ---
+
+
+def interrupted(resume_at: int = 1, receipts: int = 1, uuid: str = "") -> Story:
+    """Chunks 0 and 1 leave, `receipts` come back, the connection is lost, and the sending goes on."""
+    story = Story()
+    story.piece(0)
+    story.keep(0, 0)
+    story.piece(1)
+    story.keep(1, 1)
+    for _ in range(receipts):
+        story.receipt(0)
+    story.cut()
+    story.producer_again(1)
+    for chunk in range(resume_at, CHUNKS):
+        story.piece(chunk, conn=1, uuid=uuid)
+    return story
+
+
+def stored_and_delivered(story: Story) -> Story:
+    story.keep(1, 2)
+    story.keep(2, 3)
+    for entry, chunk in enumerate((0, 1, 1, 2)):
+        story.arrives(chunk, entry)
+    story.gets(3)
+    story.ok(0)
+    return story
+
+
+def test_interrupted_message_arrives_once() -> None:
+    assert stored_and_delivered(interrupted()).judged(SurvivesReconnect) == ([], 1)
+
+
+def test_message_of_one_connection_shows_nothing() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.piece(chunk)
+        story.keep(chunk, chunk)
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    story.ok(0)
+    assert story.judged(SurvivesReconnect) == ([], 0)
+
+
+def test_skipped_chunk_is_found() -> None:
+    story = interrupted(resume_at=2, receipts=1)
+    assert story.judged(SurvivesReconnect)[0] == ["chunk-skipped"]
+
+
+def test_chunk_with_a_receipt_may_be_left_out() -> None:
+    story = interrupted(resume_at=2, receipts=2)
+    assert story.judged(SurvivesReconnect)[0] == []
+
+
+def test_new_uuid_after_reconnect_is_found() -> None:
+    story = interrupted(resume_at=0, uuid="another")
+    assert story.judged(SurvivesReconnect)[0] == ["uuid-changed"]
+
+
+def test_chunk_the_broker_does_not_hold_is_found() -> None:
+    story = interrupted()
+    story.keep(2, 3, uuid="other")
+    story.ok(0)
+    assert story.judged(SurvivesReconnect)[0] == ["stored-incomplete"]
+
+
+def test_unknown_send_promises_no_delivery() -> None:
+    story = interrupted()
+    story.unknown(0)
+    assert story.judged(SurvivesReconnect) == ([], 0)
+
+
+def test_interrupted_message_delivered_twice_is_found() -> None:
+    story = stored_and_delivered(interrupted())
+    story.gets(3)
+    assert story.judged(SurvivesReconnect)[0] == ["delivered-twice"]
+
+
+def test_interrupted_message_that_is_damaged_is_found() -> None:
+    story = interrupted()
+    story.keep(1, 2)
+    story.keep(2, 3)
+    story.received(0, message_id=entry_id(3), size=SIZE, digest=1)
+    story.ok(0)
+    assert story.judged(SurvivesReconnect)[0] == ["damaged"]
+
+
+def test_interrupted_message_that_is_withheld_is_found() -> None:
+    story = interrupted()
+    for entry, chunk in enumerate((0, 1, 1, 2)):
+        story.arrives(chunk, entry)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(SurvivesReconnect)[0] == ["not-delivered"]
+
+
+def test_unknown_send_need_not_have_left_whole() -> None:
+    story = Story()
+    story.piece(0)
+    story.unknown(0)
+    assert story.judged(SplitsLarge)[0] == []

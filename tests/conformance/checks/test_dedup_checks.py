@@ -1,0 +1,240 @@
+import msgspec
+
+from assay_conformance.checks.dedup import (
+    DuplicateNotStored,
+    DuplicateReceiptCompletes,
+    EffectivelyOnce,
+    ResumesAfterLastId,
+)
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import DUPLICATE, Script
+from assay_conformance.model.case import Step, Topic, Topology, Who
+from assay_conformance.model.event import ErrorClass
+
+CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
+
+
+def _codes(check: object) -> list[str]:
+    return [finding.code for finding in check.findings]  # type: ignore[attr-defined]
+
+
+def _lost_receipt(count: int = 1) -> Script:
+    """Stored, receipt lost, and sent again."""
+    story = Script()
+    story.producer(producer_name="p")
+    for number in range(count):
+        story.send(number)
+        story.send_frame(number)
+        story.stored(number)
+    story.cut()
+    story.producer_again(1, last_sequence_id=count - 1)
+    for number in range(count):
+        story.send_frame(number, conn=1)
+    return story
+
+
+# --- duplicate-not-stored ---------------------------------------------------------------------------------------------
+
+
+def test_duplicate_answered_without_id_is_accepted() -> None:
+    story = _lost_receipt()
+    story.receipt(0, conn=1, id=DUPLICATE)
+    check = trial(DuplicateNotStored, story.done(), CASE)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_duplicate_stored_again_is_found() -> None:
+    story = _lost_receipt()
+    story.stored(0)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    assert _codes(trial(DuplicateNotStored, story.done(), CASE)) == ["duplicate-stored"]
+
+
+def test_duplicate_answered_as_new_is_found() -> None:
+    story = _lost_receipt()
+    story.receipt(0, conn=1)
+    assert _codes(trial(DuplicateNotStored, story.done(), CASE)) == ["wrong-answer"]
+
+
+def test_duplicate_answered_with_error_is_found() -> None:
+    story = _lost_receipt()
+    story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
+    assert _codes(trial(DuplicateNotStored, story.done(), CASE)) == ["wrong-answer"]
+
+
+def test_error_for_a_copy_whose_first_is_not_stored_yet_is_accepted() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
+    story.stored(0)
+    assert _codes(trial(DuplicateNotStored, story.done(), CASE)) == []
+
+
+def test_topic_without_deduplication_is_not_judged() -> None:
+    story = _lost_receipt()
+    story.stored(0)
+    story.receipt(0, conn=1)
+    assert _codes(trial(DuplicateNotStored, story.done())) == []
+
+
+def test_topic_whose_policy_changes_is_not_judged() -> None:
+    change = Step(Who.BROKER, "set_policy", {"topic": "t", "deduplication": False})
+    story = _lost_receipt()
+    story.stored(0)
+    case = msgspec.structs.replace(CASE, steps=(change,))
+    assert _codes(trial(DuplicateNotStored, story.done(), case)) == []
+
+
+# --- resumes-after-last-id --------------------------------------------------------------------------------------------
+
+
+def _first_id(sequence_id: int, last: int = -1, **config: int) -> ResumesAfterLastId:
+    story = Script()
+    story.producer(last_sequence_id=last, **config)
+    story.send(0)
+    story.send_frame(0, sequence_id=sequence_id)
+    return trial(ResumesAfterLastId, story.done())
+
+
+def test_first_id_after_the_brokers_last_is_accepted() -> None:
+    check = _first_id(42, last=41)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_ignores_the_brokers_last_id_is_found() -> None:
+    assert _codes(_first_id(0, last=41)) == ["starts-elsewhere"]
+
+
+def test_configured_initial_id_goes_before_the_brokers() -> None:
+    assert _codes(_first_id(101, last=41, initial_sequence_id=100)) == []
+
+
+def test_configured_initial_id_that_is_ignored_is_found() -> None:
+    assert _codes(_first_id(0, initial_sequence_id=0)) == ["starts-elsewhere"]
+
+
+def test_negative_initial_id_means_none() -> None:
+    assert _codes(_first_id(42, last=41, initial_sequence_id=-1)) == []
+
+
+def test_reconnected_producer_is_no_new_one() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.cut()
+    story.producer_again(1, last_sequence_id=7)
+    story.send(1)
+    story.send_frame(1, conn=1)
+    assert _codes(trial(ResumesAfterLastId, story.done())) == []
+
+
+def test_producer_that_reconnected_before_its_first_send_is_not_judged() -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    story.producer_again(1, last_sequence_id=7)
+    story.send(0)
+    story.send_frame(0, conn=1)
+    assert trial(ResumesAfterLastId, story.done()).exercised == 0
+
+
+# --- duplicate-receipt-completes --------------------------------------------------------------------------------------
+
+
+def _duplicate() -> Script:
+    story = _lost_receipt()
+    story.receipt(0, conn=1, id=DUPLICATE)
+    return story
+
+
+def test_send_completed_by_a_duplicates_receipt_is_accepted() -> None:
+    story = _duplicate()
+    story.ok(0)
+    check = trial(DuplicateReceiptCompletes, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_send_failed_by_a_duplicates_receipt_is_found() -> None:
+    story = _duplicate()
+    story.unknown(0, ErrorClass.OTHER)
+    assert _codes(trial(DuplicateReceiptCompletes, story.done())) == ["not-completed"]
+
+
+def test_send_left_open_by_a_duplicates_receipt_is_found() -> None:
+    assert _codes(trial(DuplicateReceiptCompletes, _duplicate().at(20_000).done())) == ["not-completed"]
+
+
+def test_duplicates_receipt_around_a_cut_proves_nothing() -> None:
+    story = _duplicate()
+    story.cut(1)
+    check = trial(DuplicateReceiptCompletes, story.at(20_000).done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+# --- effectively-once -------------------------------------------------------------------------------------------------
+
+
+def _once(*more: int) -> EffectivelyOnce:
+    story = _lost_receipt(2)
+    for number in more:
+        story.stored(number)
+    for number in range(2):
+        story.receipt(number, conn=1, id=DUPLICATE)
+        story.ok(number)
+    story.read_back()
+    return trial(EffectivelyOnce, story.done(), CASE)
+
+
+def test_each_message_once_and_in_order_is_accepted() -> None:
+    check = _once()
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_message_stored_twice_is_found() -> None:
+    assert _codes(_once(1)) == ["stored-twice"]
+
+
+def _stored(*numbers: int, **config: str | int) -> EffectivelyOnce:
+    story = Script()
+    story.producer(**{"producer_name": "p", **config})  # type: ignore[arg-type]
+    for number in range(3):
+        story.send(number)
+        story.send_frame(number)
+    for number in numbers:
+        story.stored(number)
+    for number in range(2):
+        story.receipt(number)
+        story.ok(number)
+    story.fail(2)
+    story.read_back()
+    return trial(EffectivelyOnce, story.done(), CASE)
+
+
+def test_lost_message_is_found() -> None:
+    assert _codes(_stored(0)) == ["lost"]
+
+
+def test_reordered_messages_are_found() -> None:
+    assert _codes(_stored(1, 0)) == ["reordered"]
+
+
+def test_message_stored_though_it_failed_is_found() -> None:
+    assert _codes(_stored(0, 1, 2)) == ["stored-though-failed"]
+
+
+def test_producer_with_a_chosen_first_id_is_not_judged() -> None:
+    assert _codes(_stored(0, initial_sequence_id=5)) == []
+
+
+def test_producer_without_a_fixed_name_is_not_judged() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.ok(0)
+    story.read_back()
+    assert _codes(trial(EffectivelyOnce, story.done(), CASE)) == []

@@ -1,0 +1,311 @@
+"""Negative acknowledgment checks, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.nack import AckedNotRedelivered, RedeliveredInWindow, WholeEntry
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script, entry_id
+from assay_conformance.model.case import Case, ClientConfig, ConfigValue
+from assay_conformance.model.event import Completion, Invoke, MessageId, Sides
+from assay_conformance.model.facts import ClientFacts
+
+DELAY_MS = 300
+CASE = Case(
+    id="test/case",
+    title="A history by hand",
+    requirements=(),
+    steps=(),
+    config=ClientConfig(consumer={"nack_delay_ms": DELAY_MS}),
+)
+
+
+def client(**constants: ConfigValue) -> ClientFacts:
+    return ClientFacts(
+        agent="test",
+        client="test-client",
+        client_version="1",
+        capabilities=frozenset(),
+        settable=frozenset({"nack_delay_ms"}),
+        fixed=constants,
+    )
+
+
+THIRDS = client(nack_precision_ms=0, nack_tick_fraction=1 / 3)
+
+
+class Story(Script):
+    """A Shared consumer that got messages 0 to `count - 1`, unbatched or as one batch of entry 0."""
+
+    def __init__(self, count: int = 3, batch: bool = False, kind: str = "Shared") -> None:
+        super().__init__()
+        self.count = count
+        self.consumer(kind=kind)
+        self.flow(1000)
+        if batch:
+            self.dispatch_batch()
+            self.members()
+        for number in () if batch else range(count):
+            self.message(number)
+            self.received(number)
+
+    def dispatch_batch(self, **fields: object) -> None:
+        self.message(*range(self.count), **fields)  # type: ignore[arg-type]
+
+    def members(self, *numbers: int) -> None:
+        for number in numbers or range(self.count):
+            self.received(number, message_id=entry_id(0, number, self.count))
+
+    def call(self, verb: str, *deliveries: int, cumulative: bool = False) -> tuple[Invoke, Completion]:
+        args = {"consumer": CONSUMER, "messages": list(deliveries)}
+        invoke = self.invoke(verb, CONSUMER, args={**args, "cumulative": True} if cumulative else args)
+        return invoke, self.complete(invoke)
+
+    def receive(self, asked: int, got: int) -> None:
+        invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
+        self.complete(invoke, count=got)
+
+    def close_consumer(self) -> None:
+        self.invoke("close", CONSUMER, args={"handle": CONSUMER})
+
+    def judged(self, check: type[Check], facts: ClientFacts = THIRDS) -> tuple[list[str], int]:
+        said = trial(check, self.done(), CASE, facts)
+        return [finding.code for finding in said.findings], said.exercised
+
+
+# --- nack.redelivered-in-window ---
+
+
+@pytest.mark.parametrize("after_ms", [DELAY_MS, DELAY_MS + 100, DELAY_MS + 240])
+def test_redeliver_inside_window_is_accepted(after_ms: int) -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(after_ms)
+    story.redeliver_frame(1)
+    assert story.judged(RedeliveredInWindow) == ([], 1)
+
+
+@pytest.mark.parametrize(("after_ms", "code"), [(DELAY_MS - 20, "too-early"), (DELAY_MS + 100 + 160, "too-late")])
+def test_redeliver_outside_window_is_found(after_ms: int, code: str) -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(after_ms)
+    story.redeliver_frame(1)
+    assert story.judged(RedeliveredInWindow)[0] == [code]
+
+
+def test_client_with_coarse_clock_may_be_early() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(DELAY_MS - 250)
+    story.redeliver_frame(1)
+    assert story.judged(RedeliveredInWindow, client(nack_precision_ms=256)) == ([], 1)
+
+
+def test_client_without_tick_is_held_to_its_delay() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(DELAY_MS + 160)
+    story.redeliver_frame(1)
+    assert story.judged(RedeliveredInWindow, client(nack_precision_ms=0, nack_tick_fraction=0))[0] == ["too-late"]
+
+
+def test_late_redeliver_on_a_busy_machine_is_undecided() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(DELAY_MS + 400)
+    story.load(600, agent_wait_ms=50)
+    story.redeliver_frame(1)
+    said = trial(RedeliveredInWindow, story.done(), CASE, THIRDS)
+    assert (said.findings, bool(said.undecided_because)) == ([], True)
+
+
+def test_redeliver_that_never_comes_is_found_at_close() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(DELAY_MS + 400)
+    story.close_consumer()
+    assert story.judged(RedeliveredInWindow)[0] == ["never-requested"]
+
+
+def test_close_before_delay_owes_no_redeliver() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.close_consumer()
+    assert story.judged(RedeliveredInWindow) == ([], 0)
+
+
+def test_later_nack_moves_the_upper_bound_only() -> None:
+    story = Story()
+    story.call("nack", 1)
+    story.after(200)
+    story.call("nack", 2)
+    story.after(DELAY_MS)
+    story.redeliver_frame(0, 1)
+    assert story.judged(RedeliveredInWindow) == ([], 2)
+
+
+def test_ack_excuses_from_asking_again() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.call("ack", 2)
+    story.after(DELAY_MS + 400)
+    story.close_consumer()
+    assert story.judged(RedeliveredInWindow) == ([], 0)
+
+
+def test_redeliver_without_ids_asks_for_everything() -> None:
+    story = Story(kind="Exclusive")
+    story.call("nack", 1)
+    story.after(100)
+    story.call("nack", 2)
+    story.after(220)
+    story.redeliver_frame()
+    assert story.judged(RedeliveredInWindow) == ([], 1)
+
+
+def test_redeliver_without_ids_and_nothing_due_is_early() -> None:
+    story = Story(kind="Exclusive")
+    story.call("nack", 1)
+    story.after(50)
+    story.redeliver_frame()
+    assert story.judged(RedeliveredInWindow)[0] == ["too-early"]
+
+
+def test_nack_over_lost_connection_is_not_judged() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.cut()
+    story.after(DELAY_MS + 400)
+    story.close_consumer()
+    assert story.judged(RedeliveredInWindow) == ([], 0)
+
+
+def test_redeliver_by_ack_timeout_is_not_early() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.redeliver_frame(1)
+    facts = client(nack_precision_ms=0, ack_timeout_ms=10_000)
+    assert story.judged(RedeliveredInWindow, facts)[0] == []
+
+
+# --- nack.whole-entry ---
+
+
+def refused_batch() -> Story:
+    story = Story(batch=True)
+    story.call("nack", 2)
+    story.after(DELAY_MS)
+    return story
+
+
+def test_whole_entry_comes_back() -> None:
+    story = refused_batch()
+    story.redeliver_frame(0)
+    story.dispatch_batch(redelivery_count=1)
+    story.members()
+    assert story.judged(WholeEntry) == ([], 1)
+
+
+def test_acked_member_need_not_come_back() -> None:
+    story = Story(batch=True)
+    story.call("ack", 1)
+    story.call("nack", 2)
+    story.redeliver_frame(0)
+    story.dispatch_batch(redelivery_count=1)
+    story.members(1, 2)
+    assert story.judged(WholeEntry) == ([], 1)
+
+
+def test_redeliver_of_a_batch_index_is_found() -> None:
+    story = refused_batch()
+    ids: tuple[MessageId, ...] = (entry_id(0, 1, 3),)
+    story.up("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0, ids=ids)
+    assert story.judged(WholeEntry)[0] == ["batch-index-sent"]
+
+
+def test_part_of_an_entry_is_found() -> None:
+    story = refused_batch()
+    story.redeliver_frame(0)
+    story.dispatch_batch(redelivery_count=1)
+    story.members(1)
+    story.after(600)
+    story.receive(asked=3, got=1)
+    assert story.judged(WholeEntry)[0] == ["part-of-entry"]
+
+
+def test_entry_that_did_not_come_again_shows_nothing() -> None:
+    story = refused_batch()
+    story.redeliver_frame(0)
+    story.after(600)
+    story.receive(asked=3, got=0)
+    assert story.judged(WholeEntry) == ([], 0)
+
+
+# --- nack.acked-not-redelivered ---
+
+
+def refused_then_acked() -> Story:
+    story = Story()
+    story.call("nack", 2)
+    story.call("ack", 2)
+    return story
+
+
+def test_acked_message_stays_away() -> None:
+    story = refused_then_acked()
+    story.ack_frame(1)
+    story.after(DELAY_MS)
+    story.redeliver_frame(1)
+    story.after(400)
+    story.receive(asked=1, got=0)
+    assert story.judged(AckedNotRedelivered) == ([], 1)
+
+
+def test_acked_message_that_comes_again_is_found() -> None:
+    story = refused_then_acked()
+    story.ack_frame(1)
+    story.after(DELAY_MS)
+    story.redeliver_frame(1)
+    story.message(1, redelivery_count=1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered)[0] == ["redelivered-after-ack"]
+
+
+def test_message_from_the_clients_own_queue_is_found() -> None:
+    story = refused_then_acked()
+    story.ack_frame(1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered)[0] == ["redelivered-after-ack"]
+
+
+def test_message_dispatched_before_the_ack_came_may_arrive() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(DELAY_MS)
+    story.redeliver_frame(1)
+    story.message(1, redelivery_count=1)
+    story.call("ack", 2)
+    story.ack_frame(1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered)[0] == []
+
+
+def test_ack_that_never_reached_the_broker_promises_nothing() -> None:
+    story = refused_then_acked()
+    story.ack_frame(1, sides=Sides.SENDER)
+    story.after(DELAY_MS)
+    story.message(1, redelivery_count=1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered) == ([], 0)
+
+
+def test_seek_brings_acked_messages_back_by_intent() -> None:
+    story = refused_then_acked()
+    story.ack_frame(1)
+    story.up("SEEK", consumer_id=0, request_id=50)
+    story.message(1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered) == ([], 0)

@@ -1,0 +1,275 @@
+import msgspec
+
+from assay_conformance.checks.ordering import (
+    CallbacksInSendOrder,
+    KeepsSendOrder,
+    ReceiptsInSendOrder,
+    SequenceIdsStepByOne,
+)
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import DUPLICATE, Script
+from assay_conformance.model.case import Rate, Topic, Topology
+from assay_conformance.model.event import ErrorClass, Fate, Sides
+from assay_conformance.model.verdict import Grade
+
+
+def _three(story: Script) -> None:
+    story.producer()
+    for number in range(3):
+        story.send(number)
+    for number in range(3):
+        story.send_frame(number)
+
+
+def _story(*stored: int, ok: tuple[int, ...] = (0, 1, 2)) -> Script:
+    story = Script()
+    _three(story)
+    for number in stored:
+        story.stored(number)
+    for number in ok:
+        story.receipt(number)
+        story.ok(number)
+    story.read_back(*range(len(stored)))
+    return story
+
+
+# --- keeps-send-order -------------------------------------------------------------------------------------------------
+
+
+def test_stored_in_send_order_is_accepted() -> None:
+    check = trial(KeepsSendOrder, _story(0, 1, 2).done())
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_copies_left_by_a_resend_are_accepted() -> None:
+    assert trial(KeepsSendOrder, _story(0, 1, 0, 1, 2).done()).findings == []
+
+
+def test_stored_out_of_order_is_found() -> None:
+    (finding,) = trial(KeepsSendOrder, _story(0, 2, 1).done()).findings
+    assert finding.code == "stored-out-of-order"
+    assert "message 1" in finding.sentence
+
+
+def test_acknowledged_but_missing_is_found() -> None:
+    (finding,) = trial(KeepsSendOrder, _story(0, 2).done()).findings
+    assert (finding.code, finding.grade) == ("acked-but-missing", Grade.A)
+
+
+def test_unknown_send_may_be_missing() -> None:
+    assert trial(KeepsSendOrder, _story(0, 2, ok=(0, 2)).done()).findings == []
+
+
+def test_loss_is_not_judged_without_the_last_word_on_the_topic() -> None:
+    story = _story(0, 2)
+    events = [event for event in story.done() if type(event).__name__ != "ReadBack"]
+    assert trial(KeepsSendOrder, events).findings == []
+
+
+def test_message_altered_on_its_way_is_not_judged() -> None:
+    story = _story(0, 2)
+    story.send_frame(1, sides=Sides.RECEIVER, fate=Fate.ALTERED)
+    assert trial(KeepsSendOrder, story.done()).findings == []
+
+
+def test_loss_on_a_throttled_topic_is_left_to_throttling() -> None:
+    topology = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=5)),))
+    case = msgspec.structs.replace(ANY_CASE, topology=topology)
+    assert trial(KeepsSendOrder, _story(0, 2).done(), case).findings == []
+
+
+def test_partitions_keep_order_each_for_itself() -> None:
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", partitions=2),)))
+    story = Script()
+    _three(story)
+    for number, partition in ((1, 1), (0, 0), (2, 0)):
+        story.stored(number, topic=f"t-partition-{partition}")
+    assert trial(KeepsSendOrder, story.done(), case).findings == []
+
+
+def test_out_of_order_within_a_partition_is_found() -> None:
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", partitions=2),)))
+    story = Script()
+    _three(story)
+    story.stored(2, topic="t-partition-0")
+    story.stored(0, topic="t-partition-0")
+    assert [f.code for f in trial(KeepsSendOrder, story.done(), case).findings] == ["stored-out-of-order"]
+
+
+def _dispatch(*entries: int, kind: str = "Exclusive") -> list[str]:
+    story = Script()
+    story.consumer(kind=kind)
+    for entry in entries:
+        story.message(entry)
+    return [finding.code for finding in trial(KeepsSendOrder, story.done()).findings]
+
+
+def test_dispatched_out_of_order_is_found() -> None:
+    assert _dispatch(0, 2, 1) == ["dispatched-out-of-order"]
+
+
+def test_redelivery_may_go_back() -> None:
+    assert _dispatch(0, 1, 2, 1, 2, 3) == []
+
+
+def test_shared_subscription_has_no_dispatch_order() -> None:
+    assert _dispatch(0, 2, 1, kind="Shared") == []
+
+
+# --- receipts-in-send-order -------------------------------------------------------------------------------------------
+
+
+def _receipts(*receipts: int) -> ReceiptsInSendOrder:
+    story = Script()
+    _three(story)
+    for number in receipts:
+        story.receipt(number)
+    return trial(ReceiptsInSendOrder, story.done())
+
+
+def test_receipts_in_send_order_are_accepted() -> None:
+    check = _receipts(0, 1, 2)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_receipt_out_of_order_is_found() -> None:
+    assert [finding.code for finding in _receipts(0, 2, 1).findings] == ["receipt-out-of-order"]
+
+
+def test_receipt_of_a_duplicate_may_overtake() -> None:
+    story = Script()
+    _three(story)
+    story.receipt(2, id=DUPLICATE)
+    story.receipt(0)
+    story.receipt(1)
+    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+
+
+def test_receipts_of_a_resend_on_the_same_connection_are_not_told_apart() -> None:
+    story = Script()
+    _three(story)
+    story.send_frame(0)
+    story.receipt(0)
+    story.receipt(1)
+    story.receipt(2)
+    story.receipt(0)
+    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+
+
+def test_receipts_that_the_client_alone_saw_reordered_are_not_the_brokers() -> None:
+    story = Script()
+    _three(story)
+    story.receipt(0, sides=Sides.SENDER)
+    story.receipt(1)
+    story.receipt(0, sides=Sides.RECEIVER)
+    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+
+
+# --- sequence-ids-step-by-one -----------------------------------------------------------------------------------------
+
+
+def _ids(*ids: int, **send: int) -> SequenceIdsStepByOne:
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(ids):
+        story.send(number, **send)
+        story.send_frame(number, sequence_id=sequence_id)
+    return trial(SequenceIdsStepByOne, story.done())
+
+
+def test_ids_in_steps_of_one_are_accepted() -> None:
+    check = _ids(5, 6, 7)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_skipped_id_is_found() -> None:
+    assert [finding.code for finding in _ids(0, 1, 3).findings] == ["id-skipped"]
+
+
+def test_reused_id_is_found() -> None:
+    assert [finding.code for finding in _ids(0, 1, 1).findings] == ["id-reused"]
+
+
+def test_ids_chosen_by_the_application_are_not_judged() -> None:
+    assert _ids(0, 10, 20, sequence_id=1).findings == []
+
+
+def test_batch_takes_one_id_for_each_message() -> None:
+    story = Script()
+    story.producer()
+    for number in range(4):
+        story.send(number)
+    story.send_frame(0, 1, 2)
+    story.send_frame(3)
+    assert trial(SequenceIdsStepByOne, story.done()).findings == []
+
+
+def test_message_that_never_left_may_have_taken_an_id() -> None:
+    for next_id in (1, 2):
+        story = Script()
+        story.producer()
+        for number in range(3):
+            story.send(number)
+        story.send_frame(0)
+        story.fail(1, ErrorClass.TOO_LARGE)
+        story.send_frame(2, sequence_id=next_id)
+        assert trial(SequenceIdsStepByOne, story.done()).findings == []
+
+
+def test_resend_is_no_reuse() -> None:
+    story = Script()
+    _three(story)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(1, conn=1)
+    story.send_frame(2, conn=1)
+    assert trial(SequenceIdsStepByOne, story.done()).findings == []
+
+
+# --- callbacks-in-send-order ------------------------------------------------------------------------------------------
+
+
+def _callbacks(*numbers: int) -> CallbacksInSendOrder:
+    story = Script()
+    _three(story)
+    for number in numbers:
+        story.receipt(number)
+    for number in numbers:
+        story.ok(number)
+    return trial(CallbacksInSendOrder, story.done())
+
+
+def test_callbacks_in_send_order_are_accepted() -> None:
+    check = _callbacks(0, 1, 2)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_callback_out_of_order_is_found() -> None:
+    (finding,) = _callbacks(0, 2, 1).findings
+    assert (finding.code, finding.grade) == ("callback-out-of-order", Grade.A)
+
+
+def test_send_refused_on_the_spot_may_overtake() -> None:
+    story = Script()
+    _three(story)
+    story.fail(2, ErrorClass.QUEUE_FULL)
+    story.ok(0)
+    story.ok(1)
+    assert trial(CallbacksInSendOrder, story.done()).findings == []
+
+
+def test_time_out_of_an_older_send_after_a_younger_success_is_found() -> None:
+    story = Script()
+    _three(story)
+    story.ok(1)
+    story.unknown(0)
+    assert [f.code for f in trial(CallbacksInSendOrder, story.done()).findings] == ["callback-out-of-order"]
+
+
+def test_sends_one_after_the_other_do_not_exercise_callback_order() -> None:
+    story = Script()
+    story.producer()
+    for number in range(3):
+        story.send(number)
+        story.ok(number)
+    assert trial(CallbacksInSendOrder, story.done()).exercised == 0

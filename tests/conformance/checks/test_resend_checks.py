@@ -1,0 +1,386 @@
+from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
+from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
+from assay_conformance.checks.timeouts import SendTimeout
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import Script
+from assay_conformance.model.event import ClosedBy, ErrorClass, Outcome
+
+
+def _in_flight(count: int = 3, **config: int) -> Script:
+    """`count` messages sent, no receipt."""
+    story = Script()
+    story.producer(**config)
+    for number in range(count):
+        story.send(number)
+    for number in range(count):
+        story.send_frame(number)
+    return story
+
+
+def _cut(story: Script, conn: int = 0) -> Script:
+    story.cut(conn)
+    story.producer_again(conn + 1)
+    return story
+
+
+def _codes(check: object) -> list[str]:
+    return [finding.code for finding in check.findings]  # type: ignore[attr-defined]
+
+
+# --- unreceipted-again ------------------------------------------------------------------------------------------------
+
+
+def test_resend_of_everything_unreceipted_is_accepted() -> None:
+    story = _cut(_in_flight())
+    for number in range(3):
+        story.send_frame(number, conn=1)
+    check = trial(UnreceiptedAgain, story.at(5000).done())
+    assert (check.findings, check.exercised) == ([], 3)
+
+
+def test_unit_left_out_of_the_resend_is_found() -> None:
+    story = _cut(_in_flight())
+    story.send_frame(0, conn=1)
+    story.send_frame(2, conn=1)
+    (finding,) = trial(UnreceiptedAgain, story.at(5000).done()).findings
+    assert finding.code == "not-sent-again"
+    assert "sequence id 1" in finding.sentence
+
+
+def test_nothing_sent_again_for_a_long_time_is_found() -> None:
+    assert _codes(trial(UnreceiptedAgain, _cut(_in_flight(1)).at(5000).done())) == ["not-sent-again"]
+
+
+def test_case_that_ends_before_the_resend_is_not_judged() -> None:
+    assert _codes(trial(UnreceiptedAgain, _cut(_in_flight(1)).done())) == []
+
+
+def test_unit_with_a_receipt_is_owed_nothing() -> None:
+    story = _in_flight(2)
+    story.receipt(0)
+    _cut(story).send_frame(1, conn=1)
+    assert _codes(trial(UnreceiptedAgain, story.at(5000).done())) == []
+
+
+def test_send_that_timed_out_is_owed_nothing() -> None:
+    story = _in_flight(1)
+    story.cut()
+    story.unknown(0)
+    story.producer_again(1)
+    assert _codes(trial(UnreceiptedAgain, story.at(5000).done())) == []
+
+
+def test_closed_producer_owes_nothing() -> None:
+    story = _in_flight(1)
+    story.invoke("close", 1)
+    assert _codes(trial(UnreceiptedAgain, _cut(story).at(5000).done())) == []
+
+
+def test_send_failed_by_the_lost_connection_is_found() -> None:
+    story = _in_flight(1)
+    story.cut()
+    story.unknown(0, ErrorClass.TRANSPORT)
+    assert _codes(trial(UnreceiptedAgain, story.done())) == ["failed-instead"]
+
+
+def test_machine_too_busy_to_tell_late_from_never_is_undecided() -> None:
+    story = _cut(_in_flight(1))
+    story.at(5000).load(5000, loop_lag_ms=900)
+    check = trial(UnreceiptedAgain, story.done())
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
+# --- keeps-queue-order ------------------------------------------------------------------------------------------------
+
+
+def test_resend_in_queue_order_is_accepted() -> None:
+    story = _cut(_in_flight())
+    for number in range(3):
+        story.send_frame(number, conn=1)
+    check = trial(KeepsQueueOrder, story.done())
+    assert (check.findings, check.exercised) == ([], 3)
+
+
+def test_resend_out_of_order_is_found() -> None:
+    story = _cut(_in_flight())
+    for number in (0, 2, 1):
+        story.send_frame(number, conn=1)
+    assert _codes(trial(KeepsQueueOrder, story.done())) == ["out-of-order"]
+
+
+def test_new_send_that_overtakes_the_resend_is_found() -> None:
+    story = _cut(_in_flight(1))
+    story.send(1)
+    story.send_frame(1, conn=1)
+    story.send_frame(0, conn=1)
+    assert _codes(trial(KeepsQueueOrder, story.done())) == ["out-of-order"]
+
+
+def test_resend_of_an_acknowledged_unit_is_found() -> None:
+    story = _in_flight(2)
+    story.receipt(0)
+    story.ok(0)
+    _cut(story)
+    story.send_frame(0, conn=1)
+    story.send_frame(1, conn=1)
+    assert _codes(trial(KeepsQueueOrder, story.done())) == ["sent-after-receipt"]
+
+
+def test_unit_whose_receipt_may_have_been_lost_may_be_sent_again() -> None:
+    story = _in_flight(1)
+    story.receipt(0)
+    _cut(story)
+    story.send_frame(0, conn=1)
+    story.ok(0)
+    assert _codes(trial(KeepsQueueOrder, story.done())) == []
+
+
+# --- same-unit --------------------------------------------------------------------------------------------------------
+
+
+def _again(*numbers: int, **fields: int) -> SameUnit:
+    story = Script()
+    story.producer()
+    for number in range(3):
+        story.send(number)
+    story.send_frame(0, 1, 2)
+    _cut(story).send_frame(*numbers, conn=1, **fields)
+    return trial(SameUnit, story.done())
+
+
+def test_same_bytes_again_are_accepted() -> None:
+    check = _again(0, 1, 2)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_other_bytes_are_found() -> None:
+    assert _codes(_again(0, 1, 2, unit=7)) == ["bytes-changed"]
+
+
+def test_other_sequence_id_is_found() -> None:
+    assert _codes(_again(0, 1, 2, sequence_id=3)) == ["id-changed"]
+
+
+def test_other_highest_sequence_id_is_found() -> None:
+    assert _codes(_again(0, 1, 2, highest_sequence_id=9)) == ["id-changed"]
+
+
+def test_batch_cut_again_is_found() -> None:
+    assert _codes(_again(0, 1)) == ["cut-again"]
+
+
+# --- waits-for-producer-success ---------------------------------------------------------------------------------------
+
+
+def test_send_after_producer_success_is_accepted() -> None:
+    story = _cut(_in_flight(1))
+    story.send_frame(0, conn=1)
+    check = trial(WaitsForProducerSuccess, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_send_before_producer_success_is_found() -> None:
+    story = _in_flight(1)
+    story.cut()
+    story.connected(1)
+    story.producer_asks(1)
+    story.send_frame(0, conn=1)
+    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["sent-too-early"]
+
+
+def test_send_without_producer_is_found() -> None:
+    story = _in_flight(1)
+    story.cut()
+    story.connected(1)
+    story.send_frame(0, conn=1)
+    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["no-producer"]
+
+
+def test_send_refused_while_reconnecting_is_found() -> None:
+    story = _in_flight(1)
+    story.cut()
+    story.send(1)
+    story.fail(1, ErrorClass.TRANSPORT)
+    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["failed-meanwhile"]
+
+
+def test_send_refused_for_a_full_queue_is_accepted() -> None:
+    story = _in_flight(1)
+    story.cut()
+    story.send(1)
+    story.fail(1, ErrorClass.QUEUE_FULL)
+    assert _codes(trial(WaitsForProducerSuccess, story.done())) == []
+
+
+# --- ignores-stale-receipt --------------------------------------------------------------------------------------------
+
+
+def _stale() -> Script:
+    """Message 0 receipted twice while message 1 waits."""
+    story = _in_flight(2)
+    story.receipt(0)
+    story.ok(0)
+    story.receipt(0)
+    return story
+
+
+def test_stale_receipt_that_changes_nothing_is_accepted() -> None:
+    story = _stale()
+    story.receipt(1)
+    story.ok(1)
+    check = trial(IgnoresStaleReceipt, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_send_completed_by_a_stale_receipt_is_found() -> None:
+    story = _stale()
+    story.ok(1)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-by-stale-receipt"]
+
+
+def test_client_that_leaves_over_a_stale_receipt_is_found() -> None:
+    story = _stale()
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["left-the-connection"]
+
+
+def test_cut_after_a_stale_receipt_proves_nothing() -> None:
+    story = _stale()
+    story.cut(0)
+    check = trial(IgnoresStaleReceipt, story.done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_client_that_leaves_because_it_was_closed_is_accepted() -> None:
+    story = _stale()
+    story.invoke("close", 1)
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+
+
+def test_late_receipt_of_a_timed_out_send_is_stale() -> None:
+    story = _in_flight(1)
+    story.unknown(0)
+    story.receipt(0)
+    assert trial(IgnoresStaleReceipt, story.done()).exercised == 1
+
+
+def test_second_completion_is_found() -> None:
+    story = _in_flight(1)
+    call = next(event for event in story.events if getattr(event, "verb", "") == "send")
+    story.unknown(0)
+    story.receipt(0)
+    story.complete(call, Outcome.OK)  # type: ignore[arg-type]
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-twice"]
+
+
+# --- leaves-on-receipt-ahead ------------------------------------------------------------------------------------------
+
+
+def _ahead() -> Script:
+    """Message 1 receipted while message 0 waits."""
+    story = _in_flight(2)
+    story.receipt(1)
+    return story
+
+
+def test_client_that_leaves_over_a_receipt_ahead_is_accepted() -> None:
+    story = _ahead()
+    story.closed(0)
+    check = trial(LeavesOnReceiptAhead, story.at(5000).done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_client_that_stays_is_found() -> None:
+    assert _codes(trial(LeavesOnReceiptAhead, _ahead().at(5000).done())) == ["stayed"]
+
+
+def test_cut_right_after_a_receipt_ahead_proves_nothing() -> None:
+    story = _ahead()
+    story.cut(0)
+    check = trial(LeavesOnReceiptAhead, story.at(5000).done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_receipt_behind_a_timed_out_head_is_not_ahead() -> None:
+    story = _in_flight(2)
+    story.unknown(0)
+    story.receipt(1)
+    assert _codes(trial(LeavesOnReceiptAhead, story.at(5000).done())) == []
+
+
+def test_broker_that_closes_first_proves_nothing() -> None:
+    story = _ahead()
+    story.closed(0, ClosedBy.BROKER)
+    assert trial(LeavesOnReceiptAhead, story.at(5000).done()).exercised == 0
+
+
+# --- send-timeout -----------------------------------------------------------------------------------------------------
+
+
+def _timed(timeout_ms: int = 500, count: int = 1) -> Script:
+    story = Script()
+    story.producer(send_timeout_ms=timeout_ms)
+    story.at(100)
+    for number in range(count):
+        story.send(number)
+        story.send_frame(number)
+    return story
+
+
+def test_time_out_in_time_is_accepted() -> None:
+    story = _timed()
+    story.at(610).unknown(0)
+    check = trial(SendTimeout, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_late_time_out_is_found() -> None:
+    story = _timed()
+    story.at(1500).unknown(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["late"]
+
+
+def test_missing_time_out_is_found() -> None:
+    assert _codes(trial(SendTimeout, _timed().at(5000).done())) == ["never"]
+
+
+def test_early_time_out_of_the_oldest_send_is_found() -> None:
+    story = _timed()
+    story.at(300).unknown(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["early"]
+
+
+def test_young_sends_may_die_with_the_oldest() -> None:
+    story = _timed()
+    story.at(550).send(1)
+    story.at(602).unknown(0)
+    story.unknown(1)
+    assert _codes(trial(SendTimeout, story.done())) == []
+
+
+def test_send_receipted_in_time_does_not_time_out() -> None:
+    story = _timed()
+    story.receipt(0)
+    story.ok(0)
+    check = trial(SendTimeout, story.at(5000).done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_success_long_after_the_time_out_is_found() -> None:
+    story = _timed()
+    story.at(3000).receipt(0)
+    story.ok(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["late"]
+
+
+def test_time_out_switched_off_is_not_judged() -> None:
+    assert _codes(trial(SendTimeout, _timed(0).at(60_000).done())) == []
+
+
+def test_time_out_on_a_busy_machine_is_undecided() -> None:
+    story = _timed()
+    story.at(1500).load(1400, agent_wait_ms=200)
+    story.unknown(0)
+    check = trial(SendTimeout, story.done())
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)

@@ -1,0 +1,214 @@
+"""Robustness checks, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.robustness import AnySegmentation, DamagedMessage
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import ClosedBy, Fired
+from assay_conformance.model.facts import ClientFacts
+
+CLIENT = ClientFacts(
+    agent="test",
+    client="test-client",
+    client_version="1",
+    capabilities=frozenset(),
+    fixed={"receiver_queue_size": 2},
+)
+
+
+class Story(Script):
+    """A consumer with a queue of two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.consumer()
+        self.flow(2)
+
+    def damaged(self, number: int) -> None:
+        self.message(number, intact=False)
+
+    def reported(self, number: int, error: str = "ChecksumMismatch") -> None:
+        self.ack_frame(number, fields={"validation_error": error} if error else {})
+
+    def receive(self, asked: int, got: int) -> None:
+        invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
+        self.complete(invoke, count=got)
+
+    def close_consumer(self) -> None:
+        self.invoke("close", CONSUMER, args={"handle": CONSUMER})
+        self.up("CLOSE_CONSUMER", consumer_id=0, request_id=99)
+
+    def in_pieces(self, conn: int = 0) -> None:
+        self.add(Fired, fault=0, action="resegment", conn=conn)
+
+    def judged(self, check: type[Check]) -> tuple[list[str], int]:
+        said = trial(check, self.done(), facts=CLIENT)
+        return [finding.code for finding in said.findings], said.exercised
+
+
+# --- robustness.damaged-message-reported ---
+
+
+def test_damaged_message_is_reported_and_skipped() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0)
+    story.flow(1)
+    story.message(1)
+    story.received(1)
+    story.after(600)
+    story.close_consumer()
+    assert story.judged(DamagedMessage) == ([], 1)
+
+
+def test_damaged_message_that_is_delivered_is_found() -> None:
+    story = Story()
+    story.damaged(0)
+    story.received(0)
+    assert story.judged(DamagedMessage)[0] == ["damaged-delivered"]
+
+
+def test_message_that_came_damaged_and_whole_may_be_delivered_once() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0)
+    story.message(0)
+    story.received(0)
+    assert story.judged(DamagedMessage) == ([], 1)
+
+
+def test_damage_that_is_not_reported_is_found() -> None:
+    story = Story()
+    story.damaged(0)
+    story.flow(1)
+    story.after(600)
+    story.close_consumer()
+    assert story.judged(DamagedMessage)[0] == ["not-reported"]
+
+
+def test_damage_before_a_lost_connection_is_not_judged() -> None:
+    story = Story()
+    story.damaged(0)
+    story.cut()
+    story.after(600)
+    assert story.judged(DamagedMessage) == ([], 0)
+
+
+def test_plain_ack_of_damaged_message_is_found() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0, error="")
+    assert story.judged(DamagedMessage)[0] == ["wrong-report"]
+
+
+def test_other_validation_error_is_found() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0, error="DecompressionError")
+    assert story.judged(DamagedMessage)[0] == ["wrong-report"]
+
+
+def test_permits_that_never_come_back_are_found() -> None:
+    story = Story()
+    for number in (0, 1):
+        story.damaged(number)
+        story.reported(number)
+    story.after(600)
+    story.close_consumer()
+    assert story.judged(DamagedMessage)[0] == ["permit-not-returned"]
+
+
+def test_permit_may_wait_for_half_the_queue() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0)
+    story.after(600)
+    story.close_consumer()
+    assert story.judged(DamagedMessage) == ([], 1)
+
+
+def test_permits_wait_for_what_the_application_left_in_the_queue() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0)
+    story.message(1)
+    story.after(600)
+    story.close_consumer()
+    assert story.judged(DamagedMessage) == ([], 1)
+
+
+def test_connection_closed_over_damage_is_found() -> None:
+    story = Story()
+    story.damaged(0)
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(DamagedMessage)[0] == ["connection-closed"]
+
+
+def test_connection_closed_by_the_application_is_no_breach() -> None:
+    story = Story()
+    story.damaged(0)
+    story.reported(0)
+    story.invoke("close", 0, args={"handle": 0})
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(DamagedMessage) == ([], 1)
+
+
+# --- robustness.any-segmentation ---
+
+
+def test_messages_in_pieces_are_taken() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0)
+    story.received(0)
+    assert story.judged(AnySegmentation) == ([], 1)
+
+
+def test_messages_before_the_pieces_do_not_count() -> None:
+    story = Story()
+    story.message(0)
+    story.received(0)
+    story.in_pieces()
+    assert story.judged(AnySegmentation) == ([], 0)
+
+
+def test_message_changed_in_pieces_is_found() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0)
+    story.received(0, digest=1)
+    assert story.judged(AnySegmentation)[0] == ["message-changed"]
+
+
+def test_message_lost_in_pieces_is_found() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(AnySegmentation)[0] == ["message-lost"]
+
+
+def test_message_just_arrived_is_not_lost_yet() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0)
+    story.receive(asked=1, got=0)
+    assert story.judged(AnySegmentation)[0] == []
+
+
+def test_connection_closed_over_pieces_is_found() -> None:
+    story = Story()
+    story.in_pieces()
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(AnySegmentation)[0] == ["connection-closed"]
+
+
+def test_connection_cut_by_another_fault_is_no_breach() -> None:
+    story = Story()
+    story.in_pieces()
+    story.add(Fired, fault=1, action="cut", conn=0)
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(AnySegmentation)[0] == []
