@@ -114,7 +114,7 @@ def _frame(event: ev.Frame) -> str:
         "checksum wrong" if event.intact is False else "",
         " ".join(f"{name} {value}" for name, value in list(event.fields.items())[:2]),
         f"· {event.fate.value}" if event.fate is not ev.Fate.PASSED else "",
-        f"· conn\N{NO-BREAK SPACE}{event.conn}",
+        f"· conn {event.conn}",
     )
 
 

@@ -85,7 +85,7 @@ class Cluster:
         host.timers.run(now_ns)
         session = self._sessions.get(conn)
         if session is not None:
-            session.receive(frame)
+            session.reading.receive(frame)
 
     def undecodable(self, conn: int, now_ns: int) -> None:
         """Bytes came that are no frame: the connection is closed."""

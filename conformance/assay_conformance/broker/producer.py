@@ -35,11 +35,21 @@ class Producer:
     def leave(self) -> None:
         """Gone: its name is free, and nothing of it is answered any more."""
         self.gone = True
+        self.session.closing.discard(self)
         self.topic.forget(self)
+
+    def evict(self, url: str | None) -> None:
+        """The broker closes it; the client is told, or its own CLOSE answered."""
+        self.leave()
+        if self._closing is None:
+            self.session.close_producer(self.producer_id, url)
+        else:
+            self._answer_close()
 
     def close(self, request_id: int) -> None:
         """The client closes it: answered once every SEND before is."""
         self._closing = request_id
+        self.session.closing.add(self)
         self._finish()
 
     def written(self) -> None:
@@ -48,7 +58,9 @@ class Producer:
         self._finish()
 
     def _finish(self) -> None:
-        if self._closing is None or self.in_flight or self.gone:
-            return
-        self.leave()
+        if self._closing is not None and not self.in_flight and not self.gone:
+            self.leave()
+            self._answer_close()
+
+    def _answer_close(self) -> None:
         self.session.send(replies.reply(CommandType.SUCCESS, request_id=self._closing))

@@ -42,8 +42,7 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
             return
         session.producers[body.producer_id] = producer
         session.evicted.discard(body.producer_id)
-        last = -1 if topic.dedup is None else topic.dedup.last_pushed(name)
-        _succeed(session, body.request_id, name, last)
+        _succeed(session, body.request_id, name, topic.publishing.last_sequence_id(name))
 
     topic.admit(producer, settled)
 
@@ -71,7 +70,7 @@ def send(session: Session, body: CommandSend, frame: Frame) -> None:
     payload = frame.payload
     assert payload is not None
     if payload.checksum_ok():
-        producer.topic.publish(producer, body, payload)
+        producer.topic.publishing.publish(producer, body, payload)
     else:
         session.send(
             replies.send_error(

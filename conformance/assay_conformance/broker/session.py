@@ -7,17 +7,16 @@ Before CONNECTED anything but CONNECT, and after it a second CONNECT, ends the c
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.rules import (
     CLOSE_VERSION,
     LIVENESS_CHECK_MS,
-    PENDING_SENDS,
     SERVER_VERSION,
     SINCE_VERSION,
     UNSERVED,
@@ -64,23 +63,19 @@ class Attached:
 
 
 class Session:
-    """`joining_*` are ids whose request is not answered yet; `evicted` those of producers the broker closed: their
-    SENDs that were under way are ignored."""
+    """`joining_*` are ids whose request is not answered yet, `closing` producers whose CLOSE is not; `evicted` are ids of
+    producers the broker closed: their SENDs that were under way are ignored."""
 
     __slots__ = (
-        "_backlog",
-        "_full",
         "_handlers",
         "_keep_alive",
         "_liveness",
         "_liveness_timer",
-        "_paused",
-        "_reading",
         "_silent",
         "_state",
         "_topology",
-        "_unwritten",
         "broker",
+        "closing",
         "conn",
         "consumers",
         "evicted",
@@ -88,6 +83,7 @@ class Session:
         "joining_consumers",
         "joining_producers",
         "producers",
+        "reading",
         "topics",
         "version",
     )
@@ -106,9 +102,11 @@ class Session:
         self.conn = conn
         self.broker = broker
         self.topics = topics
+        self.reading = Reading(host.sink, conn, self._read)
         self.version = 0
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Attached] = {}
+        self.closing: set[Producer] = set()
         self.joining_producers: set[int] = set()
         self.joining_consumers: set[int] = set()
         self.evicted: set[int] = set()
@@ -119,11 +117,6 @@ class Session:
         self._keep_alive = host.after(topology.keep_alive_ms, self._probe)
         self._liveness: list[Callable[[bool], None]] = []
         self._liveness_timer: Timer | None = None
-        self._paused = 0
-        self._reading = True
-        self._backlog: deque[Frame] = deque()
-        self._unwritten = 0
-        self._full = False
 
     @property
     def ended(self) -> bool:
@@ -140,14 +133,8 @@ class Session:
 
     # --- frames in --------------------------------------------------------------------------------------------------
 
-    def receive(self, frame: Frame) -> None:
-        """One frame came; while reading is paused it waits, unread."""
-        if self._paused:
-            self._backlog.append(frame)
-        else:
-            self._read(frame)
-
     def _read(self, frame: Frame) -> None:
+        """Serve one frame, which may have waited."""
         self._silent = False
         if self._liveness:
             self._answer_liveness(alive=True)
@@ -208,7 +195,7 @@ class Session:
     def _probe(self) -> None:
         """Every interval: PING, unless the last one is unanswered, and then the end. A connection that is not read
         cannot be judged, and is still sent its PINGs: clients count them as a sign of life."""
-        if self._state is State.NEW or (self._silent and self._reading):
+        if self._state is State.NEW or (self._silent and self.reading.on):
             self.end()
             return
         self._silent = True
@@ -229,37 +216,6 @@ class Session:
         waiting, self._liveness = self._liveness, []
         for answer in waiting:
             answer(alive)
-
-    # --- reading ----------------------------------------------------------------------------------------------------
-
-    def pause(self) -> None:
-        """Stop reading; `resume` has to be called as often."""
-        self._paused += 1
-        if self._reading:
-            self._reading = False
-            self.host.sink.pause_reading(self.conn)
-
-    def resume(self) -> None:
-        """Read what waited, until something pauses again; then the connection."""
-        self._paused -= 1
-        while self._backlog and not self._paused and not self.ended:
-            self._read(self._backlog.popleft())
-        if not self._paused and not self._reading and not self.ended:
-            self._reading = True
-            self.host.sink.resume_reading(self.conn)
-
-    def write_begins(self) -> None:
-        """A SEND of this connection waits for the store."""
-        self._unwritten += 1
-        if self._unwritten >= PENDING_SENDS and not self._full:
-            self._full = True
-            self.pause()
-
-    def write_ended(self) -> None:
-        self._unwritten -= 1
-        if self._full and self._unwritten <= PENDING_SENDS // 2:
-            self._full = False
-            self.resume()
 
     # --- endings ----------------------------------------------------------------------------------------------------
 
@@ -291,9 +247,9 @@ class Session:
             return
         self._state = State.ENDED
         self._keep_alive.cancel()
-        self._backlog.clear()
+        self.reading.stop()
         producers, self.producers = self.producers, {}
-        for producer in producers.values():
+        for producer in (*producers.values(), *self.closing):
             producer.leave()
         consumers, self.consumers = self.consumers, {}
         for attached in consumers.values():

@@ -91,7 +91,7 @@ class Release(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
         for topic in topics.of_local(self.topic):
-            topic.release()
+            topic.publishing.release()
 
 
 class Restart(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,0 +1,52 @@
+"""The registry: requirement id -> the check that judges it, collected from the chapters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+
+from assay_conformance.checks import (
+    ack,
+    batching,
+    chunk_sending,
+    chunking,
+    connection,
+    dedup,
+    flow,
+    nack,
+    ordering,
+    resend,
+    robustness,
+    throttling,
+)
+from assay_conformance.checks.base import Check
+
+__all__ = ["CHECKS"]
+
+_CHAPTERS = (
+    ordering,
+    resend,
+    dedup,
+    chunk_sending,
+    chunking,
+    ack,
+    nack,
+    throttling,
+    batching,
+    flow,
+    connection,
+    robustness,
+)
+
+
+def _checks_of(chapter: ModuleType) -> Iterator[type[Check]]:
+    """The check classes a chapter defines: those that name a requirement of their own."""
+    for value in vars(chapter).values():
+        if isinstance(value, type) and issubclass(value, Check) and value.__module__ == chapter.__name__:
+            if "requirement" in vars(value):
+                yield value
+
+
+CHECKS: Mapping[str, type[Check]] = {
+    check.requirement: check for chapter in _CHAPTERS for check in _checks_of(chapter)
+}

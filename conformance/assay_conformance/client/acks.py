@@ -68,7 +68,6 @@ class AckGroup:
             self._individual.update(dict.fromkeys(entry.positions))
         elif self._settings.batch_index_ack:
             self._individual[entry.position] = entry.unacked
-        self._added()
 
     def cumulative(self, entry: Entry, index: int | None) -> None:
         entry.unacked &= 0 if index is None else ~((1 << (index + 1)) - 1)
@@ -79,21 +78,27 @@ class AckGroup:
             self._greatest(entry.position, entry.unacked)
         elif number > 0:
             self._greatest((ledger, number - 1), None)
-        self._added()
 
     def immediately(self, positions: tuple[Position, ...]) -> None:
         """Chunks nobody will ask for again."""
         self._individual.update(dict.fromkeys(positions))
         self.flush()
 
-    def complete(self, op: int) -> None:
-        """Operation `op` issued what was just added."""
-        if not self._settings.ack_receipt:
+    def issued(self, op: int | None) -> None:
+        """Operation `op` has added all it has to add; None when another consumer's group ends it."""
+        if op is not None and self._settings.ack_receipt:
+            self._waiting.append(op)
+        elif op is not None:
             self._shared.sink.completed(op, Done())
-            return
-        self._waiting.append(op)
         if not self._individual and self._cumulative is None:
+            self._end_waiting(None)
+        elif self._settings.ack_group_ms == 0 or len(self._individual) >= self._settings.ack_group_max:
             self.flush()
+        elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
+            if self._timer is not None:
+                self._timer.cancel()
+            late_ns = self._shared.lateness_ns(Mutation.ACK_FLUSH_LATE)
+            self._timer = self._shared.after(self._settings.ack_group_ms * MS + late_ns, self.flush)
 
     def flush(self) -> None:
         if self._timer is not None:
@@ -118,8 +123,7 @@ class AckGroup:
         self._cumulative = None
         if self._timer is not None:
             self._timer.cancel()
-        ops, self._waiting = self._waiting, []
-        self._end(ops, Failed(ErrorClass.CLOSED, "the consumer was closed"))
+        self._end_waiting(Failed(ErrorClass.CLOSED, "the consumer was closed"))
 
     # --- inside ---
 
@@ -129,17 +133,6 @@ class AckGroup:
         self._cumulative = (position, bits)
         if bits is None:
             self._acked_to = position
-
-    def _added(self) -> None:
-        if not self._individual and self._cumulative is None:
-            return
-        if self._settings.ack_group_ms == 0 or len(self._individual) >= self._settings.ack_group_max:
-            self.flush()
-        elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
-            if self._timer is not None:
-                self._timer.cancel()
-            late_ns = self._shared.lateness_ns(Mutation.ACK_FLUSH_LATE)
-            self._timer = self._shared.after(self._settings.ack_group_ms * MS + late_ns, self.flush)
 
     def _ack(self, ack_type: pb.CommandAck.AckType, ids: Ids) -> BaseCommand:
         built = command(CommandType.ACK, consumer_id=self._outlet.consumer_id, ack_type=ack_type)
@@ -163,10 +156,12 @@ class AckGroup:
             if left == 0:
                 self._end(ops, failed)
 
-        if not commands:
-            self._end(ops, None)
         for built in commands:
             self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]
+
+    def _end_waiting(self, failed: Failed | None) -> None:
+        ops, self._waiting = self._waiting, []
+        self._end(ops, failed)
 
     def _end(self, ops: list[int], failed: Failed | None) -> None:
         for op in ops:

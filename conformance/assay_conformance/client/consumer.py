@@ -121,9 +121,9 @@ class Consumer(Handler):
             self._unacked.remove(inbound.entry.position)
             self._acks.individual(inbound.entry, inbound.opened.index)
 
-    def acked(self, op: int) -> None:
-        """Operation `op` issued the acknowledgments before this call."""
-        self._acks.complete(op)
+    def acked(self, op: int | None) -> None:
+        """That was all of one operation; `op` ends with it, None when it ends with another consumer."""
+        self._acks.issued(op)
 
     def nack(self, inbound: Inbound) -> None:
         delay_ns = max(self._settings.nack_delay_ms, MIN_NACK_DELAY_MS) * MS

@@ -60,8 +60,10 @@ class Subscription:
             return
         for inbound in handed:
             inbound.consumer.ack(inbound, cumulative=cumulative)
-        # With receipts the operation waits for its last acknowledgment's consumer; there is but one unless partitioned.
-        handed[-1].consumer.acked(op)
+        *others, last = dict.fromkeys(inbound.consumer for inbound in handed)
+        for consumer in others:
+            consumer.acked(None)
+        last.acked(op)
 
     def nack(self, op: int, numbers: Sequence[int]) -> None:
         handed = self._named(op, numbers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.conformance.broker.bench import Bench, C
 
@@ -63,7 +65,7 @@ def test_frames_after_the_end_are_lost() -> None:
     ],
 )
 def test_what_is_not_served_is_refused_in_its_own_answer(
-    kind: CommandType, fields: dict[str, object], answer: CommandType
+    kind: CommandType, fields: dict[str, Any], answer: CommandType
 ) -> None:
     bench = Bench()
     bench.connect()
@@ -74,7 +76,8 @@ def test_what_is_not_served_is_refused_in_its_own_answer(
 def test_a_brokers_command_from_a_client_closes_the_connection(kind: CommandType) -> None:
     bench = Bench()
     bench.connect()
-    bench.request(kind, **({"producer_name": "p"} if kind is C.PRODUCER_SUCCESS else {}))
+    fields: dict[str, Any] = {"producer_name": "p"} if kind is C.PRODUCER_SUCCESS else {}
+    bench.request(kind, **fields)
     assert bench.closed == [0]
 
 
@@ -82,7 +85,9 @@ def test_a_brokers_command_from_a_client_closes_the_connection(kind: CommandType
 def test_schemas_are_refused(kind: CommandType) -> None:
     bench = Bench()
     bench.connect()
-    own = {"producer_id": 1} if kind is C.PRODUCER else {"consumer_id": 1, "subscription": "s", "subType": 0}
+    own: dict[str, Any] = (
+        {"producer_id": 1} if kind is C.PRODUCER else {"consumer_id": 1, "subscription": "s", "subType": 0}
+    )
     answer = bench.ask(kind, topic="t", schema={"name": "n", "schema_data": b"", "type": 1}, **own)
     assert answer.body.error == ServerError.NotAllowedError
 

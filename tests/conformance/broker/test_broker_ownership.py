@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.conformance.broker.bench import Bench, C, T
 
@@ -103,7 +105,7 @@ def test_partitioned_topic_itself_takes_no_producer() -> None:
 def test_unknown_topic_is_created_where_that_is_allowed() -> None:
     bench = Bench()
     bench.connect()
-    ask = {"topic": "new", "metadata_auto_creation_enabled": False}
+    ask: dict[str, Any] = {"topic": "new", "metadata_auto_creation_enabled": False}
     assert bench.ask(C.PARTITIONED_METADATA, **ask).body.error == ServerError.TopicNotFound
     bench.produce(topic="new")
     assert bench.ask(C.PARTITIONED_METADATA, **ask).body.partitions == 0

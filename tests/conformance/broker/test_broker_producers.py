@@ -153,6 +153,25 @@ def test_close_is_answered_after_the_sends_before_it() -> None:
     assert bench.kinds() == ["SEND_RECEIPT", "SEND_RECEIPT", "SUCCESS"]
 
 
+def test_name_of_a_closing_producer_is_free_once_its_connection_ended() -> None:
+    bench = _with_producer()
+    bench.step("hold_store", topic="t")
+    bench.publish(0)
+    bench.request(C.CLOSE_PRODUCER, producer_id=1)
+    bench.leave()
+    bench.connect(1)
+    assert bench.produce(1).type == C.PRODUCER_SUCCESS
+
+
+def test_close_that_waits_is_answered_by_an_unload() -> None:
+    bench = _with_producer()
+    bench.step("hold_store", topic="t")
+    bench.publish(0)
+    bench.request(C.CLOSE_PRODUCER, producer_id=1)
+    bench.step("unload", topic="t")
+    assert bench.kinds() == ["SUCCESS"]
+
+
 def test_a_thousand_unwritten_sends_stop_the_reading() -> None:
     bench = _with_producer()
     bench.step("hold_store", topic="t")
@@ -182,6 +201,8 @@ def test_old_client_is_cut_off_instead_of_told_to_close() -> None:
     bench.connect(version=4)
     bench.produce()
     bench.produce(producer_id=2, name="q")
+    bench.subscribe()
+    bench.subscribe("Shared", consumer_id=2, subscription="reader", durable=False)
     bench.step("unload", topic="t")
     assert (bench.closed, bench.take()) == ([0], [])
 

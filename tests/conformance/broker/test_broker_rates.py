@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from tests.conformance.broker.bench import Bench, C
@@ -13,7 +14,7 @@ from assay_conformance.model.case import Rate
 SECOND = 1_000_000_000
 
 
-def _backlogged(entries: int, members: int = 1, **policy: Rate) -> Bench:
+def _backlogged(entries: int, members: int = 1, **policy: Any) -> Bench:
     """A topic full of batches (of one: plain messages), and a consumer with all permits from 300 ms on."""
     bench = Bench(**policy)
     bench.connect(9)

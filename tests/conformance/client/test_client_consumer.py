@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.conformance.client.peer import CONSUMER, Peer, corrupted, message
 
@@ -15,13 +17,13 @@ REDELIVER = C.REDELIVER_UNACKNOWLEDGED_MESSAGES
 RECONNECT_MS = 100
 
 
-def consuming(*mutations: Mutation, lateness_ms: int | None = None, **config: object) -> Peer:
+def consuming(*mutations: Mutation, lateness_ms: int | None = None, **config: Any) -> Peer:
     peer = Peer(*mutations, lateness_ms=lateness_ms)
     peer.open_consumer(**{"subscription_type": "shared", **config})
     return peer
 
 
-def with_messages(count: int, *mutations: Mutation, lateness_ms: int | None = None, **config: object) -> Peer:
+def with_messages(count: int, *mutations: Mutation, lateness_ms: int | None = None, **config: Any) -> Peer:
     """`count` single messages, all handed to the application."""
     peer = consuming(*mutations, lateness_ms=lateness_ms, **config)
     for entry in range(count):
@@ -30,7 +32,7 @@ def with_messages(count: int, *mutations: Mutation, lateness_ms: int | None = No
     return peer
 
 
-def with_batch(*mutations: Mutation, **config: object) -> Peer:
+def with_batch(*mutations: Mutation, **config: Any) -> Peer:
     """One batch of three, all handed to the application."""
     peer = consuming(*mutations, **config)
     peer.batch(0, b"a", b"b", b"c")

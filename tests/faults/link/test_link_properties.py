@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay_conformance.model.event import Fate, Sides
@@ -65,6 +65,7 @@ def arrived(bench: Rig, direction: Direction) -> list[int]:
     return bench.at_broker if direction is TO_BROKER else bench.at_client
 
 
+@settings(deadline=None)
 @given(frames)
 def test_link_without_faults_changes_nothing(rig: type[Rig], sent: list[tuple[Direction, int]]) -> None:
     bench = rig()
@@ -74,6 +75,7 @@ def test_link_without_faults_changes_nothing(rig: type[Rig], sent: list[tuple[Di
     assert bench.wire() == [(number, "both", "passed") for number in range(len(sent))]
 
 
+@settings(deadline=None)
 @given(frames, pauses, faults)
 def test_receivers_side_is_what_the_receiver_got(
     rig: type[Rig], sent: list[tuple[Direction, int]], pauses: dict[int, str], faults: list[Fault]
@@ -85,6 +87,7 @@ def test_receivers_side_is_what_the_receiver_got(
         assert [event.sequence_id for event in recorded] == arrived(bench, direction)
 
 
+@settings(deadline=None)
 @given(frames, pauses, faults)
 def test_senders_side_is_what_the_sender_wrote(
     rig: type[Rig], sent: list[tuple[Direction, int]], pauses: dict[int, str], faults: list[Fault]
@@ -95,6 +98,7 @@ def test_senders_side_is_what_the_sender_wrote(
     assert recorded == list(range(len(sent)))
 
 
+@settings(deadline=None)
 @given(frames, pauses, faults)
 def test_only_dropped_frames_are_missing_in_the_end(
     rig: type[Rig], sent: list[tuple[Direction, int]], pauses: dict[int, str], faults: list[Fault]
@@ -105,6 +109,7 @@ def test_only_dropped_frames_are_missing_in_the_end(
     assert {*bench.at_broker, *bench.at_client} == set(range(len(sent))) - dropped
 
 
+@settings(deadline=None)
 @given(frames, pauses, faults)
 def test_order_is_kept_where_nothing_may_overtake(
     rig: type[Rig], sent: list[tuple[Direction, int]], pauses: dict[int, str], faults: list[Fault]
@@ -117,6 +122,7 @@ def test_order_is_kept_where_nothing_may_overtake(
             assert mine == sorted(mine)
 
 
+@settings(deadline=None)
 @given(frames, pauses, faults)
 def test_frame_seen_by_both_sides_has_no_other_event(
     rig: type[Rig], sent: list[tuple[Direction, int]], pauses: dict[int, str], faults: list[Fault]

@@ -137,8 +137,9 @@ def test_scope_restricts_what_a_fault_touches(rig: type[Rig], scope: dict[str, i
     bench.opened(1, broker=1)
     announced = [(0, 0, "t", "a"), (0, 1, "u-partition-3", ""), (1, 0, "t-partition-0", "b"), (1, 1, "u", "a")]
     for conn, producer_id, topic, name in announced:
+        named = {"producer_name": name} if name else {}
         producer: dict[str, Any] = {"topic": FULL + topic, "producer_id": producer_id, "request_id": 10 + producer_id}
-        bench.c2b(CommandType.PRODUCER, conn=conn, **producer, **({"producer_name": name} if name else {}))
+        bench.c2b(CommandType.PRODUCER, conn=conn, **producer, **named)
     bench.b2c(CommandType.PRODUCER_SUCCESS, request_id=11, producer_name="named-by-broker")
     for number, (conn, producer_id, _, _) in enumerate([*announced, (0, 7, "", "")]):
         bench.send(number, conn=conn, producer_id=producer_id)
@@ -157,11 +158,11 @@ ABOUT_THE_CONSUMER = [
 @pytest.mark.parametrize(("way", "kind", "fields"), ABOUT_THE_CONSUMER, ids=[str(row[1]) for row in ABOUT_THE_CONSUMER])
 @pytest.mark.parametrize(("subscription", "passes"), [("s", False), ("other", True)])
 def test_frames_and_answers_belong_to_their_subscription(
-    rig: type[Rig], way: str, kind: CommandType, fields: dict[str, object], subscription: str, passes: bool
+    rig: type[Rig], way: str, kind: CommandType, fields: dict[str, Any], subscription: str, passes: bool
 ) -> None:
     direction = Direction(way)
     bench = rig(drop(OnFrame(command=kind.name, direction=direction), subscription=subscription))
-    names = {"topic": FULL + "t", "subscription": "s", "subType": 0}
+    names: dict[str, Any] = {"topic": FULL + "t", "subscription": "s", "subType": 0}
     bench.c2b(CommandType.SUBSCRIBE, consumer_id=4, request_id=9, **names)
     bench.c2b(CommandType.GET_LAST_MESSAGE_ID, consumer_id=4, request_id=12)
     getattr(bench, way)(kind, **fields)

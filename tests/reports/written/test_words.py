@@ -91,7 +91,7 @@ TOLD: list[tuple[ev.Event, str]] = [
             producer_id=1,
             fate=ev.Fate.DROPPED,
         ),
-        "SEND producer 1 · dropped · conn\N{NO-BREAK SPACE}1",
+        "SEND producer 1 · dropped · conn 1",
     ),
     (
         ev.Undecodable(seq=0, t_ns=0, conn=1, dir=fl.Direction.TO_BROKER, reason="no magic"),

@@ -1,0 +1,208 @@
+"""What a SEND goes through.
+
+    SEND -> terminated? -> publish rate -> deduplication -> store -> receipt
+
+A SEND beyond the publish rate is still taken; then its connection is not read until tokens are there again. A SEND the
+store keeps waiting is taken in but not written: between the two, deduplication cannot judge a copy of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.dedup import Copy, Deduplication, is_early_chunk
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.producer import Producer
+from assay_conformance.broker.sabotage import writer
+from assay_conformance.broker.store import Append, Entry, Store
+from assay_conformance.broker.throttle import PublishLimiter
+from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
+from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
+
+TERMINATED = "Topic was already terminated"
+UNKNOWN_COPY = "Cannot determine whether the message is a duplicate at this time"
+
+
+class Publish(Append):
+    """A SEND on its way through the store. `recorded` is the id deduplication notes once it is durable."""
+
+    __slots__ = ("_publishing", "_waits", "highest", "producer", "recorded", "written")
+
+    def __init__(
+        self,
+        publishing: Publishing,
+        producer: Producer,
+        payload: Payload,
+        lowest: int,
+        highest: int,
+        recorded: int | None,
+    ) -> None:
+        self.payload = payload
+        self.producer_name = producer.name
+        self.sequence_id = lowest
+        self.highest = highest
+        self.recorded = recorded
+        self.producer = producer
+        self.written = False
+        self._waits = False
+        self._publishing = publishing
+
+    def done(self, entry: Entry) -> None:
+        self.written = True
+        self._publishing.written(self, entry)
+
+    def lose(self, entry: Entry) -> None:
+        self.written = True
+        self._publishing.answer(self, entry)
+
+    def wait(self) -> None:
+        """The store has not taken it yet."""
+        self._waits = True
+        self.producer.in_flight += 1
+        self.producer.session.reading.write_begins()
+
+    def settle(self) -> None:
+        """It is answered."""
+        if self._waits:
+            self.producer.session.reading.write_ended()
+            self.producer.written()
+
+
+class Publishing:
+    """One topic's. `stored` is told every entry, before its receipt leaves; `dispatch` is called after it."""
+
+    def __init__(self, host: Host, store: Store, stored: Callable[[Entry], None], dispatch: Callable[[], None]) -> None:
+        self.dedup: Deduplication | None = None
+        self.limiter: PublishLimiter | None = None
+        self.terminated = False
+        self._host = host
+        self._store = store
+        self._stored = stored
+        self._dispatch = dispatch
+        self._write = writer(host, store)
+        self._throttled: deque[Producer] = deque()
+        self._receipts: list[tuple[Producer, Frame]] | None = None
+
+    def last_sequence_id(self, name: str) -> int:
+        """PRODUCER_SUCCESS.last_sequence_id; -1 without deduplication."""
+        return -1 if self.dedup is None else self.dedup.last_pushed(name)
+
+    def publish(self, producer: Producer, send: CommandSend, payload: Payload) -> None:
+        """Serve one SEND whose checksum is right."""
+        lowest = send.sequence_id
+        highest = send.highest_sequence_id if send.HasField("highest_sequence_id") else NO_ID
+        last = highest if lowest <= highest != NO_ID else lowest
+        if self.terminated:
+            _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
+            return
+        limiter = self.limiter
+        if limiter is not None and self._throttles_wrongly(producer, limiter, lowest, last, highest):
+            return
+        recorded = self.dedup is not None and not (send.is_chunk and _is_early_chunk(payload))
+        if recorded and not self._is_new(producer, lowest, last, highest):
+            return
+        if limiter is not None:
+            enough = limiter.consume(max(1, send.num_messages), len(payload.block), self._host.now_ns)
+            if not enough and not self._breaks_throttle():
+                self._throttle(producer, limiter)
+        publish = Publish(self, producer, payload, lowest, highest, last if recorded else None)
+        self._write(publish)
+        if not publish.written:
+            publish.wait()
+
+    def _is_new(self, producer: Producer, lowest: int, last: int, highest: int) -> bool:
+        """Ask deduplication, and answer what is not new."""
+        assert self.dedup is not None
+        copy = self.dedup.push(producer.name, lowest, last)
+        if copy is Copy.DUPLICATE and self._host.breaks(BrokerMutation.DEDUP_STORES_DUPLICATES):
+            return True
+        if copy is Copy.DUPLICATE:
+            # Answered without the store: it may overtake the receipt of an earlier SEND that still waits there.
+            producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, NO_ID, NO_ID))
+        elif copy is Copy.UNKNOWN:
+            _fail(producer, last, ServerError.PersistenceError, UNKNOWN_COPY)
+        return copy is Copy.NEW
+
+    # --- after the write --------------------------------------------------------------------------------------------
+
+    def written(self, publish: Publish, entry: Entry) -> None:
+        """A SEND is durable: the witness first, then its producer, then the subscriptions."""
+        self._stored(entry)
+        self.answer(publish, entry)
+        self._dispatch()
+
+    def answer(self, publish: Publish, entry: Entry) -> None:
+        """Send the receipt that says it is stored as `entry`."""
+        if publish.recorded is not None and self.dedup is not None:
+            self.dedup.persist(publish.producer_name, publish.recorded)
+        producer = publish.producer
+        if not producer.gone:
+            receipt = replies.send_receipt(
+                producer.producer_id, publish.sequence_id, publish.highest, entry.ledger, entry.entry
+            )
+            if self._receipts is None:
+                producer.session.send(receipt)
+            else:
+                self._receipts.append((producer, receipt))
+        publish.settle()
+
+    def release(self) -> None:
+        """End every hold of the store: what waited is written."""
+        if self._host.breaks(BrokerMutation.RECEIPTS_OUT_OF_ORDER):
+            self._receipts = []
+        self._store.release()
+        receipts, self._receipts = self._receipts, None
+        for producer, receipt in reversed(receipts or []):
+            producer.session.send(receipt)
+
+    # --- publish rate -----------------------------------------------------------------------------------------------
+
+    def _throttle(self, producer: Producer, limiter: PublishLimiter) -> None:
+        """Stop reading this producer's connection until tokens are there; producers go on first come, first served."""
+        producer.session.reading.pause()
+        self._throttled.append(producer)
+        if len(self._throttled) == 1:
+            self._wait_for_tokens(limiter)
+
+    def _wait_for_tokens(self, limiter: PublishLimiter) -> None:
+        now_ns = self._host.now_ns
+        self._host.timers.at(now_ns + limiter.pause_ns(now_ns), self._unthrottle)
+
+    def _unthrottle(self) -> None:
+        while self._throttled:
+            if self.limiter is not None and self.limiter.pause_ns(self._host.now_ns):
+                self._wait_for_tokens(self.limiter)
+                return
+            self._throttled.popleft().session.reading.resume()
+
+    def _breaks_throttle(self) -> bool:
+        return self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR) or self._host.breaks(
+            BrokerMutation.PUBLISH_THROTTLE_DROPS
+        )
+
+    def _throttles_wrongly(
+        self, producer: Producer, limiter: PublishLimiter, lowest: int, last: int, highest: int
+    ) -> bool:
+        """What a broker that does not throttle by reading later does beyond the rate; False for an honest one."""
+        if not self._breaks_throttle() or not limiter.pause_ns(self._host.now_ns):
+            return False
+        if self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR):
+            _fail(producer, last, ServerError.TooManyRequests, "Publish rate exceeded")
+        else:
+            ledger, entry = self._store.next_position
+            producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, ledger, entry))
+        return True
+
+
+def _fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> None:
+    producer.session.send(replies.send_error(producer.producer_id, sequence_id, code, text))
+
+
+def _is_early_chunk(payload: Payload) -> bool:
+    try:
+        return is_early_chunk(payload.metadata)
+    except MetadataError:
+        return False

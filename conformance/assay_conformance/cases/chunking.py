@@ -1,0 +1,175 @@
+"""Cases for chunking: a message in pieces, sent, assembled, repeated and interrupted."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.stored import chunks, plain
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import Cut, Direction, Duplicate, Fault
+
+LIMIT_BYTES = 16 * 1024
+SMALL = Topology(max_message_bytes=LIMIT_BYTES)
+LARGE_BYTES = 50_000
+"""Four chunks under that limit, the last of them short."""
+
+EARLIEST = {"initial_position": "earliest"}
+CHUNKING = {"chunking": True, "batching": False}
+
+ACKS_FLUSHED_MS = 300
+"""Silence that shows which acks a client does not send: a group interval of 100 ms, its tolerance, and some more."""
+
+
+def large_message() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client)
+    producer = plan.producer(client)
+    plan.send(producer, size=LARGE_BYTES)
+    plan.send(producer, size=100)
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/large-message",
+        "A message of four chunks and a small one behind it, sent and received",
+        ("chunking.splits-large-message", "chunking.delivers-whole-only"),
+        topology=SMALL,
+        producer=CHUNKING,
+        consumer=EARLIEST,
+    )
+
+
+def compressed_message() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client)
+    producer = plan.producer(client, compression="ZLIB")
+    plan.send(producer, size=LARGE_BYTES)
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/compressed-message",
+        "A compressed message of several chunks, sent and received",
+        ("chunking.splits-large-message", "chunking.delivers-whole-only"),
+        topology=SMALL,
+        producer=CHUNKING,
+        consumer=EARLIEST,
+        capabilities=("compression",),
+    )
+
+
+def last_chunk_missing() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[*chunks(0, 3)[:2], *chunks(1, 3), plain(2)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/last-chunk-missing",
+        "Two of three chunks, then a whole chunked message, then a small one",
+        ("chunking.delivers-whole-only",),
+        consumer=EARLIEST,
+    )
+
+
+def chunks_interleaved() -> Case:
+    plan = Schedule()
+    entries = [chunk for pair in zip(chunks(0, 3), chunks(1, 3), strict=True) for chunk in pair]
+    plan.broker("store_entries", topic="t", entries=entries)
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/chunks-interleaved",
+        "The chunks of two messages by turns",
+        ("chunking.delivers-whole-only",),
+        consumer=EARLIEST,
+    )
+
+
+def chunk_sent_twice() -> Case:
+    """As a producer stores it that lost the receipts of chunks 1 and 2."""
+    first, second, third, last = chunks(0, 4)
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[first, second, third, second, third, last])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    plan.wait_ms(ACKS_FLUSHED_MS)
+    plan.ack(consumer)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/chunk-sent-twice",
+        "Two chunks of four are stored twice",
+        ("chunking.filters-repeated-chunk",),
+        consumer={**EARLIEST, "ack_group_ms": 100},
+    )
+
+
+def chunk_redelivered() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=chunks(0, 4))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    plan.wait_ms(ACKS_FLUSHED_MS)
+    plan.ack(consumer)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/chunk-redelivered",
+        "The second chunk of four comes twice, as the same entry",
+        ("chunking.filters-repeated-chunk",),
+        consumer={**EARLIEST, "ack_group_ms": 100},
+        faults=(Fault(trigger=down("MESSAGE", where={"metadata.chunk_id": 1}), action=Duplicate()),),
+    )
+
+
+def cut_after_chunk(chunk: int) -> Case:
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    producer = plan.producer(plan.client())
+    plan.send(producer, size=LARGE_BYTES)
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    return plan.case(
+        f"chunking/cut-after-chunk-{chunk}",
+        f"The producer's connection dies behind chunk {chunk} of four",
+        ("chunking.survives-reconnect",),
+        topology=SMALL,
+        producer=CHUNKING,
+        consumer=EARLIEST,
+        faults=(Fault(trigger=up("SEND", where={"metadata.chunk_id": chunk}), action=Cut()),),
+    )
+
+
+def cut_after_last_chunk() -> Case:
+    """Everything is stored and no receipt comes back: only deduplication can keep the message single."""
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    producer = plan.producer(plan.client(), producer_name="chunker")
+    plan.send(producer, size=LARGE_BYTES)
+    plan.wait_frame("SEND", Direction.TO_BROKER, 5)
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/cut-after-last-chunk",
+        "The producer's connection dies behind the last chunk, with deduplication on",
+        ("chunking.survives-reconnect",),
+        topology=Topology(max_message_bytes=LIMIT_BYTES, topics=(Topic(name="t", deduplication=True),)),
+        producer=CHUNKING,
+        consumer=EARLIEST,
+        faults=(Fault(trigger=up("SEND", where={"metadata.chunk_id": 3}), action=Cut()),),
+    )
+
+
+CASES = (
+    large_message(),
+    compressed_message(),
+    last_chunk_missing(),
+    chunks_interleaved(),
+    chunk_sent_twice(),
+    chunk_redelivered(),
+    cut_after_chunk(0),
+    cut_after_chunk(1),
+    cut_after_chunk(2),
+    cut_after_last_chunk(),
+)

@@ -1,0 +1,56 @@
+"""Entries for the broker verb store_entries: topics as a consumer finds them, whatever any producer would have written.
+
+Every message is generated like those of agents, by producer handle `WRITER`, so that every witness knows it by number.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from typing import Any
+
+from assay_conformance.model.event import Identity
+from assay_conformance.model.payload import generate
+
+WRITER = 1_000
+"""The producer handle of stored messages: none that a Case opens."""
+
+NAME = "stored"
+DEFAULT_BYTES = 64
+
+
+def plain(number: int, size: int = DEFAULT_BYTES) -> dict[str, Any]:
+    """An unbatched message."""
+    return {"payload": _generated(number, size), "sequence_id": number, "producer_name": NAME}
+
+
+def plains(numbers: Iterable[int]) -> list[dict[str, Any]]:
+    return [plain(number) for number in numbers]
+
+
+def batch(numbers: Iterable[int], size: int = DEFAULT_BYTES) -> dict[str, Any]:
+    """One entry with these messages, as a C++ or Java producer would have batched them."""
+    members = [{"payload": _generated(number, size), "sequence_id": number} for number in numbers]
+    return {"members": members, "sequence_id": members[0]["sequence_id"], "producer_name": NAME}
+
+
+def chunks(number: int, pieces: int, size: int = 3_000) -> list[dict[str, Any]]:
+    """Message `number` in chunks 0 to `pieces - 1`, one entry each; a Case stores them in the order it wants."""
+    data = generate(Identity(0, WRITER, number), size, number)
+    step = -(-size // pieces)
+    return [
+        {
+            "data": base64.b64encode(data[chunk * step : (chunk + 1) * step]).decode(),
+            "sequence_id": number,
+            "producer_name": NAME,
+            "uuid": f"{NAME}-{number}",
+            "chunk_id": chunk,
+            "num_chunks_from_msg": pieces,
+            "total_chunk_msg_size": size,
+        }
+        for chunk in range(pieces)
+    ]
+
+
+def _generated(number: int, size: int) -> dict[str, int]:
+    return {"size": size, "seed": number, "handle": WRITER, "number": number}
