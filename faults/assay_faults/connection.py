@@ -139,7 +139,10 @@ class Connection:
     def flush(self, channel: Channel, now_ns: int) -> None:
         """No pieces any more: the rest of the bytes leaves at once."""
         segmenter, channel.segmenter = channel.segmenter, None
-        if segmenter is not None and (piece := segmenter.pop(now_ns, whole=True)) is not None:
+        if segmenter is None:
+            return
+        segmenter.until.done = True
+        if (piece := segmenter.pop(now_ns, whole=True)) is not None:
             self._leave_piece(channel, *piece)
 
     def _leave(self, channel: Channel, entry: Entry) -> None:

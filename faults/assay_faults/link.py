@@ -107,7 +107,7 @@ class FrameLink:
         self._frames = number + 1
         channel = connection.to_broker if direction is Direction.TO_BROKER else connection.to_client
         if self._learning:
-            connection.parties.learn(direction, frame)
+            connection.parties.learn(frame)
         watches = self._watches[direction].get(frame.type)
         hits = self._hits(connection, frame, watches, now_ns) if watches else None
         if hits or not channel.clear():

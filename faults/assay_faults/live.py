@@ -54,7 +54,7 @@ class Live:
 
     def is_due_after(self, step: int) -> bool:
         trigger = self.fault.trigger
-        return isinstance(trigger, AfterStep) and trigger.step == step and not self.begun
+        return isinstance(trigger, AfterStep) and trigger.step == step
 
     def ends_at(self, now_ns: int) -> bool:
         return self.ends_ns is not None and self.ends_ns <= now_ns

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from assay_conformance.model.fault import Direction, Scope
+from assay_conformance.model.fault import Scope
 from assay_conformance.wire import BODY_FIELDS, CommandType, Frame
 from assay_faults.fields import body_of
 
@@ -61,7 +61,7 @@ def _key(kind: CommandType) -> _Key | None:
 
 
 _KEYS: Final = {int(kind): key for kind in map(CommandType, BODY_FIELDS) if (key := _key(kind)) is not None}
-# Requests whose answer names nothing but the request id. An ACK_RESPONSE names its consumer.
+# What tells a request id's party. An ACK is left out, for there are many and ACK_RESPONSE names its consumer.
 _ASKING: Final = frozenset(
     int(kind)
     for kind in map(CommandType, BODY_FIELDS)
@@ -80,7 +80,7 @@ class Parties:
         self._consumers: dict[int, Party] = {}
         self._requests: dict[int, Party] = {}
 
-    def learn(self, direction: Direction, frame: Frame) -> None:
+    def learn(self, frame: Frame) -> None:
         """Take in what this frame says about ids; before `of` is asked about it."""
         kind, body = frame.type, frame.body
         if kind == CommandType.PRODUCER:
@@ -89,7 +89,7 @@ class Parties:
             self._consumers[body.consumer_id] = Party(self._local(body.topic), subscription=body.subscription)
         elif kind == CommandType.PRODUCER_SUCCESS and (party := self._requests.get(body.request_id)) is not None:
             party.producer_name = body.producer_name
-        if direction is Direction.TO_BROKER and kind in _ASKING and (party := self.of(frame)) is not None:
+        if kind in _ASKING and (party := self.of(frame)) is not None:
             self._requests[body.request_id] = party
 
     def of(self, frame: Frame) -> Party | None:

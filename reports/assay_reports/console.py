@@ -5,8 +5,8 @@ Everything is built from `rich.text.Text`, never from markup strings: texts of a
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
+from typing import IO
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -17,7 +17,7 @@ from rich.text import Text
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
 from assay_reports.outcome import WORDS
-from assay_reports.report import Failure, Report, failures
+from assay_reports.report import Failure, Report
 from assay_reports.text import clean, counted, ms, one_line
 from assay_reports.verdicts import counts, shown
 
@@ -52,9 +52,9 @@ _CASES_FROM = 64
 """Columns of the terminal from which a column of the table is worth its room."""
 
 
-def terminal(file: io.TextIOBase | None = None, width: int | None = None) -> Console:
+def terminal(file: IO[str] | None = None, width: int | None = None) -> Console:
     """A console that treats text as text; without a terminal it writes `PLAIN_WIDTH` plain columns."""
-    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
+    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)
     if width is None and not console.is_terminal:
         console.width = PLAIN_WIDTH
     return console
@@ -64,7 +64,7 @@ def print_report(report: Report, console: Console) -> None:
     """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
     for title, rows in report.chapters():
         console.print(_chapter(title, rows, report, console.width))
-    for failure in failures(report):
+    for failure in report.failures:
         if not failure.expected:
             console.print(failure_text(failure))
     console.print(summary(report))

@@ -14,7 +14,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports.report import Failure as Told
-from assay_reports.report import Report, failures
+from assay_reports.report import Report
 from assay_reports.standing import FAILS_THE_RUN, Cell, EntryState
 from assay_reports.text import clean, ms, one_line
 
@@ -60,7 +60,7 @@ def result(cell: Cell, strict: bool) -> Result:
 def junit(report: Report, strict: bool = False) -> bytes:
     """The document; `strict` as for the exit code: a warning is a failure."""
     told: dict[tuple[str, str], list[Told]] = {}
-    for failure in failures(report):
+    for failure in report.failures:
         told.setdefault((failure.cell.requirement, failure.cell.case), []).append(failure)
     document = JUnitXml(clean(f"assay {report.verdicts.subject.client} {report.verdicts.subject.version}"))
     for title, rows in report.chapters():

@@ -20,7 +20,7 @@ from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import chart
 from assay_reports.outcome import WORDS
-from assay_reports.report import Report, failures
+from assay_reports.report import Report
 from assay_reports.text import clean, counted
 from assay_reports.verdicts import counts, shown
 
@@ -52,7 +52,7 @@ EXIT_TONE = {0: "good", 1: "bad", 2: "bad", 3: "open", 4: "open", 130: "open"}
 
 def page(report: Report) -> str:
     """The whole document."""
-    told = list(failures(report))
+    told = report.failures
     css = _css()
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.model.case import Case
@@ -26,7 +27,7 @@ TOLD = frozenset(
 """Verdicts of a cell that a person wants the story of."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Report:
     """`folder` is the run folder as the user would type it; `replays` maps Case ids to their replay files, likewise."""
 
@@ -41,6 +42,13 @@ class Report:
     @property
     def page(self) -> str:
         return f"{self.folder}/report.html"
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """What needs telling, unexpected first; one for each code of a cell. Read once for all writers."""
+        cells = [cell for cell in self.verdicts.cells if cell.verdict in TOLD]
+        cells.sort(key=lambda cell: cell.expected is Expected.EXPECTED_FAIL)
+        return tuple(failure for cell in cells for failure in _of_cell(self, cell))
 
     def chapters(self) -> Iterator[tuple[str, tuple[RequirementVerdict, ...]]]:
         """(title, its rows in catalogue order) of every chapter that was judged, in catalogue order."""
@@ -75,13 +83,6 @@ class Failure:
     @property
     def expected(self) -> bool:
         return self.cell.expected is Expected.EXPECTED_FAIL
-
-
-def failures(report: Report) -> Iterator[Failure]:
-    """What needs telling, unexpected first; one for each code of a cell. Reads a history for each."""
-    cells = [cell for cell in report.verdicts.cells if cell.verdict in TOLD]
-    for cell in sorted(cells, key=lambda cell: cell.expected is Expected.EXPECTED_FAIL):
-        yield from _of_cell(report, cell)
 
 
 def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:

@@ -63,8 +63,10 @@ class Attached:
 
 
 class Session:
-    """`joining_*` are ids whose request is not answered yet, `closing` producers whose CLOSE is not; `evicted` are ids of
-    producers the broker closed: their SENDs that were under way are ignored."""
+    """`joining_*` are ids whose request is not answered yet, `closing` producers whose CLOSE is not.
+
+    `evicted` are ids of producers the broker closed: their SENDs that were under way are ignored.
+    """
 
     __slots__ = (
         "_handlers",

@@ -15,9 +15,11 @@ from assay_conformance.checks import (
     flow,
     nack,
     ordering,
+    receipts,
     resend,
     robustness,
     throttling,
+    timeouts,
 )
 from assay_conformance.checks.base import Check
 
@@ -26,6 +28,8 @@ __all__ = ["CHECKS"]
 _CHAPTERS = (
     ordering,
     resend,
+    receipts,
+    timeouts,
     dedup,
     chunk_sending,
     chunking,

@@ -211,10 +211,9 @@ class SequenceIdsStepByOne(Check):
         return self.view.producer_setting(line.handle, "batching_type") != "key_based"
 
     def _judge(self, line: Line) -> None:
-        units = sorted((unit for unit in line.units if unit.numbers), key=lambda unit: unit.numbers[0])
-        for earlier, later in itertools.pairwise(units):
+        for earlier, later in itertools.pairwise(unit for unit in line.units if unit.numbers):
             if earlier.numbers[-1] >= later.numbers[0]:
-                continue  # one message in two units: a batch cut again, which is not this clause's matter
+                continue  # cut again, or out of order: other clauses
             between = later.numbers[0] - earlier.numbers[-1]
             step = later.sequence_id - _last_id(earlier)
             if between == 1:

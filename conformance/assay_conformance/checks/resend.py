@@ -204,7 +204,7 @@ class KeepsQueueOrder(Check):
 
 
 class SameUnit(Check):
-    """A unit that is sent again is the same bytes, under the same ids, with the same messages inside."""
+    """A unit that is sent again on a new session is the same bytes, under the same ids, with the same messages."""
 
     requirement = RequirementId("resend.same-unit")
 
@@ -212,7 +212,7 @@ class SameUnit(Check):
     def send(self, event: Frame) -> None:
         lines = self.tracker.lines
         unit = lines.unit
-        if unit is None or not lines.again or not event.from_sender or unit.first is event:
+        if unit is None or not lines.again or not event.from_sender or unit.sent_on(unit.session) is not event:
             return
         self.exercise(event)
         first = unit.first

@@ -176,6 +176,19 @@ def test_last_chunk_brings_the_message(numbers: tuple[int, ...], members: list[i
     assert joined(*numbers) == members
 
 
+def test_other_last_chunk_alone_brings_nothing() -> None:
+    describer = Describer()
+    for number, data in enumerate(PIECES):
+        describer.describe(chunk(number, data))
+    assert describer.describe(chunk(2, b"other")).members == ()
+
+
+def test_chunks_of_another_count_are_of_another_message() -> None:
+    describer = Describer()
+    describer.describe(chunk(0, PIECES[0], count=3))
+    assert describer.describe(chunk(1, PIECES[1], count=2)).members == ()
+
+
 def test_joined_message_is_that_of_all_chunks() -> None:
     describer = Describer()
     descriptions = [describer.describe(chunk(number, data)) for number, data in enumerate(PIECES)]

@@ -67,6 +67,7 @@ ARRIVALS: list[tuple[Action, list[int]]] = [
     (Cut(how=CutHow.BLACKHOLE), [0, 1]),
     (Cut(how=CutHow.BLACKHOLE, before=True), [0]),
     (Cut(how=CutHow.BLACKHOLE, direction=TO_CLIENT), [0, 1, 2, 3]),
+    (Cut(how=CutHow.BLACKHOLE, before=True, direction=TO_CLIENT), [0, 1, 2, 3]),
     (Refuse(), [0, 1, 2, 3]),
     (AnswerError("PersistenceError"), [0, 2, 3]),
     (Truncate(10), [0]),
@@ -275,6 +276,15 @@ def test_inject_copies_whole_messages(rig: type[Rig]) -> None:
     assert first == second
 
 
+def test_inject_fills_a_first_element_of_a_repeated_field(rig: type[Rig]) -> None:
+    fields: dict[str, int | str | bool] = {"consumer_id": 1, "ack_type": "Individual"}
+    fields |= {"message_id.ledgerId": 3, "message_id.entryId": "$sequence_id"}
+    bench = rig(second_send(Inject(command="ACK", direction=TO_BROKER, fields=fields)))
+    bench.send(0, 1)
+    ack = bench.frames[TO_BROKER][-1]
+    assert [(id.ledgerId, id.entryId) for id in ack.body.message_id] == [(3, 1)]
+
+
 @pytest.mark.parametrize(("before", "order"), [(True, ["PING", "SEND"]), (False, ["SEND", "PING"])])
 def test_injected_frame_stands_on_its_side(rig: type[Rig], before: bool, order: list[str]) -> None:
     inject = Inject(command="PING", direction=TO_BROKER, before=before)
@@ -331,6 +341,16 @@ def test_end_of_a_side_that_is_heard_is_told_at_once(rig: type[Rig]) -> None:
     assert bench.link.ended(0, ClosedBy.CLIENT, False, 0) is True
     bench.heal()
     assert bench.closes == []
+
+
+def test_black_hole_swallows_injected_frames(rig: type[Rig]) -> None:
+    trigger = OnFrame(command="SEND", direction=TO_BROKER, k=3)
+    bench = rig(
+        second_send(Cut(how=CutHow.BLACKHOLE, direction=TO_CLIENT)),
+        Fault(trigger=trigger, action=Inject(command="PING")),
+    )
+    bench.send(0, 1, 2)
+    assert (bench.at_broker, bench.frames[TO_CLIENT]) == ([0, 1, 2], [])
 
 
 def test_refuse_turns_away_as_many_as_asked(rig: type[Rig]) -> None:

@@ -142,6 +142,12 @@ def test_two_faults_apply_in_plan_order(rig: type[Rig], first: Action, second: A
     assert bench.at_broker == arrived
 
 
+def test_cut_in_front_of_a_damaged_frame_lets_none_of_it_pass(rig: type[Rig]) -> None:
+    bench = rig(send(1, Corrupt()), send(1, Cut(before=True)))
+    bench.send(0)
+    assert (bench.at_broker, bench.pieces[TO_BROKER]) == ([], [])
+
+
 def test_fault_that_found_nothing_to_act_on_has_no_receipt(rig: type[Rig]) -> None:
     bench = rig(send(1, Drop()), send(1, Duplicate()))
     bench.send(0)
@@ -226,6 +232,15 @@ def test_black_hole_swallows_what_was_still_held(rig: type[Rig]) -> None:
     bench.send(0)
     bench.link.heal(0, 0)
     assert bench.at_client == []
+
+
+def test_other_pieces_take_over_without_losing_bytes(rig: type[Rig]) -> None:
+    bench = rig(send(1, Resegment(20, gap_ms=5)), send(2, Resegment(30, gap_ms=5)))
+    bench.send(0, 1)
+    bench.heal()
+    plain = rig()
+    plain.send(0, 1)
+    assert b"".join(bench.pieces[TO_BROKER]) == b"".join(frame.raw for frame in plain.frames[TO_BROKER])
 
 
 def test_healing_pieces_flushes_the_rest_in_order(rig: type[Rig]) -> None:

@@ -217,6 +217,12 @@ def test_refusal_by_time_names_the_connection_to_refuse(rig: type[Rig]) -> None:
     assert [bench.opened(1), bench.opened(1), bench.opened(2)] == [False, True, True]
 
 
+def test_refusal_by_a_frame_of_one_connection_refuses_others(rig: type[Rig]) -> None:
+    bench = rig(Fault(trigger=on_send(), action=Refuse(connections=1), scope=Scope(connection=0)))
+    bench.send(0)
+    assert [bench.opened(1), bench.opened(1)] == [False, True]
+
+
 def test_refusal_keeps_to_its_broker(rig: type[Rig]) -> None:
     bench = rig(Fault(trigger=AtTime(0), action=Refuse(), scope=Scope(broker=1)))
     bench.at_ms(0)
@@ -270,6 +276,12 @@ def test_fault_ends_at_the_counted_frame_after_its_firing(rig: type[Rig]) -> Non
     assert bench.at_broker == []
     bench.c2b(CommandType.FLOW, consumer_id=1, messagePermits=3)
     assert [frame.type.name for frame in bench.frames[TO_BROKER]] == ["FLOW", "SEND", "FLOW", "FLOW"]  # type: ignore[union-attr]
+
+
+def test_frame_that_ends_a_fault_is_not_touched_by_it(rig: type[Rig]) -> None:
+    bench = rig(Fault(trigger=on_send(times=0), action=Drop(), until=Until(frame=on_send(k=2))))
+    bench.send(0, 1, 2, 3)
+    assert bench.at_broker == [2, 3]
 
 
 def test_earliest_of_several_ends_counts(rig: type[Rig]) -> None:

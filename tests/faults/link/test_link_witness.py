@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from tests.faults.conftest import Rig
 
 TO_BROKER, TO_CLIENT = Direction.TO_BROKER, Direction.TO_CLIENT
-PASSED = (0, "both", "passed")
 
 
 def first_send(action: Action, until: Until | None = None) -> Fault:
@@ -159,6 +158,24 @@ def test_frame_of_an_ended_connection_is_not_on_the_wire(rig: type[Rig]) -> None
     assert (bench.wire(), bench.at_client) == ([], [])
 
 
+def test_frame_behind_an_overdue_one_is_recorded_behind_it(rig: type[Rig]) -> None:
+    bench = rig(first_send(Delay(5)))
+    bench.send(0)
+    bench.now_ns = 6_000_000
+    bench.send(1)
+    received = [event.sequence_id for event in bench.of(FrameEvent) if event.to_receiver]
+    assert received == bench.at_broker == [0, 1]
+
+
+def test_frame_towards_a_client_that_left_unnoticed_is_lost(rig: type[Rig]) -> None:
+    bench = rig(first_send(Cut(how=CutHow.BLACKHOLE, direction=TO_BROKER)))
+    bench.send(0)
+    bench.link.ended(0, ClosedBy.CLIENT, False, 0)
+    bench.receipt(0)
+    assert bench.wire()[-1] == (0, "sender", "cut")
+    assert bench.at_client == []
+
+
 def test_connections_and_their_ends_are_recorded(rig: type[Rig]) -> None:
     bench = rig()
     bench.opened(1, broker=2)
@@ -218,11 +235,31 @@ def test_delay_is_healed_when_its_frame_has_left(rig: type[Rig]) -> None:
     assert story(bench) == ["fired", "healed"]
 
 
-def test_hold_is_healed_when_its_connection_ends(rig: type[Rig]) -> None:
-    bench = rig(first_send(Hold()))
+LASTING: list[Action] = [Hold(), Resegment(5), Cut(how=CutHow.BLACKHOLE, direction=TO_CLIENT)]
+
+
+@pytest.mark.parametrize("action", LASTING, ids=str)
+def test_fault_is_healed_when_its_connection_ends(rig: type[Rig], action: Action) -> None:
+    bench = rig(first_send(action))
     bench.send(0)
     bench.link.ended(0, ClosedBy.CLIENT, False, 0)
     assert story(bench) == ["fired", "healed"]
+
+
+def test_fault_is_healed_once(rig: type[Rig]) -> None:
+    bench = rig(first_send(Hold(), Until(step=1)))
+    bench.send(0)
+    for step in (1, 2):
+        bench.step(step)
+    bench.heal()
+    assert story(bench) == ["fired", "healed"]
+
+
+def test_pieces_are_over_when_others_take_their_place(rig: type[Rig]) -> None:
+    second = OnFrame(command="SEND", direction=TO_BROKER, k=2)
+    bench = rig(first_send(Resegment(5)), Fault(trigger=second, action=Resegment(6)))
+    bench.send(0, 1)
+    assert [event.fault for event in bench.of(Healed)] == [0]
 
 
 def test_fault_that_never_acted_is_not_healed(rig: type[Rig]) -> None:

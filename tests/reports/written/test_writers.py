@@ -20,7 +20,7 @@ from assay_reports.console import STATE_WORDS, STYLE, failure_text, print_report
 from assay_reports.junit import OF_VERDICT, junit
 from assay_reports.page import EXIT_TONE, TONE, page
 from assay_reports.page import STATE_WORDS as PAGE_STATES
-from assay_reports.report import Report, failures
+from assay_reports.report import Report
 from assay_reports.verdicts import SHOWN
 
 Sample = Any
@@ -282,16 +282,16 @@ def test_unexpected_failures_are_told_first(sample: Sample) -> None:
     listed = sample.judged(Verdict.FAIL, "out-of-order")
     new = sample.judged(Verdict.FAIL, "lost", requirement="resend.unreceipted-again")
     report = sample.report(listed, new, entries=[sample.entry()])
-    assert [failure.expected for failure in failures(report)] == [False, True]
+    assert [failure.expected for failure in report.failures] == [False, True]
 
 
 def test_findings_of_one_code_are_told_once(sample: Sample) -> None:
-    (told,) = failures(sample.report(sample.judged(Verdict.FAIL, "lost", "lost", "lost")))
+    (told,) = sample.report(sample.judged(Verdict.FAIL, "lost", "lost", "lost")).failures
     assert told.more == 2
 
 
 def test_failure_without_finding_tells_its_reason(sample: Sample) -> None:
-    (told,) = failures(sample.report(sample.judged(Verdict.UNTESTABLE, reason="no reconnect came")))
+    (told,) = sample.report(sample.judged(Verdict.UNTESTABLE, reason="no reconnect came")).failures
     out = terminal(io.StringIO(), 80)
     out.print(failure_text(told))
     assert "no reconnect came" in str(getattr(out.file, "getvalue")())  # noqa: B009
