@@ -71,12 +71,14 @@ def print_report(report: Report, console: Console) -> None:
 
 
 def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, width: int) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD, title=Text(title, style="bold"), title_justify="left", pad_edge=False, expand=True
-    )
-    table.add_column("requirement", ratio=3, overflow="fold")
+    table = Table(box=box.SIMPLE_HEAD, title=Text(title, style="bold"), title_justify="left", pad_edge=False)
+    # The same widths in every chapter, so that the columns of all tables stand below each other.
+    all_rows = report.verdicts.requirements
+    longest = max(len(row.requirement) for row in all_rows)
+    table.add_column("requirement", min_width=min(longest, width // 3), overflow="fold")
     if width >= _TITLE_FROM:
-        table.add_column("", ratio=4, overflow="fold", style="dim")
+        longest = max(len(_title(row, report)) for row in all_rows)
+        table.add_column("", min_width=min(longest, width // 3), overflow="fold", style="dim")
     table.add_column("verdict", width=15)
     table.add_column("seen", justify="right", width=6)
     if width >= _CASES_FROM:

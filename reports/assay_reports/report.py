@@ -13,7 +13,8 @@ from assay_conformance.model.event import Event
 from assay_conformance.model.requirement import Requirement
 from assay_conformance.model.run import RunInfo
 from assay_conformance.model.verdict import Expected, Finding, RequirementVerdict, Verdict
-from assay_reports.standing import Cell
+from assay_reports.expectations import Expectation
+from assay_reports.standing import Cell, EntryState
 from assay_reports.timeline import EMPTY, Row, Timeline, timeline
 from assay_reports.verdicts import Verdicts
 from assay_reports.words import receipts
@@ -74,6 +75,8 @@ class Failure:
     receipts: tuple[str, ...] = ()
     more: int = 0
     """Further findings of the same code in this Case."""
+    listed: tuple[Expectation, ...] = ()
+    """The entries that name exactly this."""
 
     @property
     def named(self) -> tuple[Row, ...]:
@@ -97,6 +100,7 @@ def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
     for group in by_code.values():
         first = group[0]
         events = list(report.events(cell.case, first.attempt))
+        listed = (entry.expectation for entry in report.verdicts.expectations if entry.state in _NAMES_WHAT_HAPPENED)
         yield Failure(
             requirement,
             cell,
@@ -106,4 +110,12 @@ def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
             story=timeline(events, first.events, case),
             receipts=receipts(events, case),
             more=len(group) - 1,
+            listed=tuple(one for one in listed if (one.requirement, one.case, one.code) == _key(first)),
         )
+
+
+_NAMES_WHAT_HAPPENED = frozenset({EntryState.MATCHED, EntryState.EXPIRED})
+
+
+def _key(finding: Finding) -> tuple[str, str, str]:
+    return (finding.requirement, finding.case, finding.code)

@@ -100,6 +100,12 @@ _FRAME_FIELDS: tuple[tuple[str, str], ...] = (
 )
 """Frame field -> its word; in this order."""
 
+_TOLD_FIELDS = (
+    *("error", "message", "validation_error", "subscription", "producer_name", "last_sequence_id"),
+    *("client_version", "server_version"),
+)
+"""Of the rarer fields those that matter to a story; topics are long and the same all through it."""
+
 
 def _frame(event: ev.Frame) -> str:
     fields = [f"{word} {value}" for name, word in _FRAME_FIELDS if (value := getattr(event, name)) is not None]
@@ -112,7 +118,7 @@ def _frame(event: ev.Frame) -> str:
         f"batch of {meta.batch}" if meta and meta.batch is not None else "",
         f"redelivery {event.redelivery_count}" if event.redelivery_count else "",
         "checksum wrong" if event.intact is False else "",
-        " ".join(f"{name} {value}" for name, value in list(event.fields.items())[:2]),
+        " ".join(f"{name} {event.fields[name]}" for name in _TOLD_FIELDS if name in event.fields),
         f"· {event.fate.value}" if event.fate is not ev.Fate.PASSED else "",
         f"· conn {event.conn}",
     )

@@ -99,15 +99,15 @@ class Publishing:
             _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
             return
         limiter = self.limiter
-        if limiter is not None and self._throttles_wrongly(producer, limiter, lowest, last, highest):
-            return
-        recorded = self.dedup is not None and not (send.is_chunk and _is_early_chunk(payload))
-        if recorded and not self._is_new(producer, lowest, last, highest):
-            return
         if limiter is not None:
+            if self._throttles_wrongly(producer, limiter, lowest, last, highest):
+                return
             enough = limiter.consume(max(1, send.num_messages), len(payload.block), self._host.now_ns)
             if not enough and not self._breaks_throttle():
                 self._throttle(producer, limiter)
+        recorded = self.dedup is not None and not (send.is_chunk and _is_early_chunk(payload))
+        if recorded and not self._is_new(producer, lowest, last, highest):
+            return
         publish = Publish(self, producer, payload, lowest, highest, last if recorded else None)
         self._write(publish)
         if not publish.written:

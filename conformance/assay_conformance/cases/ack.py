@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
 from assay_conformance.cases.stored import batch, plains
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Config
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 
-GROUPED = {"initial_position": "earliest", "ack_group_ms": 100, "ack_group_max": 1_000}
-WHOLE_BATCHES = {**GROUPED, "batch_index_ack": False}
+GROUPED: Config = {"initial_position": "earliest", "ack_group_ms": 100, "ack_group_max": 1_000}
+WHOLE_BATCHES: Config = {**GROUPED, "batch_index_ack": False}
 
 FLUSHED_MS = 300
 """A group interval, its tolerance, and some more: what has not left by then was not going to."""

@@ -60,9 +60,9 @@ class Schedule:
         title: str,
         requirements: Sequence[str],
         *,
-        client: Config | None = None,
-        producer: Config | None = None,
-        consumer: Config | None = None,
+        client: Mapping[str, ConfigValue] | None = None,
+        producer: Mapping[str, ConfigValue] | None = None,
+        consumer: Mapping[str, ConfigValue] | None = None,
         **fields: Any,
     ) -> Case:
         """The Case of these steps. `client`, `producer` and `consumer` are configuration; `fields` the rest of Case."""
@@ -71,7 +71,9 @@ class Schedule:
             title=title,
             requirements=tuple(RequirementId(requirement) for requirement in requirements),
             steps=tuple(self.steps),
-            config=ClientConfig(client=client or {}, producer=producer or {}, consumer=consumer or {}),
+            config=ClientConfig(
+                client=dict(client or {}), producer=dict(producer or {}), consumer=dict(consumer or {})
+            ),
             **fields,
         )
 

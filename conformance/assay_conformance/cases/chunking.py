@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import chunks, plain
-from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import Cut, Direction, Duplicate, Fault
+from assay_conformance.model.case import Case, Config, Topic, Topology
+from assay_conformance.model.fault import Cut, Duplicate, Fault
 
 LIMIT_BYTES = 16 * 1024
 SMALL = Topology(max_message_bytes=LIMIT_BYTES)
 LARGE_BYTES = 50_000
 """Four chunks under that limit, the last of them short."""
 
-EARLIEST = {"initial_position": "earliest"}
-CHUNKING = {"chunking": True, "batching": False}
+EARLIEST: Config = {"initial_position": "earliest"}
+CHUNKING: Config = {"chunking": True, "batching": False}
+
+RECEIVE_MS = 1_500
+"""How long a receive waits for a message that is there: longer than any answer takes."""
 
 ACKS_FLUSHED_MS = 300
 """Silence that shows which acks a client does not send: a group interval of 100 ms, its tolerance, and some more."""
@@ -26,7 +29,7 @@ def large_message() -> Case:
     producer = plan.producer(client)
     plan.send(producer, size=LARGE_BYTES)
     plan.send(producer, size=100)
-    plan.receive(consumer, 2)
+    plan.receive(consumer, 2, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
         "chunking/large-message",
@@ -44,7 +47,7 @@ def compressed_message() -> Case:
     consumer = plan.consumer(client)
     producer = plan.producer(client, compression="ZLIB")
     plan.send(producer, size=LARGE_BYTES)
-    plan.receive(consumer, 1)
+    plan.receive(consumer, 1, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
         "chunking/compressed-message",
@@ -61,7 +64,7 @@ def last_chunk_missing() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[*chunks(0, 3)[:2], *chunks(1, 3), plain(2)])
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
+    plan.receive(consumer, 2, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
         "chunking/last-chunk-missing",
@@ -76,7 +79,7 @@ def chunks_interleaved() -> Case:
     entries = [chunk for pair in zip(chunks(0, 3), chunks(1, 3), strict=True) for chunk in pair]
     plan.broker("store_entries", topic="t", entries=entries)
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
+    plan.receive(consumer, 2, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
         "chunking/chunks-interleaved",
@@ -92,7 +95,7 @@ def chunk_sent_twice() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[first, second, third, second, third, last])
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 1)
+    plan.receive(consumer, 1, RECEIVE_MS)
     plan.wait_ops()
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.ack(consumer)
@@ -109,7 +112,7 @@ def chunk_redelivered() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=chunks(0, 4))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 1)
+    plan.receive(consumer, 1, RECEIVE_MS)
     plan.wait_ops()
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.ack(consumer)
@@ -127,8 +130,8 @@ def cut_after_chunk(chunk: int) -> Case:
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client())
-    plan.send(producer, size=LARGE_BYTES)
-    plan.receive(consumer, 1)
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    plan.receive(consumer, 1, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
         f"chunking/cut-after-chunk-{chunk}",
@@ -146,9 +149,8 @@ def cut_after_last_chunk() -> Case:
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client(), producer_name="chunker")
-    plan.send(producer, size=LARGE_BYTES)
-    plan.wait_frame("SEND", Direction.TO_BROKER, 5)
-    plan.receive(consumer, 1)
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    plan.receive(consumer, 1, RECEIVE_MS)
     plan.wait_ops()
     return plan.case(
         "chunking/cut-after-last-chunk",

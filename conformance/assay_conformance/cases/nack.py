@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
 from assay_conformance.cases.stored import batch, plains
-from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.case import Case, Config, Limits
 from assay_conformance.model.fault import Direction
 
 DELAY_MS = 300
-SHARED = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
-EXCLUSIVE = {**SHARED, "subscription_type": "exclusive"}
+SHARED: Config = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
+EXCLUSIVE: Config = {**SHARED, "subscription_type": "exclusive"}
 
 REQUESTED_MS = 1_000
 """Delay, the widest tick and tolerance, and some more: what has not been asked for by then was not going to be."""

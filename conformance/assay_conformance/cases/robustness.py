@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import plains
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Config
 from assay_conformance.model.fault import Corrupt, Fault, Resegment
 
-EARLIEST = {"initial_position": "earliest"}
+EARLIEST: Config = {"initial_position": "earliest"}
 
 STARVED_MS = 1_500
 """How long a consumer waits for messages that its own permits must bring: longer than any answer takes."""

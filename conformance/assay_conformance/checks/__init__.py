@@ -46,11 +46,9 @@ _CHAPTERS = (
 def _checks_of(chapter: ModuleType) -> Iterator[type[Check]]:
     """The check classes a chapter defines: those that name a requirement of their own."""
     for value in vars(chapter).values():
-        if isinstance(value, type) and issubclass(value, Check) and value.__module__ == chapter.__name__:
-            if "requirement" in vars(value):
-                yield value
+        own = isinstance(value, type) and issubclass(value, Check) and value.__module__ == chapter.__name__
+        if own and "requirement" in vars(value):
+            yield value
 
 
-CHECKS: Mapping[str, type[Check]] = {
-    check.requirement: check for chapter in _CHAPTERS for check in _checks_of(chapter)
-}
+CHECKS: Mapping[str, type[Check]] = {check.requirement: check for chapter in _CHAPTERS for check in _checks_of(chapter)}

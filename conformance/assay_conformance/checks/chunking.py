@@ -126,7 +126,11 @@ class ChunkedCheck(ConsumerCheck):
 
 
 class WholeOnly(ChunkedCheck):
-    """Delivered when its last chunk came in order behind all others, and never before."""
+    """Delivered when its last chunk came in order behind all others, and never before.
+
+    That it is delivered at all is judged where every chunk came once: what a repeated one must not spoil is another
+    requirement.
+    """
 
     requirement = RequirementId("chunking.delivers-whole-only")
 
@@ -134,6 +138,8 @@ class WholeOnly(ChunkedCheck):
         super().start()
         self._chunks: dict[tuple[int, Entry], tuple[Frame, Fate]] = {}
         self._open: dict[tuple[int, str], Frame] = {}
+        self._disturbed: set[tuple[int, str]] = set()
+        self._clean: set[tuple[int, Entry]] = set()
 
     def arrived(self, arrival: Arrival) -> None:
         key = (arrival.consumer.handle, arrival.entry)
@@ -141,8 +147,15 @@ class WholeOnly(ChunkedCheck):
             self._chunks[key] = (arrival.frame, arrival.fate)
         if arrival.fate is Fate.COMPLETE:
             self._open.pop(arrival.key, None)
-        else:
-            self._open[arrival.key] = arrival.frame
+            if arrival.key not in self._disturbed:
+                self._clean.add(key)
+            return
+        self._open[arrival.key] = arrival.frame
+        if arrival.fate not in (Fate.STARTED, Fate.APPENDED):
+            self._disturbed.add(arrival.key)
+
+    def concerns(self, handle: int, entry: Entry) -> bool:
+        return (handle, entry) in self._clean
 
     @on(Received)
     def received(self, event: Received) -> None:

@@ -188,6 +188,7 @@ class _Members:
     """A refused batch entry: the messages still open, and what came back of them."""
 
     call: Call
+    size: int
     request: Frame | None = None
     dispatch: Frame | None = None
     back: set[int] = field(default_factory=set)
@@ -202,6 +203,7 @@ class WholeEntry(ConsumerCheck):
     def start(self) -> None:
         self._refused: dict[tuple[int, Entry], _Members] = {}
         self._acked: set[tuple[int, Entry, int]] = set()
+        self._sizes: dict[tuple[int, Entry], int] = {}
 
     def asked(self, call: Call) -> None:
         id = call.message.message_id
@@ -210,17 +212,17 @@ class WholeEntry(ConsumerCheck):
             if call.cumulative:
                 self._refused.clear()
             self._acked.add((*key, id.batch_index))
-        elif of_batch(id) and self.session_of(call) is not None and self._all_seen(call):
-            self._refused.setdefault(key, _Members(call))
+        elif of_batch(id) and self.session_of(call) is not None and self._all_seen(call, self._sizes.get(key, 0)):
+            self._refused.setdefault(key, _Members(call, self._sizes[key]))
 
-    def _all_seen(self, call: Call) -> bool:
+    def _all_seen(self, call: Call, size: int) -> bool:
         """Every message of the entry had come before, so that what comes from now on came again."""
         seen = {
             message.message_id.batch_index
             for message in self.tracker.received[call.consumer.handle]
             if entry_of(self.view, call.consumer, message) == call.entry
         }
-        return len(seen) >= call.message.message_id.batch_size > 1
+        return len(seen) >= size > 1
 
     @on(Frame, REDELIVER)
     def redeliver(self, event: Frame) -> None:
@@ -248,10 +250,12 @@ class WholeEntry(ConsumerCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or not to_client(event):
             return
-        members = self._refused.get((session.consumer.handle, entry_on(session, event.ids[0])))
+        key = (session.consumer.handle, entry_on(session, event.ids[0]))
+        self._sizes[key] = (event.meta.batch if event.meta is not None else None) or 0
+        members = self._refused.get(key)
         if members is not None and members.request is not None and event.intact is not False:
             if any(event.ack_sets) or members.dispatch is not None:
-                del self._refused[session.consumer.handle, members.call.entry]
+                del self._refused[key]
             else:
                 members.dispatch = event
 
@@ -302,10 +306,9 @@ class WholeEntry(ConsumerCheck):
 
     def _missing(self, members: _Members) -> set[int]:
         handle, entry = members.call.consumer.handle, members.call.entry
-        size = members.call.message.message_id.batch_size
         assert members.dispatch is not None
         compacted = {index for index, member in enumerate(members.dispatch.members) if member.compacted_out}
-        open_ = {index for index in range(size) if (handle, entry, index) not in self._acked}
+        open_ = {index for index in range(members.size) if (handle, entry, index) not in self._acked}
         return open_ - members.back - compacted
 
 

@@ -110,7 +110,7 @@ class SendTimeout(Check):
     def _otherwise_ended(self, end: Completion | None, closing: Invoke | None, due_ns: int) -> bool:
         """Ended for another reason, or its producer was closed before its time came."""
         if closing is not None and closing.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns:
-            return True
+            return end is None or end.seq > closing.seq
         if end is None or end.error is ErrorClass.TIMEOUT:
             return False
         return (end.done_ns or end.t_ns) <= due_ns

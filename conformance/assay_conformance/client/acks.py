@@ -129,6 +129,8 @@ class AckGroup:
 
     def _greatest(self, position: Position, bits: int | None) -> None:
         if position < self._acked_to and not self._shared.mutated(Mutation.CUMULATIVE_KEEPS_LAST):
+            if self._shared.mutated(Mutation.SENDS_SMALLER_CUMULATIVE):
+                self._outlet.post(self._ack(pb.CommandAck.Cumulative, [(position, bits)]))
             return
         self._cumulative = (position, bits)
         if bits is None:

@@ -107,4 +107,6 @@ class ChunkBuffer:
             partial.parts.append(data)
             partial.positions.append(position)
             return Progress()
-        return Progress() if position in partial.positions else Progress(acks=(position,))
+        if position in partial.positions or Mutation.LEAVES_REPEATED_CHUNK in self._mutations:
+            return Progress()
+        return Progress(acks=(position,))

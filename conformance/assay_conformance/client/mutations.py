@@ -33,9 +33,11 @@ class Mutation(StrEnum):
     JOINS_OVER_CHUNK_GAP = "joins-over-chunk-gap"
     DROPS_MESSAGE_ON_REPEATED_CHUNK = "drops-message-on-repeated-chunk"
     APPENDS_REPEATED_CHUNK = "appends-repeated-chunk"
+    LEAVES_REPEATED_CHUNK = "leaves-repeated-chunk"
     ACK_FLUSH_LATE = "ack-flush-late"
     ACK_TIMER_REARMED = "ack-timer-rearmed"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
+    SENDS_SMALLER_CUMULATIVE = "sends-smaller-cumulative"
     CLOSE_DROPS_ACKS = "close-drops-acks"
     ACKS_ENTRY_ON_FIRST_MEMBER = "acks-entry-on-first-member"
     NACK_LATE = "nack-late"
@@ -149,6 +151,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.APPENDS_REPEATED_CHUNK: Broken(
         "CHK-012", "a repeated chunk is appended once more", "chunks counted, not compared"
     ),
+    Mutation.LEAVES_REPEATED_CHUNK: Broken(
+        "CHK-012",
+        "a chunk the producer sent again is ignored and never acknowledged",
+        "a filter that forgets what it filtered: the entry stays in the backlog for ever",
+    ),
     Mutation.ACK_FLUSH_LATE: Broken(
         "ACK-001", "grouped acknowledgments leave late", "a timer that ticks coarsely", 200
     ),
@@ -159,6 +166,9 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.CUMULATIVE_KEEPS_LAST: Broken(
         "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"
+    ),
+    Mutation.SENDS_SMALLER_CUMULATIVE: Broken(
+        "ACK-005", "a cumulative acknowledgment behind a greater one is sent all the same", "no comparison at all"
     ),
     Mutation.CLOSE_DROPS_ACKS: Broken(
         "ACK-006",

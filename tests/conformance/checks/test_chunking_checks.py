@@ -462,6 +462,14 @@ def test_interrupted_message_delivered_twice_is_found() -> None:
     assert story.judged(SurvivesReconnect)[0] == ["delivered-twice"]
 
 
+def test_message_whose_last_chunk_was_stored_twice_may_come_twice() -> None:
+    story = stored_and_delivered(interrupted())
+    for entry, chunk in enumerate(range(CHUNKS), start=4):
+        story.arrives(chunk, entry)
+    story.gets(6)
+    assert story.judged(SurvivesReconnect) == ([], 1)
+
+
 def test_interrupted_message_that_is_damaged_is_found() -> None:
     story = interrupted()
     story.keep(1, 2)

@@ -121,10 +121,13 @@ def test_repeated_chunk_is_filtered(mutations: tuple[Mutation, ...], got: list[b
     assert payloads(peer) == got
 
 
-def test_repeated_chunk_at_another_position_is_acknowledged() -> None:
-    peer = consuming()
+@pytest.mark.parametrize(("mutations", "acked"), [((), [(2,)]), ((Mutation.LEAVES_REPEATED_CHUNK,), [])])
+def test_repeated_chunk_at_another_position_is_acknowledged(
+    mutations: tuple[Mutation, ...], acked: list[tuple[int, ...]]
+) -> None:
+    peer = consuming(*mutations)
     three(peer, (0, 0), (1, 1), (2, 1))
-    assert peer.acked() == [(2,)]
+    assert peer.acked() == acked
 
 
 def test_redelivered_chunk_is_not_acknowledged() -> None:

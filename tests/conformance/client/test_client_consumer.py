@@ -137,6 +137,14 @@ def test_greatest_cumulative_acknowledgment_counts(mutations: tuple[Mutation, ..
     assert peer.written(C.ACK)[0].body.ack_type == pb.CommandAck.Cumulative
 
 
+def test_smaller_sending_mutant_sends_what_a_greater_one_covers() -> None:
+    peer = with_messages(3, Mutation.SENDS_SMALLER_CUMULATIVE, subscription_type="exclusive")
+    for number in (1, 3, 2):
+        peer.ack(number, cumulative=True)
+    peer.advance(200)
+    assert peer.acked() == [(1,), (2,)]
+
+
 def test_cumulative_acknowledgment_is_refused_on_shared() -> None:
     peer = with_messages(1)
     result = peer.results[peer.ack(1, cumulative=True)]

@@ -186,7 +186,8 @@ def test_other_last_chunk_alone_brings_nothing() -> None:
 def test_chunks_of_another_count_are_of_another_message() -> None:
     describer = Describer()
     describer.describe(chunk(0, PIECES[0], count=3))
-    assert describer.describe(chunk(1, PIECES[1], count=2)).members == ()
+    describer.describe(chunk(0, PIECES[0], count=2))
+    assert len(describer.describe(chunk(1, PIECES[1], count=2)).members) == 1
 
 
 def test_joined_message_is_that_of_all_chunks() -> None:

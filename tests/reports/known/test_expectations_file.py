@@ -133,3 +133,10 @@ def test_tested_range_tells_versions_beyond_it() -> None:
 def test_client_without_file_expects_nothing_of_any_version() -> None:
     assert none_expected("x").covers("0.1")
     assert not none_expected("x").entries
+
+
+def test_example_in_the_guide_is_read() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "read-a-report.md").read_text("utf-8")
+    example = guide.partition("```toml\n")[2].partition("```")[0]
+    (read,) = parse(example).entries
+    assert (read.code, read.expires) == ("acks-lost", date(2027, 6, 30))

@@ -263,6 +263,15 @@ def test_page_tells_clause_replay_and_environment(sample: Sample) -> None:
     assert "assay check runs/2026-06-01-101500" in text
 
 
+def test_page_shows_the_evidence_of_a_listed_failure(sample: Sample) -> None:
+    entry = sample.entry(excerpt="SEND 2\nSEND 1", link="https://example.org/known", versions=">=3,<4")
+    document = page(sample.report(sample.judged(Verdict.FAIL, "out-of-order", "lost"), entries=[entry]))
+    text = " ".join(_Page(document).text)
+    assert "for >=3,<4: resends by hash order" in text
+    assert "SEND 2\nSEND 1" in text
+    assert document.count('href="https://example.org/known"') == 1
+
+
 def test_same_run_gives_the_same_page(sample: Sample) -> None:
     assert page(sample.report(sample.judged())) == page(sample.report(sample.judged()))
 

@@ -1,0 +1,65 @@
+"""Connections: a broker that takes its time, one that asks, and one that falls silent."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.model.case import Case, Limits, Tier
+from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Fault, Inject
+
+KEEP_ALIVE_MS = 1_000
+"""Where it can be set; the bound of a client in which it is fixed is the fixed one."""
+
+
+def slow_handshake() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/slow-handshake",
+        "CONNECTED takes 150 ms, and nothing follows CONNECT before it",
+        ("connection.connects-first",),
+        capabilities=("producer",),
+        faults=(Fault(trigger=down("CONNECTED"), action=Delay(150)),),
+    )
+
+
+def ping_is_answered() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_frame("PONG", Direction.TO_BROKER, 2, deadline_ms=3_000)
+    return plan.case(
+        "connection/ping-is-answered",
+        "The broker pings an idle and a busy connection",
+        ("connection.answers-ping",),
+        capabilities=("producer",),
+        faults=(
+            Fault(trigger=down("PRODUCER_SUCCESS"), action=Inject(command="PING")),
+            Fault(trigger=down("SEND_RECEIPT"), action=Inject(command="PING", before=True)),
+        ),
+    )
+
+
+def silent_peer_is_left() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_frame("CONNECT", Direction.TO_BROKER, 2, deadline_ms=75_000)
+    return plan.case(
+        "connection/silent-peer-is-left",
+        "Nothing comes from the broker any more, and the client makes a new connection",
+        ("connection.leaves-silent-peer",),
+        capabilities=("producer",),
+        client={"keep_alive_ms": KEEP_ALIVE_MS},
+        faults=(
+            Fault(
+                trigger=down("SEND_RECEIPT"),
+                action=Cut(how=CutHow.BLACKHOLE, direction=Direction.TO_CLIENT),
+            ),
+        ),
+        tier=Tier.FULL,
+        limits=Limits(case_ms=100_000, least_wall_ms=60_000),
+    )
+
+
+CASES = (slow_handshake(), ping_is_answered(), silent_peer_is_left())

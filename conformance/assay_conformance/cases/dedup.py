@@ -1,0 +1,148 @@
+"""Deduplication: what was stored and not receipted is sent again, and producers come back under their name."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
+from assay_conformance.model.case import Case, Config, Topic, Topology
+from assay_conformance.model.fault import Fault, Rewrite
+
+DEDUPLICATED = Topology(topics=(Topic(name="t", deduplication=True),))
+NAMED: Config = {"producer_name": "orders"}
+
+
+def duplicate_is_answered() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-is-answered",
+        "Three stored sends come again, and the broker answers without storing them",
+        ("dedup.duplicate-not-stored",),
+        capabilities=("resend_pending",),
+        topology=DEDUPLICATED,
+        faults=(lost_receipts(), cut_at_send(3)),
+        limits=QUICK,
+    )
+
+
+def duplicate_receipt_completes() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-receipt-completes",
+        "Three sends get the receipt of a duplicate, and succeed",
+        ("dedup.duplicate-receipt-completes",),
+        capabilities=("resend_pending",),
+        topology=DEDUPLICATED,
+        faults=(lost_receipts(), cut_at_send(3)),
+        limits=QUICK,
+    )
+
+
+def continues_after_the_brokers_last_id() -> Case:
+    """The broker's word is changed on its way, on a topic that would store the messages whatever their ids."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/continues-after-the-brokers-last-id",
+        "PRODUCER_SUCCESS says that 41 was the last id",
+        ("dedup.resumes-after-last-id",),
+        producer=NAMED,
+        faults=(Fault(trigger=down("PRODUCER_SUCCESS"), action=Rewrite({"last_sequence_id": 41})),),
+    )
+
+
+def reopened_producer() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client)
+    plan.wait_ops(plan.send(first, 3))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(plan.send(plan.producer(client), 2))
+    return plan.case(
+        "dedup/reopened-producer",
+        "A producer is closed, opened again under its name, and goes on numbering",
+        ("dedup.resumes-after-last-id",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    )
+
+
+def chosen_first_id() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "dedup/chosen-first-id",
+        "With an initial sequence id of 100 the first message gets 101",
+        ("dedup.resumes-after-last-id",),
+        capabilities=("explicit_sequence_id",),
+        producer={**NAMED, "initial_sequence_id": 100},
+    )
+
+
+def chosen_first_id_zero() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "dedup/chosen-first-id-zero",
+        "With an initial sequence id of 0 the first message gets 1",
+        ("dedup.resumes-after-last-id",),
+        capabilities=("explicit_sequence_id",),
+        producer={**NAMED, "initial_sequence_id": 0},
+    )
+
+
+def effectively_once() -> Case:
+    """Three stored sends lose their receipts; of the resend two cross before the connection dies again."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/effectively-once",
+        "Two connections die, and each of three messages is stored once",
+        ("dedup.effectively-once",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(lost_receipts(), cut_at_send(3), cut_at_send(5)),
+        limits=QUICK,
+    )
+
+
+def effectively_once_in_batches() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.send(producer, 3)
+        plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/effectively-once-in-batches",
+        "Two batches lose their receipts with the connection, and each message is stored once",
+        ("dedup.effectively-once",),
+        capabilities=("batching",),
+        topology=DEDUPLICATED,
+        producer={**NAMED, "batching": True, "batching_max_publish_delay_ms": 500},
+        faults=(lost_receipts(), cut_at_send(2)),
+        limits=QUICK,
+    )
+
+
+CASES = (
+    duplicate_is_answered(),
+    duplicate_receipt_completes(),
+    continues_after_the_brokers_last_id(),
+    reopened_producer(),
+    chosen_first_id(),
+    chosen_first_id_zero(),
+    effectively_once(),
+    effectively_once_in_batches(),
+)

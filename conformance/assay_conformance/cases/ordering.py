@@ -1,0 +1,124 @@
+"""Ordering: sends in flight together, while the store is slow or the connection dies."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.model.case import Case
+from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
+
+
+def order_across_a_cut() -> Case:
+    """Three sends, the connection dies with the third, and three more are asked for before the producer is back."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    plan.send(producer, 3)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.send(producer, 3)
+    plan.wait_ops(plan.agent("stats", {"handle": producer}))  # the sends before it have been handed to the client
+    back = plan.last
+    plan.wait_ops()
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 6)
+    plan.wait_received(consumer, 6)
+    return plan.case(
+        "ordering/order-across-a-cut",
+        "Sends go on while the producer reconnects, and are stored and dispatched in order",
+        ("ordering.keeps-send-order",),
+        capabilities=("consumer",),
+        faults=(
+            Fault(trigger=up("SEND", k=3), action=Cut()),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back)),
+        ),
+    )
+
+
+def pipelined_sends() -> Case:
+    """Many sends at once, without any fault: a broker must store and acknowledge what it answers."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    plan.send(producer, 30)
+    plan.wait_ops()
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 30)
+    plan.wait_received(consumer, 30)
+    return plan.case(
+        "ordering/pipelined-sends",
+        "Thirty sends in one go are all stored, in order",
+        ("ordering.keeps-send-order",),
+        capabilities=("consumer",),
+    )
+
+
+def receipts_after_a_slow_store() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 4)
+    plan.wait_sends(4)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "ordering/receipts-after-a-slow-store",
+        "Four sends become durable at the same moment, and are receipted in order",
+        ("ordering.receipts-in-send-order",),
+        needs=("hold_store",),
+    )
+
+
+def ids_across_a_reconnect() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.wait_ops()
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "ordering/ids-across-a-reconnect",
+        "Sequence ids go on where they were when the producer has reconnected",
+        ("ordering.sequence-ids-step-by-one",),
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
+    )
+
+
+def ids_of_batches() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.send(producer, 3)
+        plan.wait_ops(plan.flush(producer))
+    plan.wait_ops()
+    return plan.case(
+        "ordering/ids-of-batches",
+        "A batch takes one sequence id for each of its messages",
+        ("ordering.sequence-ids-step-by-one",),
+        capabilities=("batching",),
+        producer={"batching": True, "batching_max_publish_delay_ms": 500},
+    )
+
+
+def callbacks_of_late_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 6)
+    plan.wait_sends(6)
+    crossed = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "ordering/callbacks-of-late-receipts",
+        "Six receipts arrive together, and six callbacks fire in order",
+        ("ordering.callbacks-in-send-order",),
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(step=crossed)),),
+    )
+
+
+CASES = (
+    order_across_a_cut(),
+    pipelined_sends(),
+    receipts_after_a_slow_store(),
+    ids_across_a_reconnect(),
+    ids_of_batches(),
+    callbacks_of_late_receipts(),
+)

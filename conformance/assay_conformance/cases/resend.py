@@ -1,0 +1,215 @@
+"""Resend and time-out: receipts that do not come, come late, twice, or for the wrong send.
+
+Three sends are in flight together because the broker's store is held until all have crossed; receipts are lost until
+the producer registers again, so that what the client owes a resend does not depend on how fast it is.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.fault import Cut, Delay, Direction, Drop, Duplicate, Fault, Hold, Until
+
+QUICK = Limits(operation_ms=6_000, case_ms=20_000)
+"""For Cases in which a wrong client leaves an operation open: it is not waited for longer than this."""
+
+
+def lost_receipts(k: int = 1) -> Fault:
+    """Receipts from the k-th on do not arrive until the producer registers again."""
+    return Fault(trigger=down("SEND_RECEIPT", k=k, times=0), action=Drop(), until=Until(frame=up("PRODUCER")))
+
+
+def cut_at_send(k: int) -> Fault:
+    """The connection dies right behind the k-th SEND, which still arrives."""
+    return Fault(trigger=up("SEND", k=k), action=Cut())
+
+
+def unreceipted_sends() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "resend/unreceipted-sends",
+        "The connection dies behind the third of three sends, none receipted",
+        ("resend.unreceipted-again",),
+        faults=(lost_receipts(), cut_at_send(3)),
+        limits=QUICK,
+    )
+
+
+def cut_between_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "resend/cut-between-receipts",
+        "Three sends are in flight, and the connection dies behind the second receipt",
+        ("resend.unreceipted-again",),
+        needs=("hold_store",),
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
+        limits=QUICK,
+    )
+
+
+def queue_order() -> Case:
+    """One send is receipted, three are not, two are asked for before the producer is back."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 3)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.send(producer, 2)
+    plan.wait_ops(plan.agent("stats", {"handle": producer}))  # the sends before it have been handed to the client
+    back = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "resend/queue-order",
+        "Old sends leave again in order, before new ones, and without the one that was receipted",
+        ("resend.keeps-queue-order",),
+        faults=(
+            lost_receipts(k=2),
+            cut_at_send(4),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back)),
+        ),
+        limits=QUICK,
+    )
+
+
+def same_message() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2, key="k", properties={"a": "b"})
+    plan.wait_ops()
+    return plan.case(
+        "resend/same-message",
+        "Two messages with key and properties leave again as the same bytes",
+        ("resend.same-unit",),
+        # What changes from one millisecond to the next must have had time to change.
+        faults=(lost_receipts(), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+    )
+
+
+def same_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.flush(producer)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/same-batch",
+        "A batch of three leaves again as the same batch, while the next one fills",
+        ("resend.same-unit",),
+        capabilities=("batching",),
+        producer={"batching": True, "batching_max_publish_delay_ms": 200},
+        faults=(lost_receipts(), cut_at_send(1), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+    )
+
+
+def sends_wait_for_admission() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/sends-wait-for-admission",
+        "PRODUCER_SUCCESS takes its time after a reconnect, and no SEND leaves before it",
+        ("resend.waits-for-producer-success",),
+        faults=(lost_receipts(), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(150))),
+    )
+
+
+def receipt_twice() -> Case:
+    """The second copy of the first receipt arrives while the second send still waits for its own."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 2)
+    plan.wait_sends(2)
+    plan.broker("release", topic="t")
+    plan.wait_fired(0)
+    plan.wait_ms(150)  # nothing may happen now
+    quiet = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "resend/receipt-twice",
+        "A receipt that comes twice completes nothing but its own send",
+        ("resend.ignores-stale-receipt",),
+        needs=("hold_store",),
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT", k=1), action=Duplicate()),
+            Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=quiet)),
+        ),
+    )
+
+
+def receipt_after_the_time_out() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    timed_out = plan.last
+    plan.wait_ms(50)
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "resend/receipt-after-the-time-out",
+        "The receipt of a send that has timed out changes nothing, and the next send is as good as any",
+        ("resend.ignores-stale-receipt",),
+        producer={"send_timeout_ms": 400},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Hold(), until=Until(step=timed_out)),),
+    )
+
+
+def receipt_ahead() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "resend/receipt-ahead",
+        "The first of three receipts is lost, and the second one comes",
+        ("resend.leaves-on-receipt-ahead",),
+        needs=("hold_store",),
+        producer={"send_timeout_ms": 2_500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),),
+        limits=QUICK,
+    )
+
+
+def send_times_out() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/send-times-out",
+        "No receipt comes, and the sends fail when their time is up",
+        ("resend.send-timeout",),
+        producer={"send_timeout_ms": 500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
+        limits=Limits(operation_ms=3_000, case_ms=20_000, least_wall_ms=500),
+    )
+
+
+CASES = (
+    unreceipted_sends(),
+    cut_between_receipts(),
+    queue_order(),
+    same_message(),
+    same_batch(),
+    sends_wait_for_admission(),
+    receipt_twice(),
+    receipt_after_the_time_out(),
+    receipt_ahead(),
+    send_times_out(),
+)

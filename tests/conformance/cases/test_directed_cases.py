@@ -1,0 +1,64 @@
+"""What holds for every directed Case, and that catalogue, checks and Cases belong together."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from assay_conformance.cases import all_cases
+from assay_conformance.catalogue import load
+from assay_conformance.checks import CHECKS
+from assay_conformance.model.case import Case, Tier
+from assay_conformance.model.fault import AfterStep
+
+CASES = all_cases()
+_EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+
+
+def test_case_ids_are_unique() -> None:
+    assert len({case.id for case in CASES}) == len(CASES)
+
+
+@_EACH
+def test_case_survives_json(case: Case) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(case), type=Case) == case
+
+
+@_EACH
+def test_case_names_requirements_of_the_catalogue(case: Case) -> None:
+    assert case.requirements
+    assert set(case.requirements) <= set(load().requirements)
+
+
+@_EACH
+def test_case_asks_for_capabilities_of_the_catalogue(case: Case) -> None:
+    assert set(case.capabilities) <= set(load().capabilities)
+
+
+@_EACH
+def test_case_refers_to_handles_that_an_earlier_step_opened(case: Case) -> None:
+    saved: set[int] = set()
+    for step in case.steps:
+        named = {step.args[name] for name in ("client", "producer", "consumer", "handle") if name in step.args}
+        assert named | set(step.args.get("ops", ())) <= saved
+        if step.saves is not None:
+            saved.add(step.saves)
+
+
+@_EACH
+def test_fault_refers_to_steps_that_exist(case: Case) -> None:
+    for fault in case.faults:
+        steps = [fault.until.step, fault.trigger.step if isinstance(fault.trigger, AfterStep) else None]
+        assert all(step is None or step < len(case.steps) for step in steps)
+
+
+def test_every_requirement_has_a_check_and_every_check_a_requirement() -> None:
+    assert set(CHECKS) == set(load().requirements)
+
+
+def test_every_requirement_is_exercised_by_a_case() -> None:
+    assert {requirement for case in CASES for requirement in case.requirements} == set(load().requirements)
+
+
+def test_fast_tier_waits_for_no_more_than_five_seconds_in_a_case() -> None:
+    assert all(case.limits.least_wall_ms <= 5_000 for case in CASES if case.tier is Tier.FAST)

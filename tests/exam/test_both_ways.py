@@ -1,0 +1,85 @@
+"""Every requirement shown both ways, through runner, broker, link and checks, in virtual time.
+
+An honest client on an honest broker passes every Case, and no check finds anything in it. With one rule broken, by the
+client or by the broker, the requirement of that rule fails in one of its Cases, and nothing else does but what the
+table `ALSO` admits, with the reason.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from assay_conformance.broker import BrokerMutation
+from assay_conformance.client import Mutation
+from assay_conformance.client.mutations import MUTATIONS
+from assay_conformance.model.case import Case
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.packs import load_packs
+from assay_fixtures.rawclient.probe import RawTrial, Tried
+
+PACK = load_packs()
+CASES = {case.id: case for case in PACK.cases}
+
+BROKER_ROWS: dict[BrokerMutation, str] = {
+    BrokerMutation.REORDERS_APPENDS: "ORD-001",
+    BrokerMutation.RECEIPTS_OUT_OF_ORDER: "ORD-002",
+    BrokerMutation.DEDUP_STORES_DUPLICATES: "DDP-001",
+    BrokerMutation.LOSES_RECEIPTED_APPEND: "DDP-010",
+    BrokerMutation.LOSES_CHUNK: "CHK-016",
+    BrokerMutation.REDELIVERS_ACKED: "NCK-009",
+    BrokerMutation.DISPATCH_IGNORES_RATE: "THR-001",
+    BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: "THR-008",
+    BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: "THR-015",
+    BrokerMutation.PUBLISH_THROTTLE_DROPS: "THR-015",
+}
+
+ALSO: dict[str, tuple[frozenset[str], str]] = {}
+"""Mutation -> rows it may break besides its own, and why that cannot be otherwise."""
+
+
+def _row(requirement: str) -> str:
+    return PACK.catalogue.requirements[requirement].row
+
+
+def _cases_of(row: str) -> list[Case]:
+    return [case for case in PACK.cases if any(_row(requirement) == row for requirement in case.requirements)]
+
+
+@cache
+def _honest(case_id: str) -> Tried:
+    return RawTrial().in_virtual_time(CASES[case_id])
+
+
+def _failed_rows(tried: Tried) -> set[str]:
+    return {_row(j.requirement) for j in tried.judgements if j.verdict in (Verdict.FAIL, Verdict.WARN)}
+
+
+@pytest.mark.parametrize("case_id", sorted(CASES))
+def test_an_honest_client_passes(case_id: str) -> None:
+    told = {j.requirement: (j.verdict.value, j.reason) for j in _honest(case_id).judgements}
+    assert {requirement: verdict for requirement, verdict in told.items() if verdict[0] != "pass"} == {}
+
+
+def _assert_caught(row: str, name: str, trial: RawTrial) -> None:
+    cases = _cases_of(row)
+    failed = {case.id: _failed_rows(trial.in_virtual_time(case)) for case in cases}
+    assert any(row in rows for rows in failed.values()), f"{row} notices nothing in {failed}"
+    admitted = {row} | ALSO.get(name, (frozenset(), ""))[0]
+    assert set().union(*failed.values()) - admitted == set()
+
+
+@pytest.mark.parametrize("mutation", list(Mutation))
+def test_a_client_that_breaks_a_rule_fails_its_row(mutation: Mutation) -> None:
+    _assert_caught(MUTATIONS[mutation].row, mutation.value, RawTrial(client=frozenset({mutation})))
+
+
+@pytest.mark.parametrize("mutation", list(BrokerMutation))
+def test_a_broker_that_breaks_a_rule_fails_its_row(mutation: BrokerMutation) -> None:
+    _assert_caught(BROKER_ROWS[mutation], mutation.value, RawTrial(broker=frozenset({mutation})))
+
+
+def test_every_row_has_something_that_breaks_it() -> None:
+    broken = {entry.row for entry in MUTATIONS.values()} | set(BROKER_ROWS.values())
+    assert {requirement.row for requirement in PACK.catalogue.requirements.values()} - broken == set()
