@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from assay_conformance.model.event import Sides
 from assay_conformance.model.fault import Direction
-from assay_reports.text import clean, ms
+from assay_reports.text import clean, counted, ms
 from assay_reports.timeline import Band, Row, Timeline
 from assay_reports.words import Lane
 
@@ -31,7 +31,10 @@ _GAP = 22
 _FOOT = 14
 _MOST_LINES = 2
 
-_CHARS: dict[Lane, int] = {Lane.CLIENT: 38, Lane.WIRE: 58, Lane.BROKER: 42, Lane.BENCH: 58}
+LONG_MS = 200
+"""From this on, time in which nothing happened is written between two rows: evenly spaced, they would hide it."""
+
+_CHARS: dict[Lane, int] = {Lane.CLIENT: 34, Lane.WIRE: 58, Lane.BROKER: 42, Lane.BENCH: 58}
 """Characters a lane holds in a line of 12 px text."""
 
 _TEXT_X: dict[Lane, tuple[float, str]] = {
@@ -113,22 +116,30 @@ def chart(story: Timeline) -> Chart:
     gaps: list[Gap] = []
     y: float = _HEAD
     number = 0
-    for row in story.rows:
-        if row.skipped:
-            gaps.append(_gap(y, row.skipped))
+    for above, row in zip((None, *story.rows), story.rows, strict=False):
+        if text := _between(above, row):
+            gaps.append(Gap(y + _GAP / 2, text))
             y += _GAP
         number += row.named
         drawn = _row(row, y, number if row.named else None)
         rows.append(drawn)
         y += drawn.height
     if story.left_out:
-        gaps.append(_gap(y, story.left_out))
+        gaps.append(Gap(y + _GAP / 2, _more(story.left_out)))
         y += _GAP
     return Chart(y + _FOOT, tuple(rows), tuple(gaps), tuple(_bands(story.bands, rows)))
 
 
-def _gap(y: float, count: int) -> Gap:
-    return Gap(y + _GAP / 2, f"{count} more event{'s' if count > 1 else ''}")
+def _between(above: Row | None, row: Row) -> str:
+    """What lies between two rows: events that are not shown, and a long time."""
+    passed_ms = (row.t_ns - above.t_ns) / 1e6 if above else 0.0
+    parts = [_more(row.skipped)] if row.skipped else []
+    parts += [f"{passed_ms:.0f} ms later"] if passed_ms >= LONG_MS else []
+    return ", ".join(parts)
+
+
+def _more(count: int) -> str:
+    return counted(count, "more event")
 
 
 def _row(row: Row, top: float, number: int | None) -> DrawnRow:

@@ -5,7 +5,7 @@ Everything is built from `rich.text.Text`, never from markup strings: texts of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from rich import box
@@ -64,9 +64,8 @@ def print_report(report: Report, console: Console) -> None:
     """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
     for title, rows in report.chapters():
         console.print(_chapter(title, rows, report, console.width))
-    for failure in report.failures:
-        if not failure.expected:
-            console.print(failure_text(failure))
+    for alike in _alike(report.failures):
+        console.print(failure_text(alike[0], also=alike[1:]))
     console.print(summary(report))
 
 
@@ -78,7 +77,7 @@ def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, wid
     table.add_column("requirement", min_width=min(longest, width // 3), overflow="fold")
     if width >= _TITLE_FROM:
         longest = max(len(_title(row, report)) for row in all_rows)
-        table.add_column("", min_width=min(longest, width // 3), overflow="fold", style="dim")
+        table.add_column("", min_width=min(longest, width * 2 // 5), overflow="fold", style="dim")
     table.add_column("verdict", width=15)
     table.add_column("seen", justify="right", width=6)
     if width >= _CASES_FROM:
@@ -106,8 +105,21 @@ def _style(row: RequirementVerdict) -> str:
     return "yellow" if row.expected is Expected.EXPECTED_FAIL else STYLE[row.verdict]
 
 
-def failure_text(failure: Failure) -> RenderableType:
-    """Clause, contradicting events with times, the fault's receipt, and the command that replays it."""
+def _alike(failures: Iterable[Failure]) -> Iterable[list[Failure]]:
+    """Those not expected, grouped by requirement, verdict and code: one cause shows in many Cases."""
+    groups: dict[tuple[str, ...], list[Failure]] = {}
+    for failure in failures:
+        if not failure.expected:
+            code = failure.finding.code if failure.finding else ""
+            groups.setdefault((failure.cell.requirement, failure.cell.verdict, code), []).append(failure)
+    return groups.values()
+
+
+def failure_text(failure: Failure, also: Sequence[Failure] = ()) -> RenderableType:
+    """Clause, contradicting events with times, the fault's receipt, and the command that replays it.
+
+    `also` are failures of the same kind in other Cases, which are named.
+    """
     cell = failure.cell
     head = Text.assemble(
         (cell.verdict.value.upper(), STYLE[cell.verdict]),
@@ -120,6 +132,8 @@ def failure_text(failure: Failure) -> RenderableType:
     grid.add_column(overflow="fold")
     for name, value in _facts(failure):
         grid.add_row(Text(name), value)
+    if also:
+        grid.add_row(Text("also in"), Text(clean(", ".join(other.cell.case for other in also))))
     return Group(head, Padding(grid, (0, 0, 1, 2)))
 
 

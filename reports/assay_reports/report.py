@@ -12,7 +12,7 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.requirement import Requirement
 from assay_conformance.model.run import RunInfo
-from assay_conformance.model.verdict import Expected, Finding, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, RequirementVerdict, Verdict
 from assay_reports.expectations import Expectation
 from assay_reports.standing import Cell, EntryState
 from assay_reports.timeline import EMPTY, Row, Timeline, timeline
@@ -46,9 +46,9 @@ class Report:
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:
-        """What needs telling, unexpected first; one for each code of a cell. Read once for all writers."""
+        """What needs telling, unexpected and worst first; one for each code of a cell. Read once for all writers."""
         cells = [cell for cell in self.verdicts.cells if cell.verdict in TOLD]
-        cells.sort(key=lambda cell: cell.expected is Expected.EXPECTED_FAIL)
+        cells.sort(key=lambda cell: (cell.expected is Expected.EXPECTED_FAIL, WORST_FIRST.index(cell.verdict)))
         return tuple(failure for cell in cells for failure in _of_cell(self, cell))
 
     def chapters(self) -> Iterator[tuple[str, tuple[RequirementVerdict, ...]]]:

@@ -124,11 +124,16 @@ def _nearest(story: Sequence[Event], wanted: frozenset[int], limit: int) -> list
     if not anchors:
         return list(range(min(limit, len(story))))
     distance = _distances(len(story), anchors)
-    ranked = sorted(
-        range(len(story)),
-        key=lambda index: distance[index] / (_TURN_IS_NEARER if isinstance(story[index], _TURNS) else 1),
-    )
-    return sorted(ranked[:limit])
+    operations = {getattr(story[index], "op", None) for index in anchors} - {None}
+
+    def rank(index: int) -> float:
+        event = story[index]
+        # An operation's beginning and end belong together, however far apart.
+        if getattr(event, "op", None) in operations:
+            return 0.0
+        return distance[index] / (_TURN_IS_NEARER if isinstance(event, _TURNS) else 1)
+
+    return sorted(sorted(range(len(story)), key=rank)[:limit])
 
 
 def _distances(count: int, anchors: Sequence[int]) -> list[int]:

@@ -75,7 +75,8 @@ def _completion(event: ev.Completion) -> str:
         f"{event.verb}: {event.outcome.value}",
         message_id(event.message_id) if event.message_id else "",
         f"sequence id {event.sequence_id}" if event.sequence_id is not None else "",
-        f"{event.error.value}" if event.error else "",
+        counted(event.count, "message") if event.count is not None else "",
+        event.error.value if event.error else "",
         f"“{event.text}”" if event.text else "",
         f"· op {event.op}",
     )

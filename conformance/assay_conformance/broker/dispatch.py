@@ -69,7 +69,10 @@ class Dispatcher(ABC):
 
 
 class SingleActive(Dispatcher):
-    """Exclusive and Failover. `switch_delay_ms` passes between choosing another active consumer and its first entry."""
+    """Exclusive and Failover. In Failover a while passes between choosing another active consumer and its first entry.
+
+    `partition` spreads the active consumers of a partitioned topic over those that are there.
+    """
 
     individual = False
 
@@ -133,8 +136,10 @@ class SingleActive(Dispatcher):
 
     def _start(self) -> None:
         self._switch = None
+        if self.active is None:
+            return
         self._cursor.rewind()
-        if self._failover and self.active is not None:
+        if self._failover:
             for consumer in self.consumers:
                 self._tell(consumer)
         self.read()

@@ -19,6 +19,9 @@ FLUSHED_MS = 300
 MOMENT_MS = 12
 """Between two acks that one group must collect, and that a client without groups sends apart."""
 
+STEADY_MS = 60
+"""Less than a group interval: a timer that every ack arms anew never fires."""
+
 
 def one_interval() -> Case:
     plan = Schedule()
@@ -35,6 +38,25 @@ def one_interval() -> Case:
     return plan.case(
         "ack/one-interval",
         "Five acks at once, then five within one group interval",
+        ("ack.flushed-in-time",),
+        consumer=GROUPED,
+    )
+
+
+def steady_acks() -> Case:
+    """An ack more than once in every interval must not put off those before it."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(8)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 8)
+    plan.wait_ops()
+    for number in range(8):
+        plan.ack(consumer, numbers=[number])
+        plan.wait_ms(STEADY_MS)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/steady-acks",
+        "Eight acks, 60 ms apart, with a group interval of 100 ms",
         ("ack.flushed-in-time",),
         consumer=GROUPED,
     )
@@ -120,6 +142,7 @@ def half_settled_batch_redelivered() -> Case:
 
 CASES = (
     one_interval(),
+    steady_acks(),
     cumulative_out_of_order(),
     close_with_pending_acks(),
     batch_half_settled(),

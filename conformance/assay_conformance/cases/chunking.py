@@ -74,6 +74,21 @@ def last_chunk_missing() -> Case:
     )
 
 
+def middle_chunk_missing() -> Case:
+    first, _, last = chunks(0, 3)
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[first, last, *chunks(1, 3), plain(2)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2, RECEIVE_MS)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/middle-chunk-missing",
+        "The first and the last of three chunks, then a whole chunked message, then a small one",
+        ("chunking.delivers-whole-only",),
+        consumer=EARLIEST,
+    )
+
+
 def chunks_interleaved() -> Case:
     plan = Schedule()
     entries = [chunk for pair in zip(chunks(0, 3), chunks(1, 3), strict=True) for chunk in pair]
@@ -167,6 +182,7 @@ CASES = (
     large_message(),
     compressed_message(),
     last_chunk_missing(),
+    middle_chunk_missing(),
     chunks_interleaved(),
     chunk_sent_twice(),
     chunk_redelivered(),

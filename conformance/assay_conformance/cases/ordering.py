@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Direction, Fault, Hold, Until
+from assay_conformance.model.fault import Cut, Direction, Drop, Fault, Hold, Until
 
 
 def order_across_a_cut() -> Case:
-    """Three sends, the connection dies with the third, and three more are asked for before the producer is back."""
+    """Of three sends two are lost with the connection, and three more are asked for before the producer is back."""
     plan = Schedule()
     client = plan.client()
     producer = plan.producer(client)
@@ -27,7 +27,8 @@ def order_across_a_cut() -> Case:
         ("ordering.keeps-send-order",),
         capabilities=("consumer",),
         faults=(
-            Fault(trigger=up("SEND", k=3), action=Cut()),
+            Fault(trigger=up("SEND", k=2), action=Drop()),
+            Fault(trigger=up("SEND", k=3), action=Cut(before=True)),
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back)),
         ),
     )
@@ -73,8 +74,8 @@ def ids_across_a_reconnect() -> Case:
     plan.send(producer, 2)
     plan.wait_ops()
     plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
-    plan.send(producer, 2)
-    plan.wait_ops()
+    plan.wait_ops(plan.send(producer))  # when this one is done the client has seen PRODUCER_SUCCESS for certain
+    plan.wait_ops(plan.send(producer))
     return plan.case(
         "ordering/ids-across-a-reconnect",
         "Sequence ids go on where they were when the producer has reconnected",

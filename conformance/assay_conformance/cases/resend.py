@@ -1,7 +1,7 @@
 """Resend and time-out: receipts that do not come, come late, twice, or for the wrong send.
 
-Three sends are in flight together because the broker's store is held until all have crossed; receipts are lost until
-the producer registers again, so that what the client owes a resend does not depend on how fast it is.
+Where a Case wants sends in flight together, the broker's store is held until all have crossed. Where it cuts, the
+receipts of the sends before are lost, so that what the client owes a resend does not depend on how fast it is.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 """For Cases in which a wrong client leaves an operation open: it is not waited for longer than this."""
 
 
-def lost_receipts(k: int = 1) -> Fault:
-    """Receipts from the k-th on do not arrive until the producer registers again."""
-    return Fault(trigger=down("SEND_RECEIPT", k=k, times=0), action=Drop(), until=Until(frame=up("PRODUCER")))
+def lost_receipts(times: int, k: int = 1) -> Fault:
+    """So many receipts from the k-th on do not arrive: those of the sends in front of the one that takes the cut."""
+    return Fault(trigger=down("SEND_RECEIPT", k=k, times=times), action=Drop())
 
 
 def cut_at_send(k: int) -> Fault:
@@ -33,7 +33,7 @@ def unreceipted_sends() -> Case:
         "resend/unreceipted-sends",
         "The connection dies behind the third of three sends, none receipted",
         ("resend.unreceipted-again",),
-        faults=(lost_receipts(), cut_at_send(3)),
+        faults=(lost_receipts(2), cut_at_send(3)),
         limits=QUICK,
     )
 
@@ -72,7 +72,7 @@ def queue_order() -> Case:
         "Old sends leave again in order, before new ones, and without the one that was receipted",
         ("resend.keeps-queue-order",),
         faults=(
-            lost_receipts(k=2),
+            lost_receipts(2, k=2),
             cut_at_send(4),
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back)),
         ),
@@ -90,7 +90,7 @@ def same_message() -> Case:
         "Two messages with key and properties leave again as the same bytes",
         ("resend.same-unit",),
         # What changes from one millisecond to the next must have had time to change.
-        faults=(lost_receipts(), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+        faults=(lost_receipts(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
     )
 
 
@@ -108,7 +108,7 @@ def same_batch() -> Case:
         ("resend.same-unit",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 200},
-        faults=(lost_receipts(), cut_at_send(1), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+        faults=(cut_at_send(1), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
     )
 
 
@@ -123,7 +123,7 @@ def sends_wait_for_admission() -> Case:
         "resend/sends-wait-for-admission",
         "PRODUCER_SUCCESS takes its time after a reconnect, and no SEND leaves before it",
         ("resend.waits-for-producer-success",),
-        faults=(lost_receipts(), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(150))),
+        faults=(lost_receipts(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(150))),
     )
 
 

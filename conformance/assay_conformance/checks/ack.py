@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    Call,
     ConsumerCheck,
-    Entry,
     acked_entries,
     elapsed,
     entry_on,
@@ -28,7 +26,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -158,10 +156,13 @@ class FlushedInTime(ConsumerCheck):
 
 @dataclass(slots=True)
 class _Cumulative:
-    """Cumulative calls of one session in call order, and what was sent of them."""
+    """Cumulative calls of one session. `records` are those that were the greatest when they came; `waiting` those since
+    the last one that was sent."""
 
-    calls: list[Call] = field(default_factory=list)
-    flushed: int = 0
+    named: set[Entry] = field(default_factory=set)
+    records: dict[Entry, Call] = field(default_factory=dict)
+    greatest: Call | None = None
+    waiting: list[Call] = field(default_factory=list)
     last: tuple[Frame, Call] | None = None
     unclear: bool = False
 
@@ -182,8 +183,11 @@ class GreatestOnly(ConsumerCheck):
         if not call.cumulative or session is None:
             return
         state = self._sessions.setdefault(_key(session), _Cumulative())
-        state.calls.append(call)
         state.unclear = state.unclear or of_batch(call.message.message_id)
+        state.named.add(call.entry)
+        state.waiting.append(call)
+        if state.greatest is None or call.entry > state.greatest.entry:
+            state.greatest = state.records[call.entry] = call
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
@@ -191,33 +195,31 @@ class GreatestOnly(ConsumerCheck):
         if session is None or event.ack_type != "Cumulative" or not from_client(event) or not event.ids:
             return
         state = self._sessions.get(_key(session))
-        if state is None or state.unclear:
-            return
         entry = entry_on(session, event.ids[0])
-        carried = [call for call in state.calls if call.entry == entry]
-        if not carried:
+        if state is None or state.unclear or state.greatest is None or entry not in state.named:
             return
-        greatest = _record(state.calls, entry)
-        if greatest is None:
-            greater = next(call for call in state.calls if call.entry > entry)
+        record = state.records.get(entry)
+        if record is None:
+            greater = state.greatest
             self.breach(
                 "smaller-sent",
-                f"consumer {greater.consumer.handle} was told to acknowledge up to {greater.entry} and later up to "
+                f"consumer {greater.consumer.handle} was told to acknowledge up to {greater.entry}, and also up to "
                 f"{entry}; it sent a cumulative ACK of {entry} at {ms(event.t_ns)}, expected the smaller one ignored",
                 greater.invoke,
                 event,
             )
             return
-        if not self._sent_twice(state, greatest, event):
-            self._merged(state, greatest, event)
-        state.last = (event, greatest)
-        state.flushed = max(state.flushed, state.calls.index(greatest) + 1)
+        if not self._sent_twice(state, record, event) and any(call.entry < entry for call in state.waiting):
+            self.exercise(event)
+        state.last = (event, record)
+        if record in state.waiting:
+            del state.waiting[: state.waiting.index(record) + 1]
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         state = self._sessions.pop(_key(session), _Cumulative())
-        if state.unclear or not state.calls or not isinstance(event, Frame) or not from_client(event):
+        greatest = state.greatest
+        if state.unclear or greatest is None or not isinstance(event, Frame) or not from_client(event):
             return
-        greatest = max(state.calls, key=lambda call: call.entry)
         completion = greatest.operation.completion
         interval_ms = number_in_force(self.view, greatest.consumer, "ack_group_ms")
         if completion is None or interval_ms is None or (state.last and state.last[1].entry >= greatest.entry):
@@ -232,43 +234,27 @@ class GreatestOnly(ConsumerCheck):
                 event,
             )
 
-    def _sent_twice(self, state: _Cumulative, greatest: Call, event: Frame) -> bool:
+    def _sent_twice(self, state: _Cumulative, record: Call, event: Frame) -> bool:
         """A second cumulative ACK in a fraction of the interval, of a call that the first could have carried."""
-        interval_ms = number_in_force(self.view, greatest.consumer, "ack_group_ms") or 0
+        interval_ms = number_in_force(self.view, record.consumer, "ack_group_ms") or 0
         if state.last is None or interval_ms < LEAST_INTERVAL_MS:
             return False
         first, before = state.last
-        known = greatest.operation is before.operation
-        if not known or before.entry == greatest.entry or event.t_ns - first.t_ns > interval_ms * MS / 4:
+        together = record.operation is before.operation and record.entry != before.entry
+        if not together or event.t_ns - first.t_ns > interval_ms * MS / 4:
             return False
         if not self.tracker.load.quiet(first.t_ns - interval_ms * MS, event.t_ns, TOLERANCES["ack-flush"]):
             self.undecided("the machine was too busy to tell one flush from two")
             return True
         self.breach(
             "not-merged",
-            f"consumer {greatest.consumer.handle} sent cumulative ACKs of {before.entry} and {greatest.entry} "
-            f"{elapsed(event.t_ns, first.t_ns)} apart, expected one, of {greatest.entry}: both were asked for together",
-            greatest.invoke,
+            f"consumer {record.consumer.handle} sent cumulative ACKs of {before.entry} and {record.entry} "
+            f"{elapsed(event.t_ns, first.t_ns)} apart, expected one, of {record.entry}: both were asked for together",
+            record.invoke,
             first,
             event,
         )
         return True
-
-    def _merged(self, state: _Cumulative, greatest: Call, event: Frame) -> None:
-        since = [call for call in state.calls[state.flushed :] if call.invoke.seq < event.seq]
-        if greatest in since and any(call.entry < greatest.entry for call in since):
-            self.exercise(event)
-
-
-def _record(calls: list[Call], entry: Entry) -> Call | None:
-    """The call that made `entry` the greatest so far; None when it never was."""
-    greatest: Entry | None = None
-    for call in calls:
-        if greatest is None or call.entry > greatest:
-            greatest = call.entry
-            if call.entry == entry:
-                return call
-    return None
 
 
 @dataclass(slots=True)
@@ -278,7 +264,10 @@ class _Closing:
 
 
 class FlushedOnClose(ConsumerCheck):
-    """When CLOSE_CONSUMER leaves, every ack asked for before the close has left on the same connection."""
+    """When CLOSE_CONSUMER leaves, every ack of the last group interval has left on the same connection.
+
+    One that was asked for earlier should have left long before the close, and is the other requirements' matter.
+    """
 
     requirement = RequirementId("ack.flushed-on-close")
 
@@ -316,7 +305,13 @@ class FlushedOnClose(ConsumerCheck):
         state = self._sessions.pop(_key(session), _Closing())
         asked = session.consumer is not None and session.consumer.closing is not None
         if isinstance(event, Frame) and event.command == "CLOSE_CONSUMER" and from_client(event) and asked:
-            self._left += [(call, event) for call in state.pending.values() if not _covered(call, state)]
+            owed = [call for call in state.pending.values() if self._still_held(call) and not _covered(call, state)]
+            self._left += [(call, event) for call in owed]
+
+    def _still_held(self, call: Call) -> bool:
+        closing = call.consumer.closing
+        interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
+        return interval_ms is None or closing is None or closing.t_ns - call.invoke.t_ns <= interval_ms * MS
 
     def finish(self) -> None:
         for call, event in self._left:
@@ -363,6 +358,7 @@ class WholeBatchOnly(ConsumerCheck):
 
     def start(self) -> None:
         self._batches: dict[tuple[int, Entry], _Batch] = {}
+        self._settled_to: dict[tuple[int, str], Entry] = {}
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -383,9 +379,8 @@ class WholeBatchOnly(ConsumerCheck):
         if call.invoke.verb != "ack":
             return
         if call.cumulative:
-            for (handle, entry), batch in self._batches.items():
-                if handle == call.consumer.handle and entry.topic == call.entry.topic and entry < call.entry:
-                    batch.settled.update(range(batch.size))
+            place = (call.consumer.handle, call.entry.topic)
+            self._settled_to[place] = max(self._settled_to.get(place, call.entry), call.entry)
         own = self._batches.get((call.consumer.handle, call.entry))
         if own is None:
             return
@@ -424,7 +419,7 @@ class WholeBatchOnly(ConsumerCheck):
                 batch.frame,
                 event,
             )
-        elif len(batch.settled) < batch.size:
+        elif len(batch.settled) < batch.size and not self._behind(consumer, entry):
             self.breach(
                 "acked-early",
                 f"consumer {consumer.handle} was told to acknowledge {told} and sent an ACK of the whole entry at "
@@ -458,6 +453,11 @@ class WholeBatchOnly(ConsumerCheck):
                     call.invoke,
                     event,
                 )
+
+    def _behind(self, consumer: OpenedConsumer, entry: Entry) -> bool:
+        """A cumulative ack of a later entry settles all of this one."""
+        reached = self._settled_to.get((consumer.handle, entry.topic))
+        return reached is not None and entry < reached
 
     def _held_back(self, consumer: OpenedConsumer, batch: _Batch, completing: Invoke) -> bool:
         """Half settled for so long that a client which sends too early would have."""

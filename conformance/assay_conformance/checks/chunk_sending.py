@@ -12,11 +12,10 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.chunking import Arrival, ChunkedCheck
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.consumption import (
-    Entry,
     from_client,
     to_client,
 )
-from assay_conformance.checks.tracker import ConsumerSession, Operation
+from assay_conformance.checks.tracker import ConsumerSession, Entry, Operation
 from assay_conformance.model.event import (
     Completion,
     ErrorClass,

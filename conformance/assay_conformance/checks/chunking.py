@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.consumption import (
-    Call,
     ConsumerCheck,
-    Entry,
     Handover,
     acked_entries,
-    entry_of,
     entry_on,
     from_client,
     in_force,
@@ -24,7 +21,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import (
     AgentEnded,
     Closed,
@@ -100,7 +97,7 @@ class ChunkedCheck(ConsumerCheck):
         if consumer is None:
             return None, None
         self.handover.received(consumer, event)
-        return consumer, entry_of(self.view, consumer, event)
+        return consumer, self.tracker.entries.get(event.seq)
 
     def not_delivered(self, event: Completion) -> None:
         """A receive that ended short, although a whole message had been there."""
@@ -128,8 +125,8 @@ class ChunkedCheck(ConsumerCheck):
 class WholeOnly(ChunkedCheck):
     """Delivered when its last chunk came in order behind all others, and never before.
 
-    That it is delivered at all is judged where every chunk came once: what a repeated one must not spoil is another
-    requirement.
+    That it is delivered at all, and rightly joined, is judged where every chunk came once: what a repeated one must not
+    spoil is another requirement.
     """
 
     requirement = RequirementId("chunking.delivers-whole-only")
@@ -175,6 +172,8 @@ class WholeOnly(ChunkedCheck):
                 frame,
                 event,
             )
+        elif (consumer.handle, entry) not in self._clean:
+            return
         elif frame.members and (event.size, event.digest) != (frame.members[0].size, frame.members[0].digest):
             self.breach(
                 "wrong-content",
@@ -317,6 +316,10 @@ class RepeatedChunk(ChunkedCheck):
     def concerns(self, handle: int, entry: Entry) -> bool:
         return (handle, entry) in self._joined
 
+    def _delivered(self, repeat: _Repeat) -> bool:
+        """Of a message that was lost over its repeat, the loss is the finding."""
+        return any(repeat in joined.repeats and joined.delivered for joined in self._joined.values())
+
     def over(self, session: ConsumerSession, event: Event) -> None:
         mine = [repeat for repeat in self._all if repeat.session is session]
         self._all = [repeat for repeat in self._all if repeat.session is not session]
@@ -327,7 +330,7 @@ class RepeatedChunk(ChunkedCheck):
         for repeat in mine:
             due_ns = repeat.frame.t_ns + interval_ms * MS
             timing = self.tracker.load.timing(repeat.frame.t_ns, due_ns, event.t_ns, TOLERANCES["ack-flush"])
-            if repeat.other and not repeat.acked and timing is Timing.LATE:
+            if repeat.other and not repeat.acked and timing is Timing.LATE and self._delivered(repeat):
                 self.breach(
                     "repeat-not-acked",
                     f"consumer {consumer.handle} got a chunk again as {repeat.entry} at {ms(repeat.frame.t_ns)}, sent "

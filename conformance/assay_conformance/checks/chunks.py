@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from assay_conformance.checks.consumption import Entry
+from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Meta
 
 

@@ -1,7 +1,7 @@
 """What the consumer chapters share: whose message it is, which ack or nack call named it, and when a session is over.
 
-An application names messages by delivery, a wire by entry, a broker by position. All three meet here: an `Entry` is the
-topic (its partition kept) with the position. A consumer whose wire session is not certain (two consumers of one
+An application names messages by delivery, a wire by id, a broker by position. All three meet in the tracker's `Entry`. A
+consumer whose wire session is not certain (two consumers of one
 subscription may have written the SUBSCRIBE) has no `ConsumerSession.consumer`, and no check judges it.
 """
 
@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer, Operation
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
     AgentEnded,
@@ -28,17 +27,6 @@ from assay_conformance.model.event import (
     Received,
 )
 from assay_conformance.model.fault import Direction
-
-
-class Entry(NamedTuple):
-    """One stored entry; compares in storage order inside a topic."""
-
-    topic: str
-    ledger: int
-    entry: int
-
-    def __str__(self) -> str:
-        return f"{self.ledger}:{self.entry}"
 
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
@@ -60,19 +48,6 @@ def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | Non
     return int(value) if isinstance(value, int | float) else None
 
 
-def entry_of(view: View, consumer: OpenedConsumer, message: Received) -> Entry | None:
-    """The entry a delivery came from; None when its topic is not told and the consumer has several."""
-    if message.topic is not None:
-        base = view.tracker.local_topic(message.topic).partition("-partition-")[0]
-    elif len(consumer.topics) == 1:
-        base = consumer.topics[0]
-    else:
-        return None
-    id = message.message_id
-    partitions = next((topic.partitions for topic in view.case.topology.topics if topic.name == base), 0)
-    return Entry(f"{base}-partition-{id.partition}" if partitions else base, id.ledger, id.entry)
-
-
 def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
     return Entry(session.topic, id.ledger, id.entry)
 
@@ -80,42 +55,6 @@ def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
 def of_batch(id: MessageId) -> bool:
     """True for one of several messages of an entry; a batch of one is as good as no batch."""
     return id.batch_index >= 0 and id.batch_size != 1
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One message of an ack or nack operation. It was called after `invoke`, and before `completion`."""
-
-    operation: Operation
-    consumer: OpenedConsumer
-    message: Received
-    entry: Entry
-    cumulative: bool
-
-    @property
-    def invoke(self) -> Invoke:
-        return self.operation.invoke
-
-    @property
-    def called_ns(self) -> int:
-        """When the call had certainly been made; only once it has completed."""
-        completion = self.operation.completion
-        assert completion is not None
-        alone = len(self.invoke.args.get("messages", ())) == 1
-        return completion.called_ns if alone and completion.called_ns is not None else completion.t_ns
-
-
-def calls_of(view: View, operation: Operation) -> Iterator[Call]:
-    """The messages an ack or nack operation names, in call order."""
-    invoke = operation.invoke
-    consumer = view.tracker.opened_consumers.get(-1 if invoke.handle is None else invoke.handle)
-    if consumer is None:
-        return
-    for ordinal in invoke.args.get("messages", ()):
-        message = view.tracker.delivery(consumer.handle, ordinal)
-        entry = None if message is None else entry_of(view, consumer, message)
-        if message is not None and entry is not None:
-            yield Call(operation, consumer, message, entry, bool(invoke.args.get("cumulative")))
 
 
 class ConsumerCheck(Check):
@@ -147,7 +86,7 @@ class ConsumerCheck(Check):
     @on(Invoke)
     def _invoked(self, event: Invoke) -> None:
         if event.verb in ("ack", "nack"):
-            for call in calls_of(self.view, self.tracker.operations[event.op]):
+            for call in self.tracker.calls.get(event.op, ()):
                 self.asked(call)
         elif event.verb == "close":
             for consumer in self.tracker.opened_consumers.values():
@@ -159,7 +98,7 @@ class ConsumerCheck(Check):
         if event.verb in ("ack", "nack") and event.outcome is Outcome.OK:
             operation = self.tracker.operations.get(event.op)
             if operation is not None and operation.completion is event:
-                for call in calls_of(self.view, operation):
+                for call in self.tracker.calls.get(event.op, ()):
                     self.called(call)
 
     @on(Closed)
@@ -239,8 +178,8 @@ class Handover:
 
     def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
         """The offer this delivery takes up."""
-        entry = entry_of(self._view, consumer, message)
-        if entry is None:
+        entry = self._view.tracker.entries.get(message.seq)
+        if entry is None or not self._offers:
             return None
         index = message.message_id.batch_index
         keys = ((consumer.handle, entry, index), (consumer.handle, entry, -1 if index == 0 else 0))
@@ -248,6 +187,8 @@ class Handover:
 
     def take_back(self, call: Call) -> None:
         """The application settled it, and with it all before when `cumulative`."""
+        if not self._offers:
+            return
         handle, entry = call.consumer.handle, call.entry
         for key in [key for key in self._offers if key[0] == handle and key[1].topic == entry.topic]:
             if key[1] == entry or (call.cumulative and key[1] < entry):

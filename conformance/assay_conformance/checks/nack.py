@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import (
-    Call,
     ConsumerCheck,
-    Entry,
     acked_entries,
     elapsed,
-    entry_of,
     entry_on,
     from_client,
     in_force,
@@ -27,7 +24,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
@@ -220,7 +217,7 @@ class WholeEntry(ConsumerCheck):
         seen = {
             message.message_id.batch_index
             for message in self.tracker.received[call.consumer.handle]
-            if entry_of(self.view, call.consumer, message) == call.entry
+            if self.tracker.entries.get(message.seq) == call.entry
         }
         return len(seen) >= size > 1
 
@@ -262,7 +259,7 @@ class WholeEntry(ConsumerCheck):
     @on(Received)
     def received(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)
-        entry = None if consumer is None else entry_of(self.view, consumer, event)
+        entry = None if consumer is None else self.tracker.entries.get(event.seq)
         members = None if entry is None else self._refused.get((event.handle, entry))
         if members is None or members.dispatch is None:
             return
@@ -395,7 +392,7 @@ class AckedNotRedelivered(ConsumerCheck):
     @on(Received)
     def received(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)
-        entry = None if consumer is None else entry_of(self.view, consumer, event)
+        entry = None if consumer is None else self.tracker.entries.get(event.seq)
         if entry is None:
             return
         key = (event.handle, entry)

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
-    Entry,
     Handover,
-    entry_of,
     entry_on,
     from_client,
     number_in_force,
@@ -17,7 +15,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import (
     AgentEnded,
     Closed,
@@ -93,7 +91,7 @@ class DamagedMessage(ConsumerCheck):
     @on(Received)
     def received(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)
-        entry = None if consumer is None else entry_of(self.view, consumer, event)
+        entry = None if consumer is None else self.tracker.entries.get(event.seq)
         if consumer is None or entry is None:
             return
         if consumer.sessions:

@@ -109,8 +109,9 @@ class SendTimeout(Check):
 
     def _otherwise_ended(self, end: Completion | None, closing: Invoke | None, due_ns: int) -> bool:
         """Ended for another reason, or its producer was closed before its time came."""
-        if closing is not None and closing.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns:
-            return end is None or end.seq > closing.seq
+        in_time = closing is not None and closing.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns
+        if closing is not None and in_time and (end is None or end.seq > closing.seq):
+            return True
         if end is None or end.error is ErrorClass.TIMEOUT:
             return False
         return (end.done_ns or end.t_ns) <= due_ns

@@ -36,7 +36,7 @@ TOLERANCES: dict[str, Tolerance] = {
     "send-timeout": Tolerance(300, "the timer looks at the queue's head only and is re-armed from it"),
     "time-out-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
     "rate": Tolerance(
-        200, "periods of a rate are told apart by arrival at the bench; a stall would squeeze two into one"
+        500, "periods of a rate are told apart by arrival at the bench; a stall would squeeze two into one"
     ),
     "keep-alive": Tolerance(2_000, "keep-alive timers are coarse: they count whole intervals"),
     "reconnect": Tolerance(1_000, "backoff starts at 100 ms and doubles with up to 20 % jitter"),

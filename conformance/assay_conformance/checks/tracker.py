@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay_conformance.checks.lines import Line, Lines, Unit
 from assay_conformance.checks.tolerance import LoadRecord
@@ -95,6 +95,40 @@ class OpenedConsumer:
         return self.invoke.handle
 
 
+class Entry(NamedTuple):
+    """One stored entry: its topic (a local name, the partition kept) and position. Orders in storage order."""
+
+    topic: str
+    ledger: int
+    entry: int
+
+    def __str__(self) -> str:
+        return f"{self.ledger}:{self.entry}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One message of an ack or nack operation. The client was told after `invoke`, and before `completion`."""
+
+    operation: Operation
+    consumer: OpenedConsumer
+    message: Received
+    entry: Entry
+    cumulative: bool
+
+    @property
+    def invoke(self) -> Invoke:
+        return self.operation.invoke
+
+    @property
+    def called_ns(self) -> int:
+        """When the client had certainly been told; only once the operation has completed."""
+        completion = self.operation.completion
+        assert completion is not None
+        alone = len(self.invoke.args.get("messages", ())) == 1
+        return completion.called_ns if alone and completion.called_ns is not None else completion.t_ns
+
+
 @dataclass(slots=True)
 class Tracker:
     """Indexes over the events so far. Topics are local names, `-partition-N` kept."""
@@ -105,6 +139,10 @@ class Tracker:
     """Producer handle -> its send operations in call order."""
     received: dict[int, list[Received]] = field(default_factory=dict)
     """Consumer handle -> deliveries in order."""
+    entries: dict[int, Entry] = field(default_factory=dict)
+    """Number (`seq`) of a Received event -> the entry it came from, where its topic is certain."""
+    calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
+    """Ack or nack operation -> the messages it names, in call order."""
     stored: dict[str, list[Stored]] = field(default_factory=dict)
     """Local topic -> entries in order of storage."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
@@ -118,6 +156,7 @@ class Tracker:
     """Producers over all their connections."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
+    _partitioned: set[str] = field(default_factory=set)
 
     def see(self, event: Event) -> None:
         handler = _HANDLERS.get(type(event))
@@ -163,6 +202,8 @@ class Tracker:
         self.lines.invoked(event)
         if event.verb == "send" and event.handle is not None:
             self.sends.setdefault(event.handle, []).append(operation)
+        elif event.verb in ("ack", "nack"):
+            self.calls[event.op] = tuple(self._calls(operation))
         elif event.verb == "open_consumer" and event.handle is not None:
             self.opened_consumers[event.handle] = OpenedConsumer(
                 event, self._topics(event.args), str(event.args.get("subscription", DEFAULT_SUBSCRIPTION))
@@ -195,8 +236,31 @@ class Tracker:
         if (operation := self.operations.get(event.op)) is not None:
             operation.overdue = event
 
+    def _calls(self, operation: Operation) -> Iterator[Call]:
+        invoke = operation.invoke
+        consumer = None if invoke.handle is None else self.opened_consumers.get(invoke.handle)
+        if consumer is None:
+            return
+        for ordinal in invoke.args.get("messages", ()):
+            message = self.delivery(consumer.handle, ordinal)
+            if message is not None and message.seq in self.entries:
+                cumulative = bool(invoke.args.get("cumulative"))
+                yield Call(operation, consumer, message, self.entries[message.seq], cumulative)
+
     def _received(self, event: Received) -> None:
         self.received.setdefault(event.handle, []).append(event)
+        consumer = self.opened_consumers.get(event.handle)
+        if consumer is None:
+            return
+        if event.topic is not None:
+            base = self.local_topic(event.topic).partition("-partition-")[0]
+        elif len(consumer.topics) == 1:
+            base = consumer.topics[0]
+        else:
+            return
+        id = event.message_id
+        topic = f"{base}-partition-{id.partition}" if base in self._partitioned else base
+        self.entries[event.seq] = Entry(topic, id.ledger, id.entry)
 
     def _stored(self, event: Stored) -> None:
         self.stored.setdefault(event.topic, []).append(event)
@@ -252,6 +316,9 @@ class Tracker:
             request=event,
         )
         self.consumers[event.conn, event.consumer_id] = session
+        base, partition, _ = session.topic.partition("-partition-")
+        if partition:
+            self._partitioned.add(base)
         session.consumer = self._subscriber(session)
         if session.consumer is not None:
             session.consumer.sessions.append(session)

@@ -28,6 +28,7 @@ class Mutation(StrEnum):
     SKIPS_AFTER_LAST_SEQUENCE_ID = "skips-after-last-sequence-id"
     FAILS_DUPLICATE_RECEIPT = "fails-duplicate-receipt"
     PUBLISHES_AGAIN_AFTER_RESEND = "publishes-again-after-resend"
+    RECONNECTS_NAMELESS = "reconnects-nameless"
     OMITS_CHUNK_FLAG = "omits-chunk-flag"
     DELIVERS_FRAGMENTS = "delivers-fragments"
     JOINS_OVER_CHUNK_GAP = "joins-over-chunk-gap"
@@ -103,7 +104,7 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.SENDS_BEFORE_SUCCESS: Broken(
         "RSD-004",
-        "on a reconnect sends are written as soon as PRODUCER is, not after its answer",
+        "on a reconnect the resend follows PRODUCER at once, not its answer",
         "a producer taken for ready once its connection is",
     ),
     Mutation.LATE_RECEIPT_COMPLETES_HEAD: Broken(
@@ -133,6 +134,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "DDP-010",
         "after a resend the newest pending message is published once more under a new sequence id",
         "a retry of the application's kind inside the client, on top of the resend",
+    ),
+    Mutation.RECONNECTS_NAMELESS: Broken(
+        "DDP-010",
+        "a reconnect asks for a producer without the name it had",
+        "a name kept in the configuration and lost by the reconnect: the broker knows none of the resent ids",
     ),
     Mutation.OMITS_CHUNK_FLAG: Broken("CHK-001", "SENDs of chunks lack is_chunk", "metadata and command built apart"),
     Mutation.DELIVERS_FRAGMENTS: Broken(
@@ -224,7 +230,7 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.LOSES_THIRD_SEND: Broken(
         "RSD-001",
-        "a connection that ends between its second and third receipt loses its oldest unreceipted send",
+        "after a connection that ended between its second and third receipt the oldest pending send is not resent",
         "planted: it needs three sends and one cut inside a window of one frame",
     ),
 }

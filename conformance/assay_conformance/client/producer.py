@@ -149,9 +149,14 @@ class Producer(Handler):
             return self.shared.mutated(Mutation.SENDS_BEFORE_SUCCESS)
         return self.ready
 
+    @property
+    def _session(self) -> int:
+        """The registration that what is written now belongs to."""
+        return self.registrations if self.ready else self.registrations + 1
+
     def _write(self, op: Op) -> None:
         assert self.connection is not None
-        op.session = self.registrations if self.ready else self.registrations + 1
+        op.session = self._session
         self.connection.write(op.frame)
 
     # --- batching ---
@@ -277,7 +282,7 @@ class Producer(Handler):
             producer_access_mode=ACCESS_MODES[settings.access_mode],
         )
         name = self._builder.name or settings.producer_name
-        if name:
+        if name and not (self.registrations and self.shared.mutated(Mutation.RECONNECTS_NAMELESS)):
             built.producer.producer_name = name
         if self._topic_epoch is not None:
             built.producer.topic_epoch = self._topic_epoch
@@ -291,6 +296,10 @@ class Producer(Handler):
 
     def _delist(self, connection: Connection) -> None:
         connection.producers.pop(self._producer_id, None)
+
+    def _requested(self) -> None:
+        if self.registrations > 0 and self.shared.mutated(Mutation.SENDS_BEFORE_SUCCESS):
+            self._resend()
 
     def _registered(self, answer: Frame) -> None:
         assert self.connection is not None
@@ -328,8 +337,11 @@ class Producer(Handler):
     def _resend(self) -> None:
         """Everything pending, from the oldest, each the same bytes as before."""
         mutated = self.shared.mutated
+        if mutated(Mutation.LOSES_THIRD_SEND) and self._receipts == 2:
+            head = self._pending.head
+            self._forget(self._pending.take(lambda op: op is head and not op.certain))
         unsent = [op for op in self._pending if op.session is None]
-        units = [op for op in self._pending if op.session != self.registrations]
+        units = [op for op in self._pending if op.session != self._session]
         again = any(op.session is not None for op in units)
         if mutated(Mutation.SWAPS_SENDS_WHILE_AWAY) and len(unsent) > 1:
             swap_payloads(*unsent[-2:])
@@ -348,9 +360,6 @@ class Producer(Handler):
     def _lost(self) -> None:
         if self.shared.mutated(Mutation.FAILS_PENDING_ON_LOSS):
             self._forget(self._pending.take(lambda op: not op.certain))
-        elif self.shared.mutated(Mutation.LOSES_THIRD_SEND) and self._receipts == 2:
-            head = self._pending.head
-            self._forget(self._pending.take(lambda op: op is head and not op.certain))
 
     def _forget(self, ops: list[Op]) -> None:
         """Only for mutations: units fail because their connection did."""

@@ -17,7 +17,7 @@ from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Limits
 from assay_conformance.model.fault import Action, Cut, CutHow, Direction, Drop, Fault, Hold, OnFrame, Until
 from assay_conformance.model.requirement import RequirementId
 
-CLIENT, PRODUCER, CONSUMER = 1, 2, 3
+CLIENT, FIRST_PRODUCER = 1, 2
 MAX_SENDS = 12
 """Enough for any window a client keeps between frames, few enough that a Case stays quick."""
 
@@ -82,24 +82,27 @@ class _Life:
     faults: list[Fault] = field(default_factory=list)
     open: bool = True
     sent: int = 0
+    producer: int = FIRST_PRODUCER
+    """The handle of the producer; each opening is one of its own."""
 
     def live(self, code: Opcode) -> None:
         match code.verb:
             case Verb.SEND if self.open and self.sent < MAX_SENDS:
                 count = min(code.number, MAX_SENDS - self.sent)
                 self.sent += count
-                self._step(Who.AGENT, "send", producer=PRODUCER, count=count)
+                self._step(Who.AGENT, "send", producer=self.producer, count=count)
             case Verb.FLUSH if self.open:
-                self._step(Who.AGENT, "flush", producer=PRODUCER)
+                self._step(Who.AGENT, "flush", producer=self.producer)
             case Verb.SETTLE:
                 self._step(Who.WAIT, "ops")
             case Verb.CLOSE if self.open:
                 self.open = False
-                self._step(Who.AGENT, "close", handle=PRODUCER)
-                self._step(Who.WAIT, "ops", handle=PRODUCER)
+                self._step(Who.AGENT, "close", handle=self.producer)
+                self._step(Who.WAIT, "ops", handle=self.producer)
             case Verb.REOPEN if not self.open:
                 self.open = True
-                self.steps.append(opening())
+                self.producer += 1
+                self.steps.append(opening(self.producer))
             case Verb.UNLOAD:
                 self._step(Who.BROKER, "unload", topic=TOPIC)
             case Verb.CUT | Verb.HOLD | Verb.DROP:
@@ -112,8 +115,8 @@ class _Life:
 TOPIC = "t"
 
 
-def opening() -> Step:
-    return Step(Who.AGENT, "open_producer", {"client": CLIENT, "topic": TOPIC}, saves=PRODUCER)
+def opening(producer: int) -> Step:
+    return Step(Who.AGENT, "open_producer", {"client": CLIENT, "topic": TOPIC}, saves=producer)
 
 
 def _fault(code: Opcode) -> Fault:
@@ -143,7 +146,7 @@ def case_of(codes: Iterable[Opcode], contract: Contract, requirements: tuple[Req
     }
     prologue = (
         Step(Who.AGENT, "open_client", {}, saves=CLIENT),
-        opening(),
+        opening(FIRST_PRODUCER),
         Step(Who.WAIT, "ops"),
     )
     return Case(

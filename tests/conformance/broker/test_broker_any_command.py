@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.broker.bench import Bench, C, T
 
+from assay_conformance.broker import ReadBackState
 from assay_conformance.broker.handlers import HANDLERS
 from assay_conformance.broker.rules import UNSERVED
 from assay_conformance.model.case import Rate
@@ -143,5 +144,6 @@ def test_any_commands_in_any_order_break_nothing(data: st.DataObject) -> None:
             bench.paused.discard(conn)
             bench.connect(conn)
     bench.wait(10_000)
-    assert bench.read_back() == bench.ids
-    assert bench.ids == sorted(bench.ids)
+    held = [state.entries for state in bench.cluster.read_back() if isinstance(state, ReadBackState)]
+    assert sorted(id for entries in held for id in entries) == sorted(bench.ids)
+    assert all(list(entries) == sorted(entries) for entries in held)

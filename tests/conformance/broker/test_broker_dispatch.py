@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conformance.broker.bench import Bench, C
 
+from assay_conformance.model.case import Topic, Topology
 from assay_conformance.wire import NO_ID, CommandType, command, encode
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
@@ -227,6 +228,30 @@ def test_failover_hands_the_unacked_to_the_next_consumer() -> None:
     assert bench.delivered(1) == []
     bench.wait(1)
     assert bench.delivered(1) == [1, 2]
+
+
+def test_failover_that_was_left_does_not_disturb_its_successor() -> None:
+    bench = _with_entries(2)
+    bench.subscribe("Failover")
+    bench.request(C.CLOSE_CONSUMER, consumer_id=1)
+    bench.subscribe("Shared", consumer_id=2)
+    bench.flow(10, consumer_id=2)
+    bench.take()
+    bench.wait(2000)
+    bench.publish(2, conn=9)
+    assert bench.delivered() == [2]
+
+
+def test_partitions_have_different_active_consumers() -> None:
+    bench = Bench(topology=Topology(topics=(Topic(name="t", partitions=2),)))
+    for conn in range(2):
+        bench.connect(conn)
+        for index in range(2):
+            topic = f"t-partition-{index}"
+            bench.subscribe("Failover", conn, consumer_id=index, topic=topic, consumer_name=f"c{conn}")
+    bench.wait(1000)
+    told = [[frame.body for frame in bench.take(conn) if frame.type == C.ACTIVE_CONSUMER_CHANGE] for conn in range(2)]
+    assert [{body.consumer_id for body in bodies if body.is_active} for bodies in told] == [{0}, {1}]
 
 
 def test_priority_comes_before_the_name() -> None:

@@ -8,7 +8,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.chunk_sending import SplitsLarge, SurvivesReconnect
 from assay_conformance.checks.chunking import RepeatedChunk, WholeOnly
 from assay_conformance.checks.chunks import Assembly, Fate
-from assay_conformance.checks.consumption import Entry
+from assay_conformance.checks.tracker import Entry
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of, entry_id
 from assay_conformance.model.case import Case, ClientConfig, Topology

@@ -226,6 +226,14 @@ def test_loses_third_send_only_between_second_and_third_receipt() -> None:
         assert lost == (ops[2:] if receipts == (0, 1) else [])
 
 
+@pytest.mark.parametrize(("mutations", "name"), [((), "n"), ((Mutation.RECONNECTS_NAMELESS,), "")])
+def test_reconnect_asks_for_the_same_name(mutations: tuple[Mutation, ...], name: str) -> None:
+    peer, _ = three_in_flight(*mutations, producer_name="n")
+    peer.cut()
+    peer.advance(RECONNECT_MS)
+    assert [frame.body.producer_name for frame in peer.written(C.PRODUCER)] == ["n", name]
+
+
 # --- receipts --------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Event, Fate, Fired, Frame, Healed, Load, Note, Sides
+from assay_conformance.model.event import Event, Fate, Fired, Frame, Healed, Invoke, Load, Note, Overdue, Sides
 from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Delay, Direction, Drop, Fault, Hold
 from assay_reports.chart import BROKER_X, CLIENT_X, chart
 from assay_reports.timeline import EMPTY, Timeline, timeline
@@ -68,6 +68,13 @@ def test_far_fault_is_nearer_than_other_far_events(sample: Sample) -> None:
     events = notes(60)
     events[38] = Fired(seq=38, t_ns=38 * MS, fault=1, action="cut", conn=0)
     assert 38 in shown(timeline(events, [50], sample.case(), limit=9))
+
+
+def test_call_of_an_operation_that_never_ended_is_shown(sample: Sample) -> None:
+    events = notes(100)
+    events[3] = Invoke(seq=3, t_ns=3 * MS, op=7, verb="send")
+    events[90] = Overdue(seq=90, t_ns=90 * MS, op=7, verb="send", deadline_ms=80)
+    assert shown(timeline(events, [90], sample.case(), limit=4)) == [3, 89, 90, 91]
 
 
 def test_events_unknown_to_the_history_show_its_start(sample: Sample) -> None:
@@ -128,6 +135,16 @@ def test_arrow_goes_as_far_as_the_frame(
 def test_rows_of_a_chart_never_overlap(sample: Sample) -> None:
     rows = chart(timeline(sample.history(), [7, 18, 19], sample.case())).rows
     assert all(above.top + above.height <= below.top for above, below in pairwise(rows))
+
+
+def test_long_silence_is_written_between_two_rows(sample: Sample) -> None:
+    events = [Note(seq=i, t_ns=t_ms * MS, text="") for i, t_ms in enumerate((0, 199, 1700))]
+    assert [gap.text for gap in chart(timeline(events, [2], sample.case())).gaps] == ["1501 ms later"]
+
+
+def test_gap_tells_events_and_time_together(sample: Sample) -> None:
+    drawn = chart(timeline([*notes(9), Note(seq=9, t_ns=900 * MS, text="")], [0, 9], sample.case(), limit=2))
+    assert [gap.text for gap in drawn.gaps] == ["8 more events, 900 ms later"]
 
 
 def test_named_rows_are_numbered_from_one(sample: Sample) -> None:

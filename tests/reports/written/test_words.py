@@ -72,6 +72,10 @@ TOLD: list[tuple[ev.Event, str]] = [
         "send: ok 1:5 sequence id 4 · op 3",
     ),
     (
+        ev.Completion(seq=0, t_ns=0, op=2, verb="receive", outcome=ev.Outcome.OK, count=3),
+        "receive: ok 3 messages · op 2",
+    ),
+    (
         ev.Received(seq=0, t_ns=0, handle=2, delivery=1, message_id=ev.MessageId(1, 5, 0, 2, 6), size=1, digest=1),
         "received 1:5 partition 0 index 2 of 6 · delivery 1 of handle 2",
     ),

@@ -82,6 +82,17 @@ def test_listed_failure_is_a_line_and_no_story(sample: Sample) -> None:
     assert "exit 0: all as expected" in text
 
 
+def test_failures_of_one_kind_are_told_once_with_their_other_cases(sample: Sample) -> None:
+    text = printed(
+        sample.report(
+            sample.judged(Verdict.FAIL, "out-of-order"),
+            sample.judged(Verdict.FAIL, "out-of-order", case="ack/close-flushes"),
+        )
+    )
+    assert text.count("clause ") == 1
+    assert re.search(r"also in\s+ack/close-flushes", text)
+
+
 def test_summary_names_folder_page_and_reasons(sample: Sample) -> None:
     text = printed(sample.report(sample.judged(), entries=[sample.entry()]))
     assert "exit 1: not as expected" in text

@@ -1,0 +1,84 @@
+"""Whole runs for tests: an agent of one's own, Cases of one's own, and the folder they leave."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Limits, Topic, Topology
+from assay_conformance.model.verdict import Judgement
+from assay_fixtures.agents import manifest
+from assay_fixtures.certification import Options, certify, prepare
+from assay_fixtures.runner.folder import RunFolder, StoredRun
+from assay_fixtures.runner.run import RunResult
+from assay_fixtures.runner.selection import Selection
+
+HERE = Path(__file__).parent
+IMPOSTOR = str(HERE / "impostor.py")
+ORDER = "ordering.keeps-send-order"
+
+_RAW_COMMAND = 'command = ["{python}", "-m", "assay_fixtures.rawclient"]'
+
+
+def agent_toml(folder: Path, *command: str) -> Path:
+    """The manifest of the raw client, started by another command."""
+    text = manifest.find("raw").path.read_text("utf-8")
+    assert _RAW_COMMAND in text
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "agent.toml"
+    words = msgspec.json.encode(command).decode()
+    path.write_text(text.replace(_RAW_COMMAND, f"command = {words}"), "utf-8")
+    return path
+
+
+def impostor(folder: Path, behaviour: str, *, beside: int = 0) -> Path:
+    """The manifest of an agent that misbehaves as `impostor.py` says."""
+    return agent_toml(folder, sys.executable, IMPOSTOR, behaviour, "--beside", str(beside))
+
+
+def mutant(folder: Path, mutation: str) -> Path:
+    """The manifest of a raw client that breaks one rule."""
+    return agent_toml(folder, "{python}", "-m", "assay_fixtures.rawclient", "--mutation", mutation)
+
+
+def three_sends(name: str, *, topic: str = "t", operation_ms: int = 5_000, deduplication: bool = False) -> Case:
+    """Three sends on a topic of that local name."""
+    plan = Schedule()
+    producer = plan.producer(plan.client(), topic)
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        f"end-to-end/{name}",
+        "Three sends, and their receipts",
+        (ORDER,),
+        topology=Topology(topics=(Topic(name=topic, deduplication=deduplication),)),
+        limits=Limits(operation_ms=operation_ms, case_ms=4 * operation_ms, quiet_ms=20),
+    )
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run that ended, and what its folder says."""
+
+    result: RunResult
+    stored: StoredRun
+
+    def judgements(self, case: Case) -> list[Judgement]:
+        """Of the Case's own requirement, attempt by attempt."""
+        return [j for j in self.result.judgements if j.case == case.id and j.requirement in case.requirements]
+
+    def last(self, case: Case) -> Judgement:
+        return self.judgements(case)[-1]
+
+
+def run_cases(agent: Path, cases: Sequence[Case], folder: Path, *, jobs: int = 16) -> Ran:
+    """Certify that agent's client on these Cases: real processes, real sockets, a real run folder."""
+    plan = replace(prepare(str(agent)), selection=Selection(run=tuple(cases)))
+    result = asyncio.run(certify(plan, RunFolder.create(folder), Options(jobs=jobs)))
+    return Ran(result, StoredRun(folder))
