@@ -35,7 +35,11 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.PUBLISH_THROTTLE_DROPS: "THR-015",
 }
 
-ALSO: dict[str, tuple[frozenset[str], str]] = {}
+ALSO: dict[str, tuple[frozenset[str], str]] = {
+    Mutation.OVERTAKES_RESEND: (frozenset({"RSD-002"}), "what overtakes a resend breaks its order and the topic's"),
+    Mutation.IGNORES_LAST_SEQUENCE_ID: (frozenset({"DDP-010"}), "ids used twice are dropped as duplicates, and lost"),
+    BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
+}
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""
 
 

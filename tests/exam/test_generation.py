@@ -1,4 +1,4 @@
-"""Generated Cases: they find a fault nobody wrote a Case for, reduce it to its core, and find nothing in an honest client."""
+"""Generated Cases find a fault nobody wrote a Case for, reduce it to its core, and find nothing in an honest client."""
 
 from __future__ import annotations
 

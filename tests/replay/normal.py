@@ -12,7 +12,7 @@ from assay_conformance.model.case import Rate, Topic
 
 
 class Erased(NamedTuple):
-    """A field that is not compared. `field` may be dotted."""
+    """A field that is not compared."""
 
     command: str
     field: str
@@ -44,17 +44,16 @@ ERASED: tuple[Erased, ...] = (
 )
 
 RULES: dict[str, str] = {
-    "ledgers": "ledger ids are the recorded broker's: each is replaced by the one that stood in its place here, "
-    "consistently, also in what the client sends",
-    "names": "producer names a broker made up: replaced in the same way",
-    "streams": "frames of different requests, producers and consumers are independent: their order is not compared",
-    "times": "frames may come at other times: the real broker needs time, this one none",
-    "receipts": "highest_sequence_id 0 in the receipt of a SEND without one: the real broker writes 2^64-1, and "
-    "0 at times when it re-uses an object",
-    "unread": "answers written less than a millisecond before the client left are missing from a recording",
-    "cut": "the data of frames that were not recorded whole counts as zeros on both sides",
+    "Replay._learn": "ledger ids, and the names a broker makes up for producers, are the recorded broker's: each is "
+    "replaced by the one that stood in its place here, consistently, also in what the client sends",
+    "stream_of": "frames of different requests, producers and consumers are independent: their order is not compared",
+    "Replay._expect": "frames may come at another time: the real broker needs time, this one none",
+    "normal": "highest_sequence_id 0 in the receipt of a SEND without one: the real broker writes 2^64-1, and 0 at "
+    "times when it re-uses an object",
+    "Replay._compare_rest": "answers written in the last millisecond before the client left are not in a recording",
+    "_filled": "the data of frames that were not recorded whole counts as zeros on both sides",
 }
-"""Differences that are not a field's, by the name the harness uses for each."""
+"""Differences that are not a field's, by the function that erases each."""
 
 NAMESPACES: dict[str, Topic] = {
     "public/dd": Topic(name="", deduplication=True),

@@ -1,8 +1,10 @@
 """The reference broker core, sans-IO. `cluster.Cluster` is the door; one module a concern behind it:
 
-cluster -> session -> locating, producing, consuming -> topics -> topic -> subscription -> dispatch -> consumer
-rules (constants, refusals), handlers (who serves which command), steps (what a Case may do to a broker) are tables
-store, cursor, dedup, throttle, backlog are values without any I/O at all
+    cluster -> session (reading) -> locating, producing, consuming -> topics -> topic
+    topic -> publishing (dedup, throttle) -> store, and topic -> subscription (cursor) -> dispatch (backlog) -> consumer
+
+Tables: rules (constants, what is refused), handlers (who serves which command), steps (what a Case may do to a broker),
+mutations (which rule may be broken on purpose; sabotage is what a broken store looks like).
 """
 
 from __future__ import annotations

@@ -64,12 +64,13 @@ class View:
         return self.setting("producer", key)
 
 
-def on(kind: type, *commands: str) -> Callable[[Marked], Marked]:
-    """Route events of `kind` (for Frame: of these commands only) to the decorated method."""
+def on(kind: type, *words: str) -> Callable[[Marked], Marked]:
+    """Route events of `kind` to the decorated method; where words are given, Frames of these commands only, or Invokes
+    and Completions of these verbs."""
 
     def mark(method: Marked) -> Marked:
         routes: list[tuple[type, tuple[str, ...]]] = getattr(method, "_routes", [])
-        method._routes = [*routes, (kind, commands)]  # type: ignore[attr-defined]
+        method._routes = [*routes, (kind, words)]  # type: ignore[attr-defined]
         return method
 
     return mark

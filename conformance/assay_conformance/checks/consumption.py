@@ -1,8 +1,8 @@
-"""What the consumer chapters share: whose message it is, which ack or nack call named it, and when a session is over.
+"""What the consumer chapters share: which ack or nack call named a message, and when a session is over.
 
-An application names messages by delivery, a wire by id, a broker by position. All three meet in the tracker's `Entry`. A
-consumer whose wire session is not certain (two consumers of one
-subscription may have written the SUBSCRIBE) has no `ConsumerSession.consumer`, and no check judges it.
+An application names messages by delivery, a wire by id, a broker by position; all three meet in the tracker's `Entry`.
+A consumer whose wire session is not certain (two consumers of one subscription may have written the SUBSCRIBE) has no
+`ConsumerSession.consumer`, and no check judges it.
 """
 
 from __future__ import annotations
@@ -83,19 +83,20 @@ class ConsumerCheck(Check):
                 return session if alive and session.request.seq < call.message.seq else None
         return None
 
-    @on(Invoke)
-    def _invoked(self, event: Invoke) -> None:
-        if event.verb in ("ack", "nack"):
-            for call in self.tracker.calls.get(event.op, ()):
-                self.asked(call)
-        elif event.verb == "close":
-            for consumer in self.tracker.opened_consumers.values():
-                if consumer.closing is event:
-                    self.closing(consumer, event)
+    @on(Invoke, "ack", "nack")
+    def _settling(self, event: Invoke) -> None:
+        for call in self.tracker.calls.get(event.op, ()):
+            self.asked(call)
 
-    @on(Completion)
-    def _completed(self, event: Completion) -> None:
-        if event.verb in ("ack", "nack") and event.outcome is Outcome.OK:
+    @on(Invoke, "close")
+    def _ending(self, event: Invoke) -> None:
+        for consumer in self.tracker.opened_consumers.values():
+            if consumer.closing is event:
+                self.closing(consumer, event)
+
+    @on(Completion, "ack", "nack")
+    def _settled(self, event: Completion) -> None:
+        if event.outcome is Outcome.OK:
             operation = self.tracker.operations.get(event.op)
             if operation is not None and operation.completion is event:
                 for call in self.tracker.calls.get(event.op, ()):

@@ -93,7 +93,7 @@ class DuplicateNotStored(Check):
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answer(self, event: Frame) -> None:
-        if not event.from_sender or event.producer_id is None:
+        if not self._answers or not event.from_sender or event.producer_id is None:
             return
         outstanding = self._answers.get((event.conn, event.producer_id, event.sequence_id or 0))
         if not outstanding:

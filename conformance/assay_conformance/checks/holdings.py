@@ -17,9 +17,7 @@ from assay_conformance.checks.lines import Content
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.checks.worlds import Contradiction, Kind, Sent, Standing, contradictions, counted, disorder
 from assay_conformance.model.case import Topic
-from assay_conformance.model.event import Event, Fate, Frame, Outcome, ReadBack, Stored
-
-_FORGED = (Fate.ALTERED, Fate.INJECTED)
+from assay_conformance.model.event import Event, Outcome, ReadBack, Stored
 
 STANDING: dict[Outcome | None, Standing] = {
     Outcome.OK: Standing.CERTAIN,
@@ -50,8 +48,6 @@ class HoldingsCheck(Check):
 
     def start(self) -> None:
         self._read_back: set[str] = set()
-        self._forged_sends: set[int] = set()
-        self._forged_receipts = False
 
     def judges(self, holding: Holding) -> bool:
         """Whether this requirement says anything about this producer."""
@@ -70,16 +66,6 @@ class HoldingsCheck(Check):
     def read_back(self, event: ReadBack) -> None:
         self._read_back.add(event.topic.partition("-partition-")[0])
 
-    @on(Frame, "SEND")
-    def send_frame(self, event: Frame) -> None:
-        if event.fate in _FORGED:
-            self._forged_sends.update(member.identity.handle for member in event.members if member.identity)
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipt_frame(self, event: Frame) -> None:
-        if event.fate in _FORGED:
-            self._forged_receipts = True
-
     def finish(self) -> None:
         for handle in self.tracker.lines.openings:
             holding = self._holding(handle)
@@ -91,7 +77,7 @@ class HoldingsCheck(Check):
     def _holding(self, handle: int) -> Holding | None:
         lines = self.tracker.lines
         topic = topic_of(self, handle)
-        if topic is None or not topic.persistent or handle in lines.burst or handle in self._forged_sends:
+        if topic is None or not topic.persistent or handle in lines.burst or handle in lines.forged_sends:
             return None
         return Holding(handle, topic, tuple(self.tracker.sends.get(handle, ())), lines.stored.get(handle, {}))
 
@@ -125,7 +111,7 @@ class HoldingsCheck(Check):
             yield from with_entries(disorder(possible, [content for content, _ in mine], once=False), mine)
 
     def _loss_is_known(self, holding: Holding) -> bool:
-        return holding.topic.name in self._read_back and not self._forged_receipts
+        return holding.topic.name in self._read_back and not self.tracker.lines.forged_receipts
 
 
 def topic_of(check: Check, handle: int) -> Topic | None:

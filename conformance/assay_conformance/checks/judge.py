@@ -83,15 +83,16 @@ class BenchFacts:
 
 def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
     """One pass: every check sees the events it has handlers for, then its `finish`."""
-    by_type, by_command = _table(checks)
+    by_type, by_word = _table(checks)
     attempt = BenchFacts()
     for event in events:
         tracker.see(event)
         kind = type(event)
-        if kind is Frame:
-            for handler in by_command.get(event.command, ()):  # type: ignore[union-attr]
+        if (named := by_word.get(kind)) is not None:
+            word = event.command if kind is Frame else event.verb  # type: ignore[union-attr]
+            for handler in named.get(word, ()):
                 handler(event)
-        elif kind in (Fired, Overdue, AgentEnded, Garbled, Ended):
+        if kind in (Fired, Overdue, AgentEnded, Garbled, Ended):
             attempt.see(event)
         for handler in by_type.get(kind, ()):
             handler(event)
@@ -100,16 +101,17 @@ def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> B
     return attempt
 
 
-def _table(checks: Sequence[Check]) -> tuple[dict[type, list[Handler]], dict[str, list[Handler]]]:
+def _table(checks: Sequence[Check]) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
+    """Handlers of all events of a type, and of those with one command or verb."""
     by_type: dict[type, list[Handler]] = {}
-    by_command: dict[str, list[Handler]] = {}
+    by_word: dict[type, dict[str, list[Handler]]] = {}
     for check in checks:
-        for kind, command, name in routes(type(check)):
-            if command is None:
+        for kind, word, name in routes(type(check)):
+            if word is None:
                 by_type.setdefault(kind, []).append(getattr(check, name))
             else:
-                by_command.setdefault(command, []).append(getattr(check, name))
-    return by_type, by_command
+                by_word.setdefault(kind, {}).setdefault(word, []).append(getattr(check, name))
+    return by_type, by_word
 
 
 def _judgement(

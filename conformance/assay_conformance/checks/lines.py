@@ -39,6 +39,8 @@ class Unit:
     sends: list[tuple[ProducerSession, Frame]] = field(default_factory=list)
     receipts: list[Frame] = field(default_factory=list)
     errors: list[Frame] = field(default_factory=list)
+    given_up: bool = False
+    """A send inside has failed, or may have: it is no longer in the client's queue."""
 
     def __post_init__(self) -> None:
         self.sends.append((self.session, self.first))
@@ -88,6 +90,8 @@ class Lines:
     again: bool = False
     """The SEND just seen was of a unit sent before."""
     stale: bool = False
+    head: Unit | None = None
+    """What was the head of the client's queue when the answer just seen was written."""
     by_message: dict[tuple[int, int], Unit] = field(default_factory=dict)
     """(producer handle, number) -> the unit it first left in."""
     openings: dict[int, Invoke] = field(default_factory=dict)
@@ -98,6 +102,9 @@ class Lines:
     """Handles that sent a burst: their single messages are not in the history."""
     closings: dict[int, Invoke] = field(default_factory=dict)
     """Producer handle -> the command that closes it, or its client."""
+    forged_sends: set[int] = field(default_factory=set)
+    """Handles a SEND of which a fault altered or made up."""
+    forged_receipts: bool = False
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_name: dict[tuple[str, str], Line] = field(default_factory=dict)
     _by_chunk: dict[tuple[int, int, int], Unit] = field(default_factory=dict)
@@ -122,6 +129,11 @@ class Lines:
     def completed(self, event: Completion) -> None:
         if event.verb == "open_producer" and event.producer_name is not None and event.handle is not None:
             self._named[event.producer_name].add(event.handle)
+
+    def failed(self, handle: int, number: int) -> None:
+        """A send completed, and not as a success."""
+        if (unit := self.by_message.get((handle, number))) is not None:
+            unit.given_up = True
 
     # --- wire ---
 
@@ -148,13 +160,20 @@ class Lines:
             if numbers and not unit.numbers:
                 unit.numbers = numbers
         session.waiting.setdefault(event.sequence_id or 0, deque()).append(unit)
+        session.queue.append(unit)
+        if session.furthest is None or unit.index > session.furthest[0].index:
+            session.furthest = (unit, event)
         self.unit = unit
 
     def answered(self, session: ProducerSession | None, event: Frame) -> None:
         """A SEND_RECEIPT or SEND_ERROR as it was written to the client."""
-        self.unit, self.stale = None, False
+        self.unit, self.head, self.stale = None, None, False
         if session is None or session.line is None:
             return
+        queue = session.queue
+        while queue and queue[0].given_up:
+            queue.popleft()
+        self.head = queue[0] if queue else None
         waiting = session.waiting.get(event.sequence_id or 0)
         if not waiting:
             self.stale = True
@@ -162,6 +181,17 @@ class Lines:
             return
         self.unit = waiting.popleft()
         (self.unit.receipts if event.command == "SEND_RECEIPT" else self.unit.errors).append(event)
+        if self.unit is self.head:
+            queue.popleft()
+        elif self.unit in queue:
+            queue.remove(self.unit)
+
+    def forged(self, event: Frame) -> None:
+        """A SEND or receipt that a fault altered or made up: what it says, nobody meant."""
+        if event.command == "SEND":
+            self.forged_sends.update(member.identity.handle for member in event.members if member.identity)
+        else:
+            self.forged_receipts = True
 
     def numbers(self, members: tuple[Member, ...]) -> tuple[int, ...]:
         """The message numbers inside, when every one is a payload of this Case's."""

@@ -6,14 +6,12 @@ means that the head's was lost, and the connection is no longer worth anything.
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import (
     AgentEnded,
     Closed,
@@ -27,20 +25,13 @@ from assay_conformance.model.event import (
 from assay_conformance.model.requirement import RequirementId
 
 
-@dataclass(slots=True)
-class _Stale:
-    receipt: Frame
-    session: ProducerSession
-
-
 class IgnoresStaleReceipt(Check):
     """A receipt for something older than the head of the queue changes nothing: no completion, no reconnect."""
 
     requirement = RequirementId("resend.ignores-stale-receipt")
 
     def start(self) -> None:
-        self._stale: list[_Stale] = []
-        self._queues = Queues()
+        self._stale: list[tuple[Frame, Line]] = []
         self._spoiled: set[int] = set()
         """Connections on which something else happened that is a reason to leave."""
 
@@ -53,30 +44,23 @@ class IgnoresStaleReceipt(Check):
         del event
         self._spoiled.update(self.tracker.opened)
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        self._queues.sent(self, event)
-
     @on(Frame, "SEND_ERROR")
     def error(self, event: Frame) -> None:
         self._spoiled.add(event.conn)
-        self._queues.answered(self, event)
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
         if not event.to_receiver:
             return
-        lines, session = self.tracker.lines, self.tracker.producer_of(event)
-        unit = lines.unit
-        if session is None or unit is None:
+        lines = self.tracker.lines
+        unit, head = lines.unit, lines.head
+        if unit is None or (unit is head and not lines.stale):
             return
-        head = self._queues.head(self, session)
-        timed_out = done_before(self, unit, event.seq)
-        if (lines.stale or timed_out) and (head is None or (event.sequence_id or 0) < head.sequence_id):
-            self._stale.append(_Stale(event, session))
-        elif head is not None and unit is not head:
+        behind = head is None or (event.sequence_id or 0) < head.sequence_id
+        if behind and (lines.stale or done_before(self, unit, event.seq)):
+            self._stale.append((event, unit.line))
+        elif head is not None:
             self._spoiled.add(event.conn)
-        self._queues.answered(self, event)
 
     @on(Completion)
     def completion(self, event: Completion) -> None:
@@ -97,7 +81,7 @@ class IgnoresStaleReceipt(Check):
                 *(unit.receipts[-1:] if unit else ()),
             )
         elif event.outcome is Outcome.OK and unit is not None and not unit.receipts and self._stale:
-            stale = self._stale[-1].receipt
+            stale, _ = self._stale[-1]
             self.breach(
                 "completed-by-stale-receipt",
                 f"{unit.line}: message {number} was reported as sent at {ms(event.t_ns)}; no receipt for {unit} was "
@@ -108,12 +92,11 @@ class IgnoresStaleReceipt(Check):
             )
 
     def finish(self) -> None:
-        for stale in self._stale:
-            receipt, line = stale.receipt, stale.session.line
+        for receipt, line in self._stale:
             closed = self.tracker.closed.get(receipt.conn)
             left = closed is not None and closed.by is ClosedBy.CLIENT
             soon = closed is not None and closed.t_ns - receipt.t_ns <= TOLERANCES["answer"].slack_ns
-            asked = line is not None and line.closing is not None and closed and line.closing.seq < closed.seq
+            asked = line.closing is not None and closed is not None and line.closing.seq < closed.seq
             if receipt.conn in self._spoiled or (soon and not left):
                 continue
             self.exercise(receipt)
@@ -128,51 +111,11 @@ class IgnoresStaleReceipt(Check):
                 )
 
 
-class Queues:
-    """Per session, the client's queue as far as the wire shows it: units sent there and not answered there."""
-
-    def __init__(self) -> None:
-        self._queues: dict[int, tuple[ProducerSession, deque[Unit]]] = {}
-
-    def sent(self, check: Check, event: Frame) -> None:
-        unit = check.tracker.lines.unit
-        if unit is not None and event.from_sender:
-            self._queue(unit.session).append(unit)
-
-    def answered(self, check: Check, event: Frame) -> None:
-        session, unit = check.tracker.producer_of(event), check.tracker.lines.unit
-        if session is None or unit is None or not event.to_receiver or check.tracker.lines.stale:
-            return
-        queue = self._queue(session)
-        if queue and queue[0] is unit:
-            queue.popleft()
-        elif unit in queue:
-            queue.remove(unit)
-
-    def head(self, check: Check, session: ProducerSession) -> Unit | None:
-        """The oldest unit that still waits: one whose sends have failed is no longer in the client's queue."""
-        queue = self._queue(session)
-        while queue and _given_up(check, queue[0]):
-            queue.popleft()
-        return queue[0] if queue else None
-
-    def _queue(self, session: ProducerSession) -> deque[Unit]:
-        return self._queues.setdefault(id(session), (session, deque()))[1]
-
-
-def _given_up(check: Check, unit: Unit) -> bool:
-    return any(
-        operation.completion is not None and operation.completion.outcome is not Outcome.OK
-        for operation in operations(check, unit)
-    )
-
-
 @dataclass(slots=True)
 class _Ahead:
     receipt: Frame
     unit: Unit
     head: Unit
-    session: ProducerSession
 
 
 class LeavesOnReceiptAhead(Check):
@@ -184,7 +127,6 @@ class LeavesOnReceiptAhead(Check):
     requirement = RequirementId("resend.leaves-on-receipt-ahead")
 
     def start(self) -> None:
-        self._queues = Queues()
         self._ahead: dict[int, _Ahead] = {}
         self._end_ns = 0
 
@@ -192,24 +134,16 @@ class LeavesOnReceiptAhead(Check):
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
 
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        self._queues.sent(self, event)
-
-    @on(Frame, "SEND_ERROR")
-    def error(self, event: Frame) -> None:
-        self._queues.answered(self, event)
-
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
         if not event.to_receiver:
             return
-        lines, session = self.tracker.lines, self.tracker.producer_of(event)
-        if session is not None and lines.unit is not None and not lines.stale and event.conn not in self._ahead:
-            head = self._queues.head(self, session)
-            if head is not None and (event.sequence_id or 0) > head.sequence_id and lines.unit.index > head.index:
-                self._ahead[event.conn] = _Ahead(event, lines.unit, head, session)
-        self._queues.answered(self, event)
+        lines = self.tracker.lines
+        unit, head = lines.unit, lines.head
+        if unit is None or head is None or unit is head or lines.stale or event.conn in self._ahead:
+            return
+        if (event.sequence_id or 0) > head.sequence_id and unit.index > head.index:
+            self._ahead[event.conn] = _Ahead(event, unit, head)
 
     def finish(self) -> None:
         for ahead in self._ahead.values():

@@ -153,41 +153,26 @@ class KeepsQueueOrder(Check):
 
     requirement = RequirementId("resend.keeps-queue-order")
 
-    def start(self) -> None:
-        self._furthest: dict[int, tuple[ProducerSession, Unit, Frame]] = {}
-        self._sent: set[tuple[int, int]] = set()
-
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if unit is None or not event.from_sender:
+        if not self.tracker.lines.again or unit is None or not event.from_sender:
             return
         session = unit.session
-        if (id(session), id(unit)) in self._sent:
-            return  # sent twice on one session: the broker asked for it
-        self._sent.add((id(session), id(unit)))
-        furthest = self._furthest.get(id(session))
-        if self.tracker.lines.again and session.ready is not None:
-            self._judge(unit, session, session.ready, event, furthest)
-        if furthest is None or unit.index > furthest[1].index:
-            self._furthest[id(session)] = (session, unit, event)
+        # Sent twice on one session, it was the broker who asked for it.
+        if session.ready is not None and unit.sent_on(session) is event:
+            self._judge(unit, session, session.ready, event)
 
-    def _judge(
-        self,
-        unit: Unit,
-        session: ProducerSession,
-        ready: Frame,
-        event: Frame,
-        furthest: tuple[ProducerSession, Unit, Frame] | None,
-    ) -> None:
+    def _judge(self, unit: Unit, session: ProducerSession, ready: Frame, event: Frame) -> None:
+        furthest = session.furthest
         self.exercise(event)
-        if furthest is not None and unit.index < furthest[1].index:
+        if furthest is not None and unit.index < furthest[0].index:
             self.breach(
                 "out-of-order",
                 f"{unit.line}: {unit} was sent again on connection {session.conn} at {ms(event.t_ns)}, after "
-                f"{furthest[1]} at {ms(furthest[2].t_ns)}, which stands behind it in the queue",
+                f"{furthest[0]} at {ms(furthest[1].t_ns)}, which stands behind it in the queue",
                 unit.first,
-                furthest[2],
+                furthest[1],
                 event,
             )
         done = [operation.completion for operation in operations(self, unit)]

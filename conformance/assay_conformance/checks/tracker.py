@@ -18,6 +18,7 @@ from assay_conformance.model.event import (
     Closed,
     Completion,
     Event,
+    Fate,
     Frame,
     Invoke,
     Load,
@@ -27,6 +28,8 @@ from assay_conformance.model.event import (
     Received,
     Stored,
 )
+
+_FORGED = (Fate.ALTERED, Fate.INJECTED)
 
 DEFAULT_SUBSCRIPTION = "s"
 """The subscription of an open_consumer step that names none."""
@@ -60,6 +63,10 @@ class ProducerSession:
     """Whose it is, as soon as that is known."""
     waiting: dict[int, deque[Unit]] = field(default_factory=dict)
     """Sequence id -> units sent here that have no answer yet."""
+    queue: deque[Unit] = field(default_factory=deque)
+    """The same in order: the client's queue, as far as this session shows it."""
+    furthest: tuple[Unit, Frame] | None = None
+    """Of the units sent here the one furthest back in the line's queue, and its SEND."""
 
 
 @dataclass(slots=True)
@@ -227,6 +234,10 @@ class Tracker:
     def _completion(self, event: Completion) -> None:
         if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
             operation.completion = event
+            if event.verb == "send":
+                if event.outcome is not Outcome.OK and event.handle is not None:
+                    self.lines.failed(event.handle, operation.invoke.number or 0)
+                return
             self.lines.completed(event)
             if event.verb == "close":
                 for consumer in self._closed_by(operation.invoke):
@@ -298,10 +309,14 @@ class Tracker:
         self._remember(event, session)
 
     def _send(self, event: Frame) -> None:
+        if event.fate in _FORGED:
+            self.lines.forged(event)
         if event.from_sender:
             self.lines.sent(self.producer_of(event), event)
 
     def _send_answer(self, event: Frame) -> None:
+        if event.fate in _FORGED:
+            self.lines.forged(event)
         if event.to_receiver:
             self.lines.answered(self.producer_of(event), event)
 

@@ -153,7 +153,8 @@ def case_of(codes: Iterable[Opcode], contract: Contract, requirements: tuple[Req
         id=f"generated/{name}",
         title="a generated life of a producer",
         requirements=requirements,
-        steps=(*prologue, *life.steps),
+        # The last wait keeps the faults in force until the life is over: the epilogue begins by healing them.
+        steps=(*prologue, *life.steps, Step(Who.WAIT, "ops")),
         faults=tuple(life.faults),
         topology=Topology(topics=(Topic(name=TOPIC, deduplication=contract.deduplication),)),
         config=ClientConfig(producer=producer),

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from assay_conformance.model.case import Case, Step
-from assay_conformance.model.fault import Fault, OnFrame
+from assay_conformance.model.fault import Cut, Fault, OnFrame
 
 T = TypeVar("T")
 
@@ -46,6 +46,7 @@ class Reducer:
     def _candidates(self) -> Iterator[Case]:
         yield from self._without_steps()
         yield from self._without_faults()
+        yield from self._plainer_faults()
         yield from self._lower_steps()
         yield from self._lower_faults()
 
@@ -63,6 +64,14 @@ class Reducer:
             yield self._with_faults(())
         for index in range(len(faults)):
             yield self._with_faults(faults[:index] + faults[index + 1 :])
+
+    def _plainer_faults(self) -> Iterator[Case]:
+        """A cut at the same frame says more to a reader than a lost or late one, when it shows the same."""
+        for index, fault in enumerate(self.case.faults):
+            if isinstance(fault.trigger, OnFrame) and not isinstance(fault.action, Cut):
+                for before in (False, True):
+                    plain = Fault(trigger=fault.trigger, action=Cut(before=before), scope=fault.scope)
+                    yield self._with_faults(_put(self.case.faults, index, plain))
 
     def _lower_steps(self) -> Iterator[Case]:
         for index, step in enumerate(self.case.steps):

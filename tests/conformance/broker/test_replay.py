@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.replay import UNSERVED, read, read_folder, replay
+from tests.replay import UNSERVED, harness, read, read_folder, reading, replay
+from tests.replay.normal import ERASED, RULES, Erased
 
 from assay_conformance.broker import BrokerMutation
+from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType
 
 CAPTURES = Path(__file__).parents[3] / "fixtures" / "golden" / "captures"
 NAMES = [f"{path.parent.name}/{path.stem}" for path in sorted(CAPTURES.glob("*/*.jsonl"))]
@@ -55,6 +57,21 @@ def test_every_missing_answer_is_noticed() -> None:
     for index in answers:
         shorter = replace(recording, lines=recording.lines[:index] + recording.lines[index + 1 :])
         assert replay(shorter) != []
+
+
+@pytest.mark.parametrize("row", ERASED, ids=lambda row: f"{row.command}.{row.field}")
+def test_erased_field_exists_and_has_a_reason(row: Erased) -> None:
+    field = BODY_FIELDS[CommandType[row.command]]
+    body = BaseCommand.DESCRIPTOR.fields_by_name[field].message_type
+    assert body is not None
+    assert row.field in body.fields_by_name
+    assert row.reason
+
+
+@pytest.mark.parametrize("where", RULES)
+def test_erasing_function_exists(where: str) -> None:
+    modules = [vars(harness) | vars(harness.Replay), vars(reading)]
+    assert any(where.removeprefix("Replay.") in module for module in modules)
 
 
 def test_folder_is_read_in_order() -> None:
