@@ -128,11 +128,11 @@ def grade(events: tuple[Event, ...]) -> Grade:
 
 
 def routes(check: type[Check]) -> list[tuple[type, str | None, str]]:
-    """(event type, frame command or None for all, method name) of every marked handler of a check."""
+    """(event type, command or verb or None for all, method name) of every marked handler of a check."""
     found: list[tuple[type, str | None, str]] = []
     for name in dir(check):
-        for kind, commands in getattr(getattr(check, name), "_routes", ()):
-            found.extend((kind, command, name) for command in (commands or (None,)))
+        for kind, words in getattr(getattr(check, name), "_routes", ()):
+            found.extend((kind, word, name) for word in (words or (None,)))
     return found
 
 

@@ -66,9 +66,9 @@ class SplitsLarge(Check):
         self._joined: set[Message] = set()
         self._openings: dict[int, Invoke] = {}
 
-    @on(Invoke)
+    @on(Invoke, "open_producer")
     def opening(self, event: Invoke) -> None:
-        if event.verb == "open_producer" and event.handle is not None:
+        if event.handle is not None:
             self._openings[event.handle] = event
 
     @on(Frame, "SEND_ERROR")
@@ -179,10 +179,10 @@ class SplitsLarge(Check):
                 event,
             )
 
-    @on(Completion)
+    @on(Completion, "send")
     def send_ended(self, event: Completion) -> None:
         operation = self.tracker.operations.get(event.op)
-        if event.verb != "send" or operation is None or event.handle is None:
+        if operation is None or event.handle is None:
             return
         invoke, limit = operation.invoke, self.view.case.topology.max_message_bytes
         if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
@@ -364,7 +364,7 @@ class SurvivesReconnect(ChunkedCheck):
         session = consumer.sessions[-1] if consumer.sessions else None
         self._deliveries.setdefault(message, []).append((event, session))
 
-    @on(Completion)
+    @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         self.not_delivered(event)
 

@@ -102,7 +102,7 @@ class ChunkedCheck(ConsumerCheck):
     def not_delivered(self, event: Completion) -> None:
         """A receive that ended short, although a whole message had been there."""
         operation = self.tracker.operations.get(event.op)
-        if event.verb != "receive" or operation is None:
+        if operation is None:
             return
         for offer in self.handover.withheld(operation):
             if self.overflowed(offer.session) or not self.concerns(event.handle or 0, offer.entry):
@@ -185,7 +185,7 @@ class WholeOnly(ChunkedCheck):
         else:
             self.exercise(event)
 
-    @on(Completion)
+    @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         self.not_delivered(event)
 
@@ -309,7 +309,7 @@ class RepeatedChunk(ChunkedCheck):
         whole = [entry for (handle, entry), joined in self._joined.items() if repeat in joined.repeats]
         return not any((consumer.handle, entry) in self._acked for entry in whole)
 
-    @on(Completion)
+    @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         self.not_delivered(event)
 

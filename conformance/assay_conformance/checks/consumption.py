@@ -84,18 +84,18 @@ class ConsumerCheck(Check):
         return None
 
     @on(Invoke, "ack", "nack")
-    def _settling(self, event: Invoke) -> None:
+    def _call_invoked(self, event: Invoke) -> None:
         for call in self.tracker.calls.get(event.op, ()):
             self.asked(call)
 
     @on(Invoke, "close")
-    def _ending(self, event: Invoke) -> None:
+    def _close_invoked(self, event: Invoke) -> None:
         for consumer in self.tracker.opened_consumers.values():
             if consumer.closing is event:
                 self.closing(consumer, event)
 
     @on(Completion, "ack", "nack")
-    def _settled(self, event: Completion) -> None:
+    def _call_completed(self, event: Completion) -> None:
         if event.outcome is Outcome.OK:
             operation = self.tracker.operations.get(event.op)
             if operation is not None and operation.completion is event:

@@ -268,11 +268,11 @@ class WholeEntry(ConsumerCheck):
             self.exercise(event)
             del self._refused[event.handle, members.call.entry]
 
-    @on(Completion)
+    @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         """A receive that ended short, although part of the entry had come, shows that the rest will not."""
         operation = self.tracker.operations.get(event.op)
-        if event.verb != "receive" or operation is None or event.count is None:
+        if operation is None or event.count is None:
             return
         if event.count >= int(operation.invoke.args.get("count", 1)):
             return
@@ -414,11 +414,9 @@ class AckedNotRedelivered(ConsumerCheck):
             )
             del self._settled[key]
 
-    @on(Completion)
+    @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         """A receive that ended short after the delay shows that nothing came."""
-        if event.verb != "receive" or event.handle is None:
-            return
         for (handle, _entry), settled in self._settled.items():
             window = window_of(self.view, settled.nack.consumer)
             if handle != event.handle or settled.arrived is None or settled.judged or window is None:

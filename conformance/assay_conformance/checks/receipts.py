@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import (

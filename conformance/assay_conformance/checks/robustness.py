@@ -31,7 +31,7 @@ from assay_conformance.model.requirement import RequirementId
 
 CHECKSUM_MISMATCH = "ChecksumMismatch"
 
-_LEAVING = frozenset({"close", "crash", "exit"})
+_LEAVING = ("close", "crash", "exit")
 """Verbs after which a client may end its connections by itself."""
 
 
@@ -147,9 +147,10 @@ class DamagedMessage(ConsumerCheck):
         if event.conn is not None and event.action != "corrupt":
             self._foreign_faults.add(event.conn)
 
-    @on(Invoke)
+    @on(Invoke, *_LEAVING)
     def leaving(self, event: Invoke) -> None:
-        self._leaving = self._leaving or event.verb in _LEAVING
+        del event
+        self._leaving = True
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         mine = [damaged for damaged in self._damaged if damaged.session is session]
@@ -226,9 +227,10 @@ class AnySegmentation(Check):
         else:
             self._foreign_faults.add(event.conn)
 
-    @on(Invoke)
-    def asked(self, event: Invoke) -> None:
-        self._leaving = self._leaving or event.verb in _LEAVING
+    @on(Invoke, *_LEAVING)
+    def leaving(self, event: Invoke) -> None:
+        del event
+        self._leaving = True
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -258,10 +260,10 @@ class AnySegmentation(Check):
                 event,
             )
 
-    @on(Completion)
+    @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         operation = self.tracker.operations.get(event.op)
-        if event.verb != "receive" or operation is None or not self._since:
+        if operation is None or not self._since:
             return
         for offer in self._handover.withheld(operation):
             if offer.frame.conn not in self._foreign_faults:

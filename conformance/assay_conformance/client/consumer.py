@@ -53,7 +53,7 @@ _POSITIONS: dict[InitialPosition, pb.CommandSubscribe.InitialPosition] = {
 
 @dataclass(slots=True, eq=False)
 class Inbound:
-    """One message in the queue or with the application. `session` is the registration it came in."""
+    """One message in the queue. `session` is the registration it came in."""
 
     consumer: Consumer
     session: int
@@ -61,6 +61,16 @@ class Inbound:
     opened: Opened
     metadata: MessageMetadata
     redelivery_count: int
+
+
+@dataclass(slots=True, eq=False)
+class Handed:
+    """A message the application has: what an acknowledgment needs of it. `copy` is kept by one mutation alone."""
+
+    consumer: Consumer
+    entry: Entry
+    index: int | None
+    copy: Inbound | None
 
 
 class Queue(Protocol):
@@ -96,8 +106,8 @@ class Consumer(Handler):
         self._queue = queue
         self._opened: Callable[[Result], None] | None = opened
         self._acks = AckGroup(shared, settings, self)
-        self._nacks: DueTracker[Inbound] = DueTracker(shared, self._nacks_due)
-        self._unacked: DueTracker[Inbound] = DueTracker(shared, self._redeliver)
+        self._nacks: DueTracker[Handed] = DueTracker(shared, self._nacks_due)
+        self._unacked: DueTracker[Handed] = DueTracker(shared, self._redeliver)
         self._chunks = ChunkBuffer(
             settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
         )
@@ -105,31 +115,34 @@ class Consumer(Handler):
 
     # --- from the subscription ---
 
-    def handed_over(self, inbound: Inbound) -> None:
+    def handed_over(self, inbound: Inbound) -> Handed:
         """The application got this message."""
+        copy = inbound if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY) else None
+        handed = Handed(self, inbound.entry, inbound.opened.index, copy)
         if inbound.session == self.registrations:
             self._return_permits(1)
         if self._settings.ack_timeout_ms:
             due_ns = self.shared.now_ns + self._settings.ack_timeout_ms * MS
-            self._unacked.add(inbound.entry.position, due_ns, inbound)
+            self._unacked.add(handed.entry.position, due_ns, handed)
+        return handed
 
-    def ack(self, inbound: Inbound, *, cumulative: bool) -> None:
+    def ack(self, handed: Handed, *, cumulative: bool) -> None:
         if cumulative:
-            self._unacked.remove_to(inbound.entry.position)
-            self._acks.cumulative(inbound.entry, inbound.opened.index)
+            self._unacked.remove_to(handed.entry.position)
+            self._acks.cumulative(handed.entry, handed.index)
         else:
-            self._unacked.remove(inbound.entry.position)
-            self._acks.individual(inbound.entry, inbound.opened.index)
+            self._unacked.remove(handed.entry.position)
+            self._acks.individual(handed.entry, handed.index)
 
     def acked(self, op: int | None) -> None:
         """That was all of one operation; `op` ends with it, None when it ends with another consumer."""
         self._acks.issued(op)
 
-    def nack(self, inbound: Inbound) -> None:
+    def nack(self, handed: Handed) -> None:
         delay_ns = max(self._settings.nack_delay_ms, MIN_NACK_DELAY_MS) * MS
         delay_ns += self.shared.lateness_ns(Mutation.NACK_LATE) - self.shared.lateness_ns(Mutation.NACK_EARLY)
-        self._unacked.remove(inbound.entry.position)
-        self._nacks.add(inbound.entry.position, self.shared.now_ns + max(delay_ns, 0), inbound)
+        self._unacked.remove(handed.entry.position)
+        self._nacks.add(handed.entry.position, self.shared.now_ns + max(delay_ns, 0), handed)
 
     def close(self, closed: Callable[[], None]) -> None:
         """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once."""
@@ -258,13 +271,13 @@ class Consumer(Handler):
 
     # --- redelivery ---
 
-    def _nacks_due(self, due: list[Inbound]) -> None:
-        if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY):
-            for inbound in due:
-                self._queue.arrived(inbound)
+    def _nacks_due(self, due: list[Handed]) -> None:
+        for handed in due:
+            if handed.copy is not None:
+                self._queue.arrived(handed.copy)
         self._redeliver(due)
 
-    def _redeliver(self, due: list[Inbound]) -> None:
+    def _redeliver(self, due: list[Handed]) -> None:
         """Ask the broker; while away there is no need to, it redelivers everything on the new connection."""
         if not self.ready:
             return
@@ -274,7 +287,7 @@ class Consumer(Handler):
             self._chunks.clear()
             self._return_permits(self._queue.withdraw(self))
             return
-        ids = [named for inbound in due for named in self._named(inbound)]
+        ids = [named for handed in due for named in self._named(handed)]
         for start in range(0, len(ids), MAX_IDS):
             self.post(
                 command(
@@ -284,11 +297,10 @@ class Consumer(Handler):
                 )
             )
 
-    def _named(self, inbound: Inbound) -> Sequence[pb.MessageIdData]:
-        index = inbound.opened.index
-        if index is not None and self.shared.mutated(Mutation.NACK_KEEPS_BATCH_INDEX):
-            return [message_id(*inbound.entry.position, batch_index=index)]
-        return [message_id(*position) for position in inbound.entry.positions]
+    def _named(self, handed: Handed) -> Sequence[pb.MessageIdData]:
+        if handed.index is not None and self.shared.mutated(Mutation.NACK_KEEPS_BATCH_INDEX):
+            return [message_id(*handed.entry.position, batch_index=handed.index)]
+        return [message_id(*position) for position in handed.entry.positions]
 
     # --- the life of a handler ---
 

@@ -19,7 +19,6 @@ from assay_conformance.wire import (
     SingleMessageMetadata,
     command,
     compress,
-    decode,
     encode,
     encode_batch,
 )
@@ -183,26 +182,3 @@ def _members(batch: Iterable[Sent]) -> list[Member]:
 
 def _properties(message: Outgoing) -> list[pb.KeyValue]:
     return [pb.KeyValue(key=key, value=value) for key, value in message.properties.items()]
-
-
-# --- what only mutations do to a unit: its bytes are final for the honest client ------------------------------------
-
-
-def restamp(op: Op, unix_ms: int) -> None:
-    """Give a unit another publish time."""
-    frame = decode(op.frame)
-    assert frame.payload is not None
-    metadata = frame.payload.metadata
-    metadata.publish_time = unix_ms
-    op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
-
-
-def swap_payloads(first: Op, second: Op) -> None:
-    """Let two units of one message each change payloads and keep their sequence ids."""
-    one, two = decode(first.frame), decode(second.frame)
-    for op, own, other in ((first, one, two), (second, two, one)):
-        assert other.payload is not None
-        metadata = MessageMetadata()
-        metadata.CopyFrom(other.payload.metadata)
-        metadata.sequence_id = op.sequence_id
-        op.frame = encode(own.command, metadata=metadata, data=other.payload.data)

@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import Callable
 
 from assay_conformance.client.batch import OpenBatch
+from assay_conformance.client.cheats import spoilt
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
-from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooLargeError, restamp, swap_payloads
+from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooLargeError
 from assay_conformance.client.pending import Pending
 from assay_conformance.client.refusal import Cause, Refusal, server_refusal
 from assay_conformance.client.settings import BatchingType, ProducerSettings
@@ -336,34 +337,24 @@ class Producer(Handler):
 
     def _resend(self) -> None:
         """Everything pending, from the oldest, each the same bytes as before."""
-        mutated = self.shared.mutated
-        if mutated(Mutation.LOSES_THIRD_SEND) and self._receipts == 2:
-            head = self._pending.head
-            self._forget(self._pending.take(lambda op: op is head and not op.certain))
-        unsent = [op for op in self._pending if op.session is None]
+        if self._receipts == 2 and self.shared.mutated(Mutation.LOSES_THIRD_SEND):
+            self._forget(lambda op: op is self._pending.head)
         units = [op for op in self._pending if op.session != self._session]
         again = any(op.session is not None for op in units)
-        if mutated(Mutation.SWAPS_SENDS_WHILE_AWAY) and len(unsent) > 1:
-            swap_payloads(*unsent[-2:])
-        if mutated(Mutation.OVERTAKES_RESEND):
-            units.sort(key=lambda op: op.session is not None)
-        if mutated(Mutation.RESENDS_RECEIPTED) and self._last_receipted is not None:
-            self._write(self._last_receipted)
-        for op in units:
-            if op.session is not None and mutated(Mutation.RESTAMPS_RESEND):
-                restamp(op, self.shared.unix_ms())
+        for op in spoilt(units, self._last_receipted, self.shared):
             self._write(op)
-        if again and mutated(Mutation.PUBLISHES_AGAIN_AFTER_RESEND):
+        if again and self.shared.mutated(Mutation.PUBLISHES_AGAIN_AFTER_RESEND):
             for sent in units[-1].sent:
                 self._number(Sent(None, sent.message, -1))
 
     def _lost(self) -> None:
         if self.shared.mutated(Mutation.FAILS_PENDING_ON_LOSS):
-            self._forget(self._pending.take(lambda op: not op.certain))
+            self._forget(lambda _op: True)
 
-    def _forget(self, ops: list[Op]) -> None:
-        """Only for mutations: units fail because their connection did."""
-        self._pending.fail(ops, ErrorClass.TRANSPORT, "the connection was lost")
+    def _forget(self, which: Callable[[Op], bool]) -> None:
+        """Only for mutations: units that were written fail because their connection ended."""
+        lost = self._pending.take(lambda op: not op.certain and which(op))
+        self._pending.fail(lost, ErrorClass.TRANSPORT, "the connection was lost")
         self._pending.settled()
 
     def _ended(self, refusal: Refusal) -> None:

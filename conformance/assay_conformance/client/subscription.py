@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from assay_conformance.client.all_of import AllOf
-from assay_conformance.client.consumer import Consumer, Inbound
+from assay_conformance.client.consumer import Consumer, Handed, Inbound
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -34,7 +34,7 @@ class Subscription:
         self._settings = settings
         self._queue: deque[Inbound] = deque()
         self._receives: deque[_Receive] = deque()
-        self._handed: list[Inbound] = []
+        self._handed: list[Handed] = []
         self._closed = False
 
     # --- from the application ---
@@ -58,9 +58,9 @@ class Subscription:
             text = f"no cumulative acknowledgment on a {self._settings.subscription_type} subscription"
             self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
             return
-        for inbound in handed:
-            inbound.consumer.ack(inbound, cumulative=cumulative)
-        *others, last = dict.fromkeys(inbound.consumer for inbound in handed)
+        for each in handed:
+            each.consumer.ack(each, cumulative=cumulative)
+        *others, last = dict.fromkeys(each.consumer for each in handed)
         for consumer in others:
             consumer.acked(None)
         last.acked(op)
@@ -69,8 +69,8 @@ class Subscription:
         handed = self._named(op, numbers)
         if handed is None:
             return
-        for inbound in handed:
-            inbound.consumer.nack(inbound)
+        for each in handed:
+            each.consumer.nack(each)
         self._shared.sink.completed(op, Done())
 
     def close(self, closed: Callable[[Result], None]) -> None:
@@ -109,8 +109,7 @@ class Subscription:
                 self._end(receive)
 
     def _hand_over(self, inbound: Inbound) -> None:
-        self._handed.append(inbound)
-        inbound.consumer.handed_over(inbound)
+        self._handed.append(inbound.consumer.handed_over(inbound))
         self._shared.sink.delivered(self._handle, _delivery(len(self._handed), inbound))
 
     def _give_up(self, receive: _Receive) -> None:
@@ -127,7 +126,7 @@ class Subscription:
         for receive in list(self._receives):
             self._end(receive)
 
-    def _named(self, op: int, numbers: Sequence[int]) -> list[Inbound] | None:
+    def _named(self, op: int, numbers: Sequence[int]) -> list[Handed] | None:
         """The deliveries of these numbers; None when there is nothing to do, and the operation has ended then."""
         if self._closed:
             self._shared.sink.completed(op, _CLOSED)
