@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import chunks, plain
-from assay_conformance.model.case import Case, Config, Topic, Topology
+from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import Cut, Duplicate, Fault
 
 LIMIT_BYTES = 16 * 1024
 SMALL = Topology(max_message_bytes=LIMIT_BYTES)
+# Such a Case has a process of its own: the C++ client keeps one max_message_size for all of its connections.
 LARGE_BYTES = 50_000
 """Four chunks under that limit, the last of them short."""
 
@@ -36,6 +37,7 @@ def large_message() -> Case:
         "A message of four chunks and a small one behind it, sent and received",
         ("chunking.splits-large-message", "chunking.delivers-whole-only"),
         topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
         consumer=EARLIEST,
     )
@@ -54,6 +56,7 @@ def compressed_message() -> Case:
         "A compressed message of several chunks, sent and received",
         ("chunking.splits-large-message", "chunking.delivers-whole-only"),
         topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
         consumer=EARLIEST,
         capabilities=("compression",),
@@ -153,6 +156,7 @@ def cut_after_chunk(chunk: int) -> Case:
         f"The producer's connection dies behind chunk {chunk} of four",
         ("chunking.survives-reconnect",),
         topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(Fault(trigger=up("SEND", where={"metadata.chunk_id": chunk}), action=Cut()),),
@@ -172,6 +176,7 @@ def cut_after_last_chunk() -> Case:
         "The producer's connection dies behind the last chunk, with deduplication on",
         ("chunking.survives-reconnect",),
         topology=Topology(max_message_bytes=LIMIT_BYTES, topics=(Topic(name="t", deduplication=True),)),
+        isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(Fault(trigger=up("SEND", where={"metadata.chunk_id": 3}), action=Cut()),),

@@ -46,8 +46,7 @@ class ClosesAtFirstLimit(Check):
             self.breach(
                 "too-many-bytes",
                 f"{unit.line}: the batch at {ms(event.t_ns)} held {inside} bytes, of {size} allowed, and took "
-                "one message "
-                "more",
+                "one message more",
                 event,
             )
         self._delay(unit, event, delay_ms)

@@ -149,14 +149,17 @@ class LeavesSilentPeer(Check):
         silence = self._silences.get(event.conn)
         if event.dir is Direction.TO_CLIENT:
             if event.to_receiver and (silence is not None or event.command == "CONNECTED"):
-                if silence is not None:
-                    self._judge(event.conn, silence, event.t_ns, None)
-                self._silences[event.conn] = _Silence(event.t_ns, event)
+                self._heard(silence, event)
         elif silence is not None and event.from_sender:
             if event.command == "PING":
                 silence.pinged = silence.pinged or event
             else:
                 silence.spoke = True
+
+    def _heard(self, silence: _Silence | None, event: Frame) -> None:
+        if silence is not None and event.t_ns - silence.since_ns > self._interval_ns:
+            self._judge(event.conn, silence, event.t_ns, None)
+        self._silences[event.conn] = _Silence(event.t_ns, event)
 
     @on(Closed)
     def closed(self, event: Closed) -> None:

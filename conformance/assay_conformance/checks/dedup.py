@@ -228,8 +228,7 @@ class DuplicateReceiptCompletes(Check):
                 self.breach(
                     "not-completed",
                     f"{unit.line}: message {number} got the receipt of a duplicate at {ms(receipt.t_ns)}, "
-                    "which means that "
-                    f"it is stored; {came}",
+                    f"which means that it is stored; {came}",
                     receipt,
                     end or send.invoke,
                 )

@@ -77,8 +77,7 @@ class KeepsSendOrder(HoldingsCheck):
             self.breach(
                 "dispatched-out-of-order",
                 f"subscription {session.subscription} got entry {name(event.ids[0])} at {ms(event.t_ns)}, for "
-                "the first "
-                f"time, after the later entry {name(before.furthest.ids[0])} at {ms(before.furthest.t_ns)}",
+                f"the first time, after the later entry {name(before.furthest.ids[0])} at {ms(before.furthest.t_ns)}",
                 before.furthest,
                 event,
             )
@@ -195,9 +194,9 @@ class SequenceIdsStepByOne(Check):
     def start(self) -> None:
         self._explicit: set[int] = set()
 
-    @on(Invoke)
+    @on(Invoke, "send")
     def invoke(self, event: Invoke) -> None:
-        if event.verb == "send" and event.handle is not None and "sequence_id" in event.args:
+        if "sequence_id" in event.args and event.handle is not None:
             self._explicit.add(event.handle)
 
     def finish(self) -> None:
@@ -250,10 +249,10 @@ class CallbacksInSendOrder(Check):
         self._furthest: dict[int, tuple[Operation, Completion]] = {}
         self._judged: dict[int, bool] = {}
 
-    @on(Completion)
+    @on(Completion, "send")
     def completion(self, event: Completion) -> None:
         handle = event.handle
-        if event.verb != "send" or handle is None or not self._judges(handle):
+        if handle is None or not self._judges(handle):
             return
         if event.outcome is not Outcome.OK and event.error is not ErrorClass.TIMEOUT:
             return

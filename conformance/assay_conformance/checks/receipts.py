@@ -62,9 +62,9 @@ class IgnoresStaleReceipt(Check):
         elif head is not None:
             self._spoiled.add(event.conn)
 
-    @on(Completion)
+    @on(Completion, "send")
     def completion(self, event: Completion) -> None:
-        if event.verb != "send" or event.handle is None:
+        if event.handle is None:
             return
         operation = self.tracker.operations[event.op]
         first = operation.completion
@@ -74,8 +74,7 @@ class IgnoresStaleReceipt(Check):
             self.breach(
                 "completed-twice",
                 f"producer {event.handle}: message {number} completed at {ms(first.t_ns)} ({first.outcome}) "
-                "and again at "
-                f"{ms(event.t_ns)} ({event.outcome})",
+                f"and again at {ms(event.t_ns)} ({event.outcome})",
                 first,
                 event,
                 *(unit.receipts[-1:] if unit else ()),
@@ -104,8 +103,7 @@ class IgnoresStaleReceipt(Check):
                 self.breach(
                     "left-the-connection",
                     f"{line}: the client closed connection {closed.conn} at {ms(closed.t_ns)}, after a stale "
-                    "receipt for "
-                    f"sequence id {receipt.sequence_id} at {ms(receipt.t_ns)}, which it should ignore",
+                    f"receipt for sequence id {receipt.sequence_id} at {ms(receipt.t_ns)}, which it should ignore",
                     receipt,
                     closed,
                 )

@@ -64,9 +64,9 @@ class UnreceiptedAgain(Check):
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
 
-    @on(Completion)
+    @on(Completion, "send")
     def completion(self, event: Completion) -> None:
-        if event.verb != "send" or event.error not in NO_CONNECTION or event.handle is None:
+        if event.error is None or event.error not in NO_CONNECTION or event.handle is None:
             return
         number = self.tracker.operations[event.op].invoke.number or 0
         unit = self.tracker.lines.by_message.get((event.handle, number))
@@ -262,10 +262,10 @@ class WaitsForProducerSuccess(Check):
             if session.line is not None and session.line.sessions[0] is not session:
                 self.exercise(event)
 
-    @on(Completion)
+    @on(Completion, "send")
     def completion(self, event: Completion) -> None:
         """A send asked for while the producer was between two connections must not fail for that."""
-        if event.verb != "send" or event.error not in NO_CONNECTION or event.handle is None:
+        if event.error is None or event.error not in NO_CONNECTION or event.handle is None:
             return
         invoke = self.tracker.operations[event.op].invoke
         if (event.handle, invoke.number or 0) in self.tracker.lines.by_message:

@@ -75,8 +75,7 @@ class SendTimeout(Check):
             self.breach(
                 code,
                 f"producer {handle}: message {send.invoke.number}, sent at {ms(called_ns)}, got no receipt; it "
-                "was due to "
-                f"time out at {ms(due_ns)}, and {came}",
+                f"was due to time out at {ms(due_ns)}, and {came}",
                 *self._evidence(handle, send, end),
             )
         elif end is not None and end.error is ErrorClass.TIMEOUT:
@@ -86,8 +85,7 @@ class SendTimeout(Check):
         self.breach(
             "early",
             f"producer {handle}: message {send.invoke.number} timed out at {ms(end.done_ns or end.t_ns)}, but "
-            "was due at "
-            f"{ms(due_ns)}, and no older one had expired",
+            f"was due at {ms(due_ns)}, and no older one had expired",
             *self._evidence(handle, send, end),
         )
 

@@ -89,17 +89,13 @@ class ConsumerSession:
 class OpenedConsumer:
     """A consumer the bench asked for, by its handle. `closing` is the command that ends it or its client."""
 
+    handle: int
     invoke: Invoke
     topics: tuple[str, ...]
     subscription: str
     closing: Invoke | None = None
     closed: Completion | None = None
     sessions: list[ConsumerSession] = field(default_factory=list)
-
-    @property
-    def handle(self) -> int:
-        assert self.invoke.handle is not None
-        return self.invoke.handle
 
 
 class Entry(NamedTuple):
@@ -212,8 +208,9 @@ class Tracker:
         elif event.verb in ("ack", "nack"):
             self.calls[event.op] = tuple(self._calls(operation))
         elif event.verb == "open_consumer" and event.handle is not None:
+            subscription = str(event.args.get("subscription", DEFAULT_SUBSCRIPTION))
             self.opened_consumers[event.handle] = OpenedConsumer(
-                event, self._topics(event.args), str(event.args.get("subscription", DEFAULT_SUBSCRIPTION))
+                event.handle, event, self._topics(event.args), subscription
             )
         elif event.verb == "close":
             for consumer in self._closed_by(event):

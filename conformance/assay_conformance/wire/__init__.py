@@ -1,8 +1,8 @@
 """The Pulsar wire: frames, commands, metadata, checksums, compression, batches, chunks, hashes. Bytes in, values out.
 
 A stream goes through a `Splitter` to raw frames, each through `decode` to a `Frame`, and its `payload`, when asked,
-gives metadata and data; `encode` goes the other way. Whatever the bytes, the way in ends in values or a
-`ProtocolError`.
+gives metadata and data; `encode` goes the other way, and `reencode` changes a frame and leaves the rest as it was.
+Whatever the bytes, the way in ends in values or a `ProtocolError`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from assay_conformance.wire.pulsar_pb2 import (
     MessageMetadata,
     SingleMessageMetadata,
 )
+from assay_conformance.wire.reencode import reencode
 from assay_conformance.wire.splitter import (
     DEFAULT_MAX_FRAME_BYTES,
     DEFAULT_MAX_MESSAGE_BYTES,
@@ -106,6 +107,7 @@ __all__ = [
     "message_id",
     "murmur3_32",
     "murmur3_32_raw",
+    "reencode",
     "sign_safe_mod",
     "split_chunks",
     "sticky_key_hash",

@@ -6,7 +6,8 @@
     SNAPPY  the raw format, without the framing of streams
 
 The uncompressed size stands in the metadata and is believed only so far: output goes into a buffer of that size, which
-is refused above the caller's limit, and must fill it exactly.
+is refused above the caller's limit, and must fill it exactly. So is the window that a ZSTD frame asks for: its decoder
+reserves it whole, however little comes out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from enum import IntEnum
 import cramjam
 
 from assay_conformance.wire.errors import CompressionError
+from assay_conformance.wire.zstd_frame import reserved_bytes
 
 
 class Codec(IntEnum):
@@ -37,13 +39,15 @@ def compress(codec: Codec, data: bytes | memoryview) -> bytes:
 def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, limit: int) -> bytes:
     """The bytes that were compressed, `uncompressed_size` of them; NONE gives the data back, whatever the size says.
 
-    Raises CompressionError for a size above `limit`, before anything is allocated, for corrupt data, and for data that
-    is not of that size.
+    Raises CompressionError for a size or a ZSTD window above `limit`, before anything is allocated, for corrupt data, and
+    for data that is not of that size.
     """
     if codec is Codec.NONE:
         return bytes(data)
     if uncompressed_size > limit:
         raise CompressionError(f"{codec.name}: expected at most {limit} bytes, the metadata says {uncompressed_size}")
+    if codec is Codec.ZSTD and (window := reserved_bytes(data)) > limit:
+        raise CompressionError(f"ZSTD: expected a window of at most {limit} bytes, the frame asks for {window}")
     try:
         return _DECOMPRESS[codec](data, uncompressed_size)
     except (cramjam.DecompressionError, zlib.error) as error:
@@ -78,7 +82,6 @@ def _zlib(data: bytes | memoryview, size: int) -> bytes:
 
 
 def _zstd(data: bytes | memoryview, size: int) -> bytes:
-    # The library reserves address space for the frame's window, 128 MiB at most, and touches only what it writes.
     output = bytearray(size)
     return _filled(Codec.ZSTD, output, cramjam.zstd.decompress_into(data, output))
 

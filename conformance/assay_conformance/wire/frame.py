@@ -19,7 +19,7 @@ from assay_conformance.wire.errors import LocalProtocolError, ProtocolError
 from assay_conformance.wire.payload import CHECKSUM_MAGIC, ENTRY_MAGIC, HEAD, SIZE, Payload, missing_fields
 from assay_conformance.wire.pulsar_pb2 import BaseCommand, BrokerEntryMetadata, MessageMetadata
 
-_SIZES = struct.Struct(">II")
+SIZES = struct.Struct(">II")
 # The runtime parses any buffer, which saves a copy for each frame; its stubs know bytes alone.
 _parse_command: Callable[[memoryview], BaseCommand] = BaseCommand.FromString  # type: ignore[assignment]
 
@@ -60,16 +60,16 @@ def decode(raw: bytes) -> Frame:
     Raises ProtocolError for sizes that contradict each other, a command that cannot be decoded, lacks a required field
     or lacks the message of its type, and for bytes behind a command that takes no payload.
     """
-    if len(raw) < _SIZES.size:
-        raise ProtocolError(f"frame: expected at least {_SIZES.size} bytes, got {len(raw)}")
-    total_size, command_size = _SIZES.unpack_from(raw)
-    end = _SIZES.size + command_size
+    if len(raw) < SIZES.size:
+        raise ProtocolError(f"frame: expected at least {SIZES.size} bytes, got {len(raw)}")
+    total_size, command_size = SIZES.unpack_from(raw)
+    end = SIZES.size + command_size
     if total_size != len(raw) - SIZE.size or end > len(raw):
         raise ProtocolError(
             f"frame: totalSize {total_size} and commandSize {command_size} do not fit a frame of {len(raw)} bytes"
         )
     view = memoryview(raw)
-    command = _command(view[_SIZES.size : end])
+    command = _command(view[SIZES.size : end])
     number = command.type
     command_type = TYPES.get(number, number)
     if number in PAYLOAD_TYPES:
@@ -113,7 +113,7 @@ def encode(
 
 def encode_block(metadata: MessageMetadata | bytes, data: bytes | memoryview, *, checksum: bool = True) -> bytes:
     """What a producer sends behind the command and a broker stores as it is: checksum, metadata, data."""
-    head = metadata if isinstance(metadata, bytes) else _serialize(metadata)
+    head = metadata if isinstance(metadata, bytes) else serialize(metadata)
     covered = b"".join((SIZE.pack(len(head)), head, data))
     if not checksum:
         return covered
@@ -137,19 +137,20 @@ def encode_around(
         raise LocalProtocolError(f"{name_of(command.type)}: SEND and MESSAGE take a payload, no other command does")
     if broker_entry is not None and command.type != CommandType.MESSAGE:
         raise LocalProtocolError(f"{name_of(command.type)}: only MESSAGE takes broker entry metadata")
-    head = _serialize(command)
+    head = serialize(command)
     entry = b"" if broker_entry is None else _entry(broker_entry)
     tail = b"" if block is None else block
     total_size = SIZE.size + len(head) + len(entry) + len(tail)
-    return b"".join((_SIZES.pack(total_size, len(head)), head, entry, tail))
+    return b"".join((SIZES.pack(total_size, len(head)), head, entry, tail))
 
 
 def _entry(broker_entry: BrokerEntryMetadata | bytes) -> bytes:
-    body = broker_entry if isinstance(broker_entry, bytes) else _serialize(broker_entry)
+    body = broker_entry if isinstance(broker_entry, bytes) else serialize(broker_entry)
     return HEAD.pack(ENTRY_MAGIC, len(body)) + body
 
 
-def _serialize(message: BaseCommand | MessageMetadata | BrokerEntryMetadata) -> bytes:
+def serialize(message: BaseCommand | MessageMetadata | BrokerEntryMetadata) -> bytes:
+    """The message with its fields by number; LocalProtocolError when a required one is missing."""
     try:
         return message.SerializeToString()
     except EncodeError as error:
