@@ -44,7 +44,7 @@ from assay_conformance.wire import (
     MessageMetadata,
     MetadataError,
     encode,
-    encode_around,
+    reencode,
 )
 from assay_faults.answers import ANSWERS, Answer
 from assay_faults.channel import Segmenter, Severance, Wait
@@ -355,23 +355,16 @@ def _missing(message: Any) -> list[str]:
 
 
 def _rewritten(frame: Frame, fields: list[tuple[Field, Any]]) -> bytes:
-    """Raises MetadataError when the payload's metadata, or the broker's, cannot be read."""
+    """Raises MetadataError when a field of the metadata is wanted and the metadata cannot be read."""
     command = BaseCommand()
     command.CopyFrom(frame.command)
-    body = getattr(command, BODY_FIELDS[frame.type])
-    payload = frame.payload
-    metadata = MessageMetadata()
-    if payload is not None and any(field.in_metadata for field, _ in fields):
-        metadata.CopyFrom(payload.metadata)
+    metadata: MessageMetadata | None = None
+    if frame.payload is not None and any(field.in_metadata for field, _ in fields):
+        metadata = MessageMetadata()
+        metadata.CopyFrom(frame.payload.metadata)
     for field, value in fields:
-        field.assign(metadata if field.in_metadata else body, value)
-    if payload is None:
-        return encode(command)
-    if not any(field.in_metadata for field, _ in fields):
-        # What was damaged, or lacked a checksum, stays so: the payload's bytes are not touched.
-        return encode_around(command, payload.block, broker_entry=payload.broker_entry)
-    checksum = payload.checksum is not None
-    return encode(command, metadata=metadata, data=payload.data, checksum=checksum, broker_entry=payload.broker_entry)
+        field.assign(metadata if field.in_metadata else getattr(command, BODY_FIELDS[frame.type]), value)
+    return reencode(frame, command, metadata)
 
 
 def _fin() -> Severance:

@@ -1,4 +1,8 @@
-"""Cases for chunking: a message in pieces, sent, assembled, repeated and interrupted."""
+"""Cases for chunking: a message in pieces, sent, assembled, repeated and interrupted.
+
+A Case that lowers the broker's message limit has a process of its own: in some clients (the C++ core is one) the limit
+that any broker announced last holds for the whole process.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.chunking import Arrival, ChunkedCheck
+from assay_conformance.checks.chunking import Arrival, ChunkedCheck, Story
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.consumption import (
     from_client,
@@ -368,10 +368,13 @@ class SurvivesReconnect(ChunkedCheck):
     def receive_ended(self, event: Completion) -> None:
         self.not_delivered(event)
 
-    def concerns(self, handle: int, entry: Entry) -> bool:
+    def story(self, handle: int, entry: Entry) -> Story | None:
         del handle
         message = self._entries.get(entry)
-        return any(sending.interrupted and sending.message == message for sending in self._sendings.values())
+        for sending in self._sendings.values():
+            if sending.interrupted and sending.message == message:
+                return f", its sending, begun at {ms(sending.first.t_ns)}, having been interrupted", (sending.first,)
+        return None
 
     # --- end to end ---
 

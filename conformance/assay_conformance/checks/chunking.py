@@ -54,6 +54,10 @@ class Arrival:
         return (self.session.request.seq, self.meta.uuid or "")
 
 
+Story = tuple[str, tuple[Event, ...]]
+"""Words to continue a sentence with, and the events they tell of."""
+
+
 class ChunkedCheck(ConsumerCheck):
     """Consumers that get chunks: assembles each session's as the table says, and offers whole messages."""
 
@@ -105,21 +109,23 @@ class ChunkedCheck(ConsumerCheck):
         if operation is None:
             return
         for offer in self.handover.withheld(operation):
-            if self.overflowed(offer.session) or not self.concerns(event.handle or 0, offer.entry):
+            past = self.story(event.handle or 0, offer.entry)
+            if past is None or self.overflowed(offer.session):
                 continue
+            words, causes = past
             self.breach(
                 "not-delivered",
                 f"the last chunk of a whole message came to consumer {event.handle} as {offer.entry} at "
-                f"{ms(offer.frame.t_ns)}; the message had not been handed over by {ms(event.t_ns)}, when a receive "
-                "ended short",
+                f"{ms(offer.frame.t_ns)}{words}; the message had not been handed over by {ms(event.t_ns)}, when a "
+                "receive ended short",
+                *causes,
                 offer.frame,
                 event,
             )
 
-    def concerns(self, handle: int, entry: Entry) -> bool:
-        """Whether a message withheld is this requirement's matter."""
-        del handle, entry
-        return True
+    def story(self, handle: int, entry: Entry) -> Story | None:
+        """What had happened to a message that is withheld; None when that is not this requirement's matter."""
+        raise NotImplementedError
 
 
 class WholeOnly(ChunkedCheck):
@@ -151,8 +157,8 @@ class WholeOnly(ChunkedCheck):
         if arrival.fate not in (Fate.STARTED, Fate.APPENDED):
             self._disturbed.add(arrival.key)
 
-    def concerns(self, handle: int, entry: Entry) -> bool:
-        return (handle, entry) in self._clean
+    def story(self, handle: int, entry: Entry) -> Story | None:
+        return ("", ()) if (handle, entry) in self._clean else None
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -313,8 +319,12 @@ class RepeatedChunk(ChunkedCheck):
     def receive_ended(self, event: Completion) -> None:
         self.not_delivered(event)
 
-    def concerns(self, handle: int, entry: Entry) -> bool:
-        return (handle, entry) in self._joined
+    def story(self, handle: int, entry: Entry) -> Story | None:
+        joined = self._joined.get((handle, entry))
+        if joined is None:
+            return None
+        repeat = joined.repeats[0]
+        return f", another chunk of it having come again as {repeat.entry} at {ms(repeat.frame.t_ns)}", (repeat.frame,)
 
     def _delivered(self, repeat: _Repeat) -> bool:
         """Of a message that was lost over its repeat, the loss is the finding."""

@@ -10,6 +10,7 @@ is; a cumulative one inside a batch acknowledges the entry before.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from assay_conformance.client.entries import Entry, Position, ack_set_of
@@ -43,6 +44,15 @@ class Outlet(Protocol):
     def ask(self, build: Callable[[int], BaseCommand], answered: Callable[[Frame | Refusal], None]) -> None: ...
 
 
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """Operations whose acknowledgments are with the broker; `left` of its answers are missing."""
+
+    ops: list[int]
+    left: int
+    failed: Failed | None = None
+
+
 class AckGroup:
     """The acknowledgments of one consumer. Operations complete at once, or on the broker's receipt where asked for."""
 
@@ -54,6 +64,7 @@ class AckGroup:
         self._cumulative: tuple[Position, int | None] | None = None
         self._acked_to: Position = (-1, -1)
         self._waiting: list[int] = []
+        self._asked: list[_Asked] = []
         self._timer: Timer | None = None
 
     def covers(self, position: Position) -> bool:
@@ -111,14 +122,21 @@ class AckGroup:
         built = [] if cumulative is None else [self._ack(pb.CommandAck.Cumulative, [cumulative])]
         for start in range(0, len(individual), MAX_IDS):
             built.append(self._ack(pb.CommandAck.Individual, individual[start : start + MAX_IDS]))
-        if self._settings.ack_receipt:
+        if self._settings.ack_receipt and built:
             self._ask(built)
         else:
             for ack in built:
                 self._outlet.post(ack)
 
+    def lost(self) -> None:
+        """The broker forgot the consumer: receipts that had not come never will."""
+        asked, self._asked = self._asked, []
+        for each in asked:
+            self._end(each.ops, Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered"))
+
     def drop(self) -> None:
         """The consumer is gone: what was not sent never will be."""
+        self.lost()
         self._individual.clear()
         self._cumulative = None
         if self._timer is not None:
@@ -147,16 +165,16 @@ class AckGroup:
 
     def _ask(self, commands: list[BaseCommand]) -> None:
         """Send with request ids; the operations behind them end when the last answer is in."""
-        ops, self._waiting = self._waiting, []
-        left = len(commands)
-        failed: Failed | None = None
+        asked = _Asked(self._waiting, len(commands))
+        self._waiting = []
+        self._asked.append(asked)
 
         def answered(answer: Frame | Refusal) -> None:
-            nonlocal left, failed
-            left -= 1
-            failed = failed or _failure(answer)
-            if left == 0:
-                self._end(ops, failed)
+            asked.left -= 1
+            asked.failed = asked.failed or _failure(answer)
+            if asked.left == 0 and asked in self._asked:
+                self._asked.remove(asked)
+                self._end(asked.ops, asked.failed)
 
         for built in commands:
             self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]

@@ -345,6 +345,7 @@ class Consumer(Handler):
             opened(Done())
 
     def _lost(self) -> None:
+        self._acks.lost()
         self._queue.withdraw(self)
         self._chunks.clear()
         self._unacked.clear()

@@ -66,6 +66,7 @@ class Producer(Handler):
         self._pending = Pending(shared, settings, self._run_waiting)
         self._batch: OpenBatch | None = None
         self._last_receipted: Op | None = None
+        self._last_position: tuple[int, int] | None = None
         self._receipts = 0
 
     # --- from the application ---
@@ -228,6 +229,7 @@ class Producer(Handler):
         head = self._pending.head
         if head is None:
             return
+        position = (body.message_id.ledgerId, body.message_id.entryId)
         if body.sequence_id < head.sequence_id:
             if not self.shared.mutated(Mutation.LATE_RECEIPT_COMPLETES_HEAD):
                 return
@@ -235,8 +237,12 @@ class Producer(Handler):
             if not self.shared.mutated(Mutation.IGNORES_HIGHER_RECEIPT):
                 self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
             return
+        elif position == self._last_position and NO_ID not in position:
+            # Chunks share a sequence id: one receipt that comes twice must not stand for two of them.
+            return
         self._receipts += 1
         self._last_receipted = self._pending.pop_head()
+        self._last_position = position
         self._succeed(head, body.message_id)
         self._pending.settled()
 

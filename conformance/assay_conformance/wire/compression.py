@@ -39,8 +39,8 @@ def compress(codec: Codec, data: bytes | memoryview) -> bytes:
 def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, limit: int) -> bytes:
     """The bytes that were compressed, `uncompressed_size` of them; NONE gives the data back, whatever the size says.
 
-    Raises CompressionError for a size or a ZSTD window above `limit`, before anything is allocated, for corrupt data, and
-    for data that is not of that size.
+    Raises CompressionError for a size or a ZSTD window above `limit`, before anything is allocated, for corrupt data,
+    and for data that is not of that size.
     """
     if codec is Codec.NONE:
         return bytes(data)

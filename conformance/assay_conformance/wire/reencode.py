@@ -1,9 +1,9 @@
 """A frame changed in some fields and left in its sender's hand for the rest.
 
 Protobuf leaves much to the writer: the order of fields, longer forms of numbers, fields said twice. `encode` writes
-fields by number and says each once; `reencode` follows the bytes that came. Field by field, in the order found: what
-means the same stays byte for byte, what has another value is replaced in its place, what is gone is left out, and what is
-new goes behind the others of its message.
+fields by number and says each once; `reencode` follows the bytes that came, field by field. What means the same stays
+as it is, what has another value is replaced in its place, what is gone is left out, and what is new goes behind the
+others of its message.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _VARINT, _FIXED64, _LENGTH, _GROUP, _END_GROUP = range(5)
 def reencode(frame: Frame, command: BaseCommand, metadata: MessageMetadata | None = None) -> bytes:
     """The frame with this command and, where given, this metadata in place of its own.
 
-    A checksum that fitted is made to fit again; a wrong one stays wrong, and a missing one missing. Raises MetadataError
-    when the metadata to be replaced cannot be found or decoded, LocalProtocolError for values that lack a required field
-    and for metadata where the frame has none.
+    A checksum that fitted is made to fit again; a wrong one stays wrong, and a missing one missing. Raises
+    MetadataError when the metadata to be replaced cannot be found or decoded, LocalProtocolError for values that lack
+    a required field and for metadata where the frame has none.
     """
     _, command_size = SIZES.unpack_from(frame.raw)
     end = SIZES.size + command_size
@@ -55,7 +55,7 @@ def _block(payload: Payload, metadata: MessageMetadata) -> bytes:
 
 
 def _in_hand_of(original: bytes, wanted: bytes, kind: type[Message]) -> bytes:
-    """`wanted`, as `original` would have said it; both are messages of this kind, `wanted` in the runtime's own form."""
+    """`wanted`, as `original` would have said it. Both are messages of this kind, `wanted` in the runtime's form."""
     before, after, parts = _by_number(_own_form(original, kind)), _by_number(wanted), _by_number(original)
     said = {
         number: iter(found if before[number] == after[number] else _replaced(found, after[number], kind))

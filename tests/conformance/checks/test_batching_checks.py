@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 
 from assay_conformance.checks.batching import ClosesAtFirstLimit
@@ -5,7 +7,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Rate, Topic, Topology
 
-LIMITS = {"batching_max_messages": 3, "batching_max_bytes": 10_000, "batching_max_publish_delay_ms": 50}
+LIMITS: dict[str, Any] = {"batching_max_messages": 3, "batching_max_bytes": 10_000, "batching_max_publish_delay_ms": 50}
 
 
 def _batch(count: int, sent_ms: float = 130, case: object = ANY_CASE, **limits: int | bool) -> ClosesAtFirstLimit:

@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 
 from assay_conformance.checks.dedup import (
@@ -92,7 +94,7 @@ def test_topic_whose_policy_changes_is_not_judged() -> None:
 # --- resumes-after-last-id --------------------------------------------------------------------------------------------
 
 
-def _first_id(sequence_id: int, last: int = -1, **config: int) -> ResumesAfterLastId:
+def _first_id(sequence_id: int, last: int = -1, **config: Any) -> ResumesAfterLastId:
     story = Script()
     story.producer(last_sequence_id=last, **config)
     story.send(0)

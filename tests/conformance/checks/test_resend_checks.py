@@ -1,3 +1,5 @@
+from typing import Any
+
 from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
 from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
 from assay_conformance.checks.timeouts import SendTimeout
@@ -6,7 +8,7 @@ from assay_conformance.history.script import Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Outcome
 
 
-def _in_flight(count: int = 3, **config: int) -> Script:
+def _in_flight(count: int = 3, **config: Any) -> Script:
     """`count` messages sent, no receipt."""
     story = Script()
     story.producer(**config)
@@ -138,7 +140,7 @@ def test_unit_whose_receipt_may_have_been_lost_may_be_sent_again() -> None:
 # --- same-unit --------------------------------------------------------------------------------------------------------
 
 
-def _again(*numbers: int, **fields: int) -> SameUnit:
+def _again(*numbers: int, **fields: Any) -> SameUnit:
     story = Script()
     story.producer()
     for number in range(3):

@@ -198,6 +198,10 @@ class Peer:
         """Receipts in one segment, each for entry = sequence id."""
         self.deliver(b"".join(self._receipt(number, number) for number in sequence_ids))
 
+    def chunk_receipts(self, sequence_id: int, entries: Sequence[int]) -> None:
+        """Receipts of chunks: one sequence id, an entry each."""
+        self.deliver(b"".join(self._receipt(sequence_id, entry) for entry in entries))
+
     def duplicate_receipt(self, sequence_id: int) -> None:
         self.deliver(self._receipt(sequence_id, NO_ID))
 

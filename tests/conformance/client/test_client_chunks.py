@@ -49,10 +49,19 @@ def test_small_message_carries_no_chunk_fields() -> None:
 def test_last_chunks_receipt_completes_the_message() -> None:
     peer = chunking()
     (op,) = peer.send(LARGE)
-    peer.receipt(0, 0)
+    peer.chunk_receipts(0, (1, 2))
     assert op not in peer.results
-    peer.receipt(0)
+    peer.chunk_receipts(0, (3,))
     assert isinstance(peer.results[op], Done)
+
+
+def test_receipt_that_comes_twice_stands_for_one_chunk() -> None:
+    peer = chunking()
+    (op,) = peer.send(LARGE)
+    peer.chunk_receipts(0, (1, 1, 2))
+    assert op not in peer.results
+    peer.chunk_receipts(0, (3,))
+    assert op in peer.results
 
 
 def test_resend_starts_at_the_first_unreceipted_chunk() -> None:

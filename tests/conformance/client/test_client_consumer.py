@@ -221,6 +221,15 @@ def test_ack_receipt_completes_the_operation() -> None:
     assert isinstance(peer.results[op], Done)
 
 
+def test_ack_receipt_that_cannot_come_any_more_fails_the_operation() -> None:
+    peer = with_messages(1, ack_group_ms=0, ack_receipt=True)
+    op = peer.ack(1)
+    peer.tell(C.CLOSE_CONSUMER, consumer_id=0, request_id=2**64 - 1)
+    result = peer.results[op]
+    assert isinstance(result, Failed)
+    assert not result.certain
+
+
 def test_ack_of_a_delivery_never_made_fails() -> None:
     peer = with_messages(1)
     assert isinstance(peer.results[peer.ack(2)], Failed)
