@@ -21,7 +21,6 @@ from assay_conformance.model.event import (
     Fate,
     Frame,
     Invoke,
-    Load,
     Opened,
     Outcome,
     Overdue,
@@ -155,6 +154,7 @@ class Tracker:
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
     load: LoadRecord = field(default_factory=LoadRecord)
+    """Of the whole attempt, whatever the event just seen."""
     lines: Lines = field(default_factory=Lines)
     """Producers over all their connections."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
@@ -283,9 +283,6 @@ class Tracker:
             if session.conn == event.conn:
                 session.ended = session.ended or event
 
-    def _load(self, event: Load) -> None:
-        self.load.add(event)
-
     def _frame(self, event: Frame) -> None:
         handler = _FRAMES.get(event.command)
         if handler is not None:
@@ -374,7 +371,6 @@ _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {
     Stored: Tracker._stored,
     Opened: Tracker._opened,
     Closed: Tracker._closed,
-    Load: Tracker._load,
     Frame: Tracker._frame,
 }
 

@@ -168,7 +168,7 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.ACK_TIMER_REARMED: Broken(
         "ACK-001",
         "each acknowledgment starts the group's interval anew",
-        "C++ client: its redelivery timer is re-armed by every addition",
+        "C++ client (read in its source, for redelivery): a timer re-armed by every addition",
     ),
     Mutation.CUMULATIVE_KEEPS_LAST: Broken(
         "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"
@@ -179,7 +179,7 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.CLOSE_DROPS_ACKS: Broken(
         "ACK-006",
         "close leaves grouped acknowledgments unsent",
-        "C++ client: a flush without connection clears the set",
+        "C++ client (read in its source): a flush without connection clears the set",
     ),
     Mutation.ACKS_ENTRY_ON_FIRST_MEMBER: Broken(
         "ACK-009",

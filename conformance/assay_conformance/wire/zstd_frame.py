@@ -29,7 +29,7 @@ def reserved_bytes(data: bytes | memoryview) -> int:
     """
     if len(data) < 6 or data[:4] != _MAGIC:
         raise CompressionError(
-            f"ZSTD: expected a frame, got {len(data)} bytes that begin with {data[:4].hex() or None}"
+            f"ZSTD: expected a frame, got {len(data)} bytes that begin with {data[:4].hex()!r}"
         )
     descriptor = data[4]
     single = bool(descriptor & _SINGLE_SEGMENT)

@@ -63,3 +63,13 @@ def test_batch_that_waited_for_a_connection_is_not_late() -> None:
 
 def test_producer_that_does_not_batch_is_not_judged() -> None:
     assert _batch(4, batching=False).exercised == 0
+
+
+def test_load_sampled_after_the_batch_left_counts() -> None:
+    story = Script()
+    story.producer(batching=True, **LIMITS)
+    story.at(100).send(0)
+    story.at(400).send_frame(0, batch=True)
+    story.at(450).load(400, loop_lag_ms=200)
+    check = trial(ClosesAtFirstLimit, story.done())
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)
