@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
 from assay_conformance.model.case import Case, Config, Topic, Topology
-from assay_conformance.model.fault import Fault, Rewrite
+from assay_conformance.model.fault import Cut, Fault, Rewrite
 
 DEDUPLICATED = Topology(topics=(Topic(name="t", deduplication=True),))
 NAMED: Config = {"producer_name": "orders"}
@@ -117,6 +117,23 @@ def effectively_once() -> Case:
     )
 
 
+def effectively_once_after_an_early_reconnect() -> Case:
+    """Nothing is stored when the producer registers again, and what is sent afterwards must not look like a copy."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "dedup/effectively-once-after-an-early-reconnect",
+        "The connection dies with the very first SEND, and later messages are stored as well",
+        ("dedup.effectively-once",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
+        limits=QUICK,
+    )
+
+
 def effectively_once_in_batches() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -144,5 +161,6 @@ CASES = (
     chosen_first_id(),
     chosen_first_id_zero(),
     effectively_once(),
+    effectively_once_after_an_early_reconnect(),
     effectively_once_in_batches(),
 )

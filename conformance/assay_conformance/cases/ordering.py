@@ -84,6 +84,20 @@ def ids_across_a_reconnect() -> Case:
     )
 
 
+def ids_across_an_early_reconnect() -> Case:
+    """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        "ordering/ids-across-an-early-reconnect",
+        "The connection dies with the very first SEND, and sequence ids go on behind those already given",
+        ("ordering.sequence-ids-step-by-one",),
+        faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
+    )
+
+
 def ids_of_batches() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -120,6 +134,7 @@ CASES = (
     pipelined_sends(),
     receipts_after_a_slow_store(),
     ids_across_a_reconnect(),
+    ids_across_an_early_reconnect(),
     ids_of_batches(),
     callbacks_of_late_receipts(),
 )

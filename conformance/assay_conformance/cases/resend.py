@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.fault import Cut, Delay, Direction, Drop, Duplicate, Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Drop, Duplicate, Fault, Hold, Until
 
 QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 """For Cases in which a wrong client leaves an operation open: it is not waited for longer than this."""
@@ -201,6 +201,27 @@ def send_times_out() -> Case:
     )
 
 
+def send_times_out_across_a_reconnect() -> Case:
+    """The time-out runs from the send call: a reconnect in between must not start it anew."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer)
+    plan.wait_ms(700)  # most of the time that the send has
+    cut = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "resend/send-times-out-across-a-reconnect",
+        "No receipt comes, the producer reconnects late, and the send still fails when its time is up",
+        ("resend.send-timeout",),
+        producer={"send_timeout_ms": 1_000},
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),
+            Fault(trigger=AfterStep(cut), action=Cut()),
+        ),
+        limits=Limits(operation_ms=4_000, case_ms=20_000, least_wall_ms=1_000),
+    )
+
+
 CASES = (
     unreceipted_sends(),
     cut_between_receipts(),
@@ -212,4 +233,5 @@ CASES = (
     receipt_after_the_time_out(),
     receipt_ahead(),
     send_times_out(),
+    send_times_out_across_a_reconnect(),
 )

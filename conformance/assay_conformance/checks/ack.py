@@ -20,12 +20,13 @@ from assay_conformance.checks.consumption import (
     entry_on,
     from_client,
     in_force,
+    late,
     number_in_force,
     of_batch,
     plain_acks,
     to_client,
 )
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -100,8 +101,11 @@ class FlushedInTime(ConsumerCheck):
         state = self._sessions.pop(_key(session), _Flushing())
         for call in state.pending.values():
             interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
-            if interval_ms is not None and self._timing(call, interval_ms, event) is Timing.LATE:
-                self.breach(
+            if interval_ms is not None and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):
+                self.suspect(
+                    "ack-flush",
+                    call.called_ns,
+                    event.t_ns,
                     "never-flushed",
                     f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and "
                     f"had sent no ACK for it by {ms(event.t_ns)}; the group interval is {interval_ms} ms",
@@ -109,22 +113,17 @@ class FlushedInTime(ConsumerCheck):
                     event,
                 )
 
-    def _timing(self, call: Call, interval_ms: int, seen: Event) -> Timing:
-        due_ns = call.called_ns + interval_ms * MS
-        timing = self.view.tracker.load.timing(call.called_ns, due_ns, seen.t_ns, TOLERANCES["ack-flush"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge when acks left")
-        return timing
-
     def _flushed(self, call: Call, consumer: OpenedConsumer, event: Frame) -> None:
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
         if interval_ms is None:
             return
-        timing = self._timing(call, interval_ms, event)
-        if timing is Timing.IN_TIME:
+        if not late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):
             self.exercise(event)
-        elif timing is Timing.LATE:
-            self.breach(
+        else:
+            self.suspect(
+                "ack-flush",
+                call.called_ns,
+                event.t_ns,
                 "flushed-late",
                 f"consumer {consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}; its ACK "
                 f"left {elapsed(event.t_ns, call.called_ns)} later, expected within the group interval of "
@@ -145,7 +144,10 @@ class FlushedInTime(ConsumerCheck):
         moments.append(event)
         del moments[:-3]
         if len(moments) == 3 and event.t_ns - moments[0].t_ns < interval_ms * MS / 2:
-            self.breach(
+            self.suspect(
+                "ack-flush",
+                moments[0].t_ns - interval_ms * MS,
+                event.t_ns,
                 "not-grouped",
                 f"consumer {consumer.handle} sent acknowledgments at {', '.join(ms(frame.t_ns) for frame in moments)}; "
                 f"a group interval of {interval_ms} ms collects them into one or two",
@@ -224,9 +226,11 @@ class GreatestOnly(ConsumerCheck):
         interval_ms = number_in_force(self.view, greatest.consumer, "ack_group_ms")
         if completion is None or interval_ms is None or (state.last and state.last[1].entry >= greatest.entry):
             return
-        due_ns = completion.t_ns + interval_ms * MS
-        if self.tracker.load.timing(completion.t_ns, due_ns, event.t_ns, TOLERANCES["ack-flush"]) is Timing.LATE:
-            self.breach(
+        if late("ack-flush", completion.t_ns + interval_ms * MS, event.t_ns):
+            self.suspect(
+                "ack-flush",
+                completion.t_ns,
+                event.t_ns,
                 "greatest-never-sent",
                 f"consumer {greatest.consumer.handle} was told at {ms(completion.t_ns)} to acknowledge up to "
                 f"{greatest.entry} and closed at {ms(event.t_ns)} without a cumulative ACK that reaches it",
@@ -243,10 +247,10 @@ class GreatestOnly(ConsumerCheck):
         together = record.operation is before.operation and record.entry != before.entry
         if not together or event.t_ns - first.t_ns > interval_ms * MS / 4:
             return False
-        if not self.tracker.load.quiet(first.t_ns - interval_ms * MS, event.t_ns, TOLERANCES["ack-flush"]):
-            self.undecided("the machine was too busy to tell one flush from two")
-            return True
-        self.breach(
+        self.suspect(
+            "ack-flush",
+            first.t_ns - interval_ms * MS,
+            event.t_ns,
             "not-merged",
             f"consumer {record.consumer.handle} sent cumulative ACKs of {before.entry} and {record.entry} "
             f"{elapsed(event.t_ns, first.t_ns)} apart, expected one, of {record.entry}: both were asked for together",
@@ -314,6 +318,7 @@ class FlushedOnClose(ConsumerCheck):
         return interval_ms is None or closing is None or closing.t_ns - call.invoke.t_ns <= interval_ms * MS
 
     def finish(self) -> None:
+        super().finish()
         for call, event in self._left:
             # Only an ack that the client took over is owed; its completion may come behind the CLOSE_CONSUMER.
             if call.operation.outcome is Outcome.OK:
@@ -444,9 +449,11 @@ class WholeBatchOnly(ConsumerCheck):
             completion = call.operation.completion
             if call.cumulative or completion is None or batch.frame.seq < session.request.seq:
                 continue
-            due_ns = completion.t_ns + interval_ms * MS
-            if self.tracker.load.timing(completion.t_ns, due_ns, event.t_ns, TOLERANCES["ack-flush"]) is Timing.LATE:
-                self.breach(
+            if late("ack-flush", completion.t_ns + interval_ms * MS, event.t_ns):
+                self.suspect(
+                    "ack-flush",
+                    completion.t_ns,
+                    event.t_ns,
                     "never-acked",
                     f"consumer {consumer.handle} was told by {ms(completion.t_ns)} to acknowledge all {batch.size} "
                     f"messages of entry {entry} and closed at {ms(event.t_ns)} without an ACK of it",

@@ -379,6 +379,7 @@ class SurvivesReconnect(ChunkedCheck):
     # --- end to end ---
 
     def finish(self) -> None:
+        super().finish()
         for uuid, sending in self._sendings.items():
             send = None if sending.message is None else self.tracker.send_of(*sending.message)
             if sending.interrupted and send is not None and send.outcome is Outcome.OK:

@@ -16,11 +16,12 @@ from assay_conformance.checks.consumption import (
     entry_on,
     from_client,
     in_force,
+    late,
     number_in_force,
     plain_acks,
     to_client,
 )
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import (
     AgentEnded,
@@ -113,7 +114,10 @@ class ChunkedCheck(ConsumerCheck):
             if past is None or self.overflowed(offer.session):
                 continue
             words, causes = past
-            self.breach(
+            self.suspect(
+                "answer",
+                offer.frame.t_ns,
+                event.t_ns,
                 "not-delivered",
                 f"the last chunk of a whole message came to consumer {event.handle} as {offer.entry} at "
                 f"{ms(offer.frame.t_ns)}{words}; the message had not been handed over by {ms(event.t_ns)}, when a "
@@ -196,6 +200,7 @@ class WholeOnly(ChunkedCheck):
         self.not_delivered(event)
 
     def finish(self) -> None:
+        super().finish()
         for frame in self._open.values():
             self.exercise(frame)
 
@@ -339,9 +344,12 @@ class RepeatedChunk(ChunkedCheck):
             return
         for repeat in mine:
             due_ns = repeat.frame.t_ns + interval_ms * MS
-            timing = self.tracker.load.timing(repeat.frame.t_ns, due_ns, event.t_ns, TOLERANCES["ack-flush"])
-            if repeat.other and not repeat.acked and timing is Timing.LATE and self._delivered(repeat):
-                self.breach(
+            overdue = late("ack-flush", due_ns, event.t_ns)
+            if repeat.other and not repeat.acked and overdue and self._delivered(repeat):
+                self.suspect(
+                    "ack-flush",
+                    repeat.frame.t_ns,
+                    event.t_ns,
                     "repeat-not-acked",
                     f"consumer {consumer.handle} got a chunk again as {repeat.entry} at {ms(repeat.frame.t_ns)}, sent "
                     f"twice by its producer, and had not acknowledged it by {ms(event.t_ns)}: it stays in the backlog",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, View, on
-from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
@@ -57,7 +57,42 @@ def of_batch(id: MessageId) -> bool:
     return id.batch_index >= 0 and id.batch_size != 1
 
 
-class ConsumerCheck(Check):
+@dataclass(frozen=True, slots=True)
+class _Suspicion:
+    tolerance: Tolerance
+    start_ns: int
+    end_ns: int
+    code: str
+    sentence: str
+    events: tuple[Event, ...]
+
+
+class TimedCheck(Check):
+    """A check with time bounds. What looks late is judged at the end: the load of the window it was late in is written
+    down only when that window is over."""
+
+    def __init__(self, view: View) -> None:
+        self._suspicions: list[_Suspicion] = []
+        super().__init__(view)
+
+    def suspect(self, tolerance: str, start_ns: int, end_ns: int, code: str, sentence: str, *events: Event) -> None:
+        """A breach, if the machine was quiet from `start_ns` to `end_ns`; otherwise undecided."""
+        self._suspicions.append(_Suspicion(TOLERANCES[tolerance], start_ns, end_ns, code, sentence, events))
+
+    def finish(self) -> None:
+        for suspicion in self._suspicions:
+            if self.tracker.load.quiet(suspicion.start_ns, suspicion.end_ns, suspicion.tolerance):
+                self.breach(suspicion.code, suspicion.sentence, *suspicion.events)
+            else:
+                self.undecided(f"the machine was too busy to judge {suspicion.code}: {suspicion.sentence}")
+
+
+def late(tolerance: str, due_ns: int, seen_ns: int) -> bool:
+    """Beyond what is tolerated; whether the client is to blame is for `suspect` to find out."""
+    return seen_ns > due_ns + TOLERANCES[tolerance].slack_ns
+
+
+class ConsumerCheck(TimedCheck):
     """A check about consumers: tells calls from operations, and when a session, or a consumer's life, is over.
 
     `over`: nothing more can be expected on that session; its connection is gone, or the consumer on it is, or a seek
@@ -160,7 +195,7 @@ class Handover:
     """Messages that reached the client against those the application got.
 
     A receive that ended short, although an offered message had been with the client for longer than any answer takes,
-    proves the message withheld. What the application has acked may be dropped when it comes again, so an ack takes the
+    shows the message withheld. What the application has acked may be dropped when it comes again, so an ack takes the
     offers of its entry back.
     """
 
@@ -200,14 +235,12 @@ class Handover:
         completion, asked = receive.completion, int(receive.invoke.args.get("count", 1))
         if completion is None or completion.outcome is not Outcome.OK or (completion.count or 0) >= asked:
             return []
-        slack = TOLERANCES["answer"]
         return [
             offer
             for (handle, _entry, _index), offer in self._offers.items()
             if handle == receive.invoke.handle
             and offer.session.ended is None
-            and offer.frame.t_ns + slack.slack_ns <= completion.t_ns
-            and self._view.tracker.load.quiet(offer.frame.t_ns, completion.t_ns, slack)
+            and late("answer", offer.frame.t_ns, completion.t_ns)
         ]
 
 

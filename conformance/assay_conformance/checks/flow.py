@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, from_client, number_in_force
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
@@ -59,8 +58,11 @@ class FirstPermits(ConsumerCheck):
         self._granted.add(session.request.seq)
         assert session.consumer is not None
         ready_ns = session.ready.t_ns
-        if self.tracker.load.timing(ready_ns, ready_ns, event.t_ns, TOLERANCES["answer"]) is Timing.LATE:
-            self.breach(
+        if late("answer", ready_ns, event.t_ns):
+            self.suspect(
+                "answer",
+                ready_ns,
+                event.t_ns,
                 "no-permits",
                 f"consumer {session.consumer.handle} was subscribed at {ms(ready_ns)} and had granted no permits by "
                 f"{ms(event.t_ns)}",

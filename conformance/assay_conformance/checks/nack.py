@@ -18,12 +18,13 @@ from assay_conformance.checks.consumption import (
     entry_on,
     from_client,
     in_force,
+    late,
     number_in_force,
     of_batch,
     plain_acks,
     to_client,
 )
-from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Received
 from assay_conformance.model.fault import Direction
@@ -132,8 +133,12 @@ class RedeliveredInWindow(ConsumerCheck):
         for handle, entry in [key for key in self._refused if key[0] == consumer.handle]:
             if entry.topic == session.topic:
                 waiting = self._refused.pop((handle, entry))
-                if window is not None and not waiting.excused and self._lateness(waiting, window, event):
-                    self.breach(
+                start_ns = None if window is None else self._from(waiting, window)
+                if window and start_ns is not None and late("nack-late", start_ns + window.latest_ns, event.t_ns):
+                    self.suspect(
+                        "nack-late",
+                        start_ns,
+                        event.t_ns,
                         "never-requested",
                         f"consumer {handle} was told at {ms(waiting.last.invoke.t_ns)} that {entry} is refused and had "
                         f"sent no REDELIVER of it by {ms(event.t_ns)}, expected one within "
@@ -153,10 +158,15 @@ class RedeliveredInWindow(ConsumerCheck):
                 first,
                 event,
             )
-        elif last.operation.completion is None:
             return
-        elif self._lateness(waiting, window, event):
-            self.breach(
+        start_ns = self._from(waiting, window)
+        if start_ns is None:
+            return
+        if late("nack-late", start_ns + window.latest_ns, event.t_ns):
+            self.suspect(
+                "nack-late",
+                start_ns,
+                event.t_ns,
                 "too-late",
                 f"consumer {handle} asked for {last.entry} again {elapsed(event.t_ns, last.called_ns)} after the "
                 f"application refused it, expected within {window.latest_ns / MS:.0f} ms",
@@ -166,18 +176,16 @@ class RedeliveredInWindow(ConsumerCheck):
         else:
             self.exercise(event)
 
-    def _lateness(self, waiting: _Refused, window: Window, event: Event) -> bool:
+    def _from(self, waiting: _Refused, window: Window) -> int | None:
+        """When the upper bound starts to run; None where there is none."""
         last = waiting.last
         if last.operation.completion is None or waiting.excused:
-            return False
+            return None
         start_ns = last.called_ns
         for refused_ns in self._refusals_ns.get(last.consumer.handle, ()):
             if start_ns < refused_ns <= start_ns + window.latest_ns:
                 start_ns = refused_ns
-        timing = self.tracker.load.timing(start_ns, start_ns + window.latest_ns, event.t_ns, TOLERANCES["nack-late"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge when redelivery was asked for")
-        return timing is Timing.LATE
+        return start_ns
 
 
 @dataclass(slots=True)
@@ -278,9 +286,14 @@ class WholeEntry(ConsumerCheck):
             return
         for (handle, entry), members in list(self._refused.items()):
             dispatch = members.dispatch
-            if handle != event.handle or dispatch is None or not members.back or not self._long_ago(dispatch, event):
+            if handle != event.handle or dispatch is None or not members.back:
                 continue
-            self.breach(
+            if not late("answer", dispatch.t_ns, event.t_ns):
+                continue
+            self.suspect(
+                "answer",
+                dispatch.t_ns,
+                event.t_ns,
                 "part-of-entry",
                 f"consumer {handle} got entry {entry} again at {ms(dispatch.t_ns)} and handed over messages "
                 f"{_list(members.back)}, expected {_list(self._missing(members))} too",
@@ -289,11 +302,6 @@ class WholeEntry(ConsumerCheck):
                 event,
             )
             del self._refused[handle, entry]
-
-    def _long_ago(self, dispatch: Frame, event: Completion) -> bool:
-        slack = TOLERANCES["answer"]
-        late = dispatch.t_ns + slack.slack_ns <= event.t_ns
-        return late and self.tracker.load.quiet(dispatch.t_ns, event.t_ns, slack)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         del event

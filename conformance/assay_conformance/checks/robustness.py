@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
     Handover,
+    TimedCheck,
     entry_on,
     from_client,
+    late,
     number_in_force,
     plain_acks,
     to_client,
 )
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import (
     AgentEnded,
@@ -160,8 +162,11 @@ class DamagedMessage(ConsumerCheck):
         if not mine or isinstance(event, Closed | AgentEnded) or session.consumer is None:
             return
         for damaged in mine:
-            if not damaged.reported and self._overdue(damaged.frame.t_ns, event):
-                self.breach(
+            if not damaged.reported and late("answer", damaged.frame.t_ns, event.t_ns):
+                self.suspect(
+                    "answer",
+                    damaged.frame.t_ns,
+                    event.t_ns,
                     "not-reported",
                     f"consumer {session.consumer.handle} got {damaged.entry} damaged at {ms(damaged.frame.t_ns)} and "
                     f"had not said so by {ms(event.t_ns)}, expected an ACK with {CHECKSUM_MISMATCH}",
@@ -187,8 +192,11 @@ class DamagedMessage(ConsumerCheck):
         assert session.consumer is not None
         queue = number_in_force(self.view, session.consumer, "receiver_queue_size")
         starved = permits.granted <= permits.dispatched <= permits.handed
-        if queue and permits.granted and starved and self._overdue(permits.last_ns, event):
-            self.breach(
+        if queue and permits.granted and starved and late("answer", permits.last_ns, event.t_ns):
+            self.suspect(
+                "answer",
+                permits.last_ns,
+                event.t_ns,
                 "permit-not-returned",
                 f"consumer {session.consumer.handle} granted {permits.granted} permits, which {permits.dispatched} "
                 f"messages used up by {ms(permits.last_ns)}, damaged ones among them; it granted no more until "
@@ -197,14 +205,8 @@ class DamagedMessage(ConsumerCheck):
                 event,
             )
 
-    def _overdue(self, since_ns: int, event: Event) -> bool:
-        timing = self.tracker.load.timing(since_ns, since_ns, event.t_ns, TOLERANCES["answer"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge an answer")
-        return timing is Timing.LATE
 
-
-class AnySegmentation(Check):
+class AnySegmentation(TimedCheck):
     """On a connection whose bytes come in odd pieces, every message is still taken, unchanged, and nothing is closed.
 
     That requests and sends on it complete is seen by the operations that wait for them.
@@ -267,7 +269,10 @@ class AnySegmentation(Check):
             return
         for offer in self._handover.withheld(operation):
             if offer.frame.conn not in self._foreign_faults:
-                self.breach(
+                self.suspect(
+                    "answer",
+                    offer.frame.t_ns,
+                    event.t_ns,
                     "message-lost",
                     f"{offer.entry} came to consumer {event.handle} in pieces at {ms(offer.frame.t_ns)} and was not "
                     f"handed over by {ms(event.t_ns)}, when a receive ended short",

@@ -28,9 +28,7 @@ def reserved_bytes(data: bytes | memoryview) -> int:
     Raises CompressionError for data that is not exactly one frame. What is inside the blocks is not looked at.
     """
     if len(data) < 6 or data[:4] != _MAGIC:
-        raise CompressionError(
-            f"ZSTD: expected a frame, got {len(data)} bytes that begin with {data[:4].hex()!r}"
-        )
+        raise CompressionError(f"ZSTD: expected a frame, got {len(data)} bytes that begin with {data[:4].hex()!r}")
     descriptor = data[4]
     single = bool(descriptor & _SINGLE_SEGMENT)
     start = 5 if single else 6

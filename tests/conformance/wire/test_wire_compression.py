@@ -78,6 +78,65 @@ def test_bomb_is_cut_at_its_promise(codec: Codec) -> None:
         tracemalloc.stop()
 
 
+# --- ZSTD: the sender chooses the window that its reader reserves ---
+
+MIB = 1024 * 1024
+LIMIT = 5 * MIB
+
+
+def zstd_frame(window_log: int, data: bytes = b"ten bytes!", *, content_size: int | None = None) -> bytes:
+    """One raw block; the content size is told if given."""
+    told = b"" if content_size is None else content_size.to_bytes(8, "little")
+    descriptor = 0xC0 if told else 0
+    block = (len(data) << 3 | 1).to_bytes(3, "little") + data
+    return b"\x28\xb5\x2f\xfd" + bytes((descriptor, (window_log - 10) << 3)) + told + block
+
+
+@pytest.mark.parametrize("window_log", [23, 27, 41])
+def test_window_above_limit_is_refused(window_log: int) -> None:
+    with pytest.raises(CompressionError, match=f"at most {LIMIT} bytes, the frame asks for {2**window_log}"):
+        decompress(Codec.ZSTD, zstd_frame(window_log), 10, LIMIT)
+
+
+@pytest.mark.parametrize("window_log", [10, 21, 22])
+def test_window_within_limit_is_taken(window_log: int) -> None:
+    assert decompress(Codec.ZSTD, zstd_frame(window_log), 10, LIMIT) == b"ten bytes!"
+
+
+def test_window_beyond_the_content_is_not_reserved() -> None:
+    assert decompress(Codec.ZSTD, zstd_frame(27, content_size=10), 10, LIMIT) == b"ten bytes!"
+
+
+def test_window_is_no_smaller_for_a_large_content_told() -> None:
+    with pytest.raises(CompressionError, match=f"asks for {128 * MIB}"):
+        decompress(Codec.ZSTD, zstd_frame(27, content_size=2**40), 10, LIMIT)
+
+
+def test_content_is_the_window_of_a_single_segment() -> None:
+    told = b"\x28\xb5\x2f\xfd" + b"\xa0" + (128 * MIB).to_bytes(4, "little") + b"\x51\0\0ten bytes!"
+    with pytest.raises(CompressionError, match=f"asks for {128 * MIB}"):
+        decompress(Codec.ZSTD, told, 10, LIMIT)
+
+
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 257, 65791, 65792, 200_000, 3 * MIB])
+def test_every_form_of_content_size_is_read(size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    assert decompress(Codec.ZSTD, compress(Codec.ZSTD, data[:size]), size, limit=size) == data[:size]
+
+
+def test_second_frame_with_a_window_of_its_own_is_refused() -> None:
+    with pytest.raises(CompressionError, match="the frame ends at 19, the data at 28"):
+        decompress(Codec.ZSTD, zstd_frame(20) + zstd_frame(27, b""), 10, LIMIT)
+
+
+def test_frame_to_be_skipped_is_refused() -> None:
+    with pytest.raises(CompressionError, match="expected a frame"):
+        decompress(Codec.ZSTD, b"\x50\x2a\x4d\x18\0\0\0\0" + zstd_frame(27), 10, LIMIT)
+
+
+# --- Forms that no Pulsar peer writes ---
+
+
 def test_length_prefixed_lz4_is_refused() -> None:
     prefixed = bytes(cramjam.lz4.compress_block(TEXT, store_size=True))
     with pytest.raises(CompressionError):
