@@ -43,8 +43,8 @@ def event_words(event: ev.Event) -> str:
 
 
 def message_id(id: ev.MessageId) -> str:
-    """`ledger:entry`, with partition and batch index where there are any."""
-    parts = [f"{id.ledger}:{id.entry}"]
+    """`ledger:entry`, with partition and batch index where there are any; -1:-1 however it travelled."""
+    parts = ["-1:-1" if id.is_duplicate_marker else f"{id.ledger}:{id.entry}"]
     if id.partition >= 0:
         parts.append(f"partition {id.partition}")
     if id.batch_index >= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
+from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -23,6 +24,7 @@ class ClosesAtFirstLimit(Check):
         self._throttled = {topic.name for topic in self.view.case.topology.topics if topic.publish_rate.messages}
         self._throttled |= {topic.name for topic in self.view.case.topology.topics if topic.publish_rate.bytes}
         self._limits: dict[int, tuple[int, int, int] | None] = {}
+        self._left: list[tuple[Unit, ProducerSession, int]] = []
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -49,16 +51,20 @@ class ClosesAtFirstLimit(Check):
                 "one message more",
                 event,
             )
-        self._delay(unit, event, delay_ms)
+        if unit.line.topic.partition("-partition-")[0] not in self._throttled:
+            self._left.append((unit, unit.session, delay_ms))
 
-    def _delay(self, unit: Unit, event: Frame, delay_ms: int) -> None:
+    def finish(self) -> None:
+        for unit, session, delay_ms in self._left:
+            self._delay(unit, session, delay_ms)
+
+    def _delay(self, unit: Unit, session: ProducerSession, delay_ms: int) -> None:
+        event, ready = unit.first, session.ready
         send = self.tracker.send_of(unit.line.handle or 0, unit.numbers[0])
-        ready = unit.session.ready
-        if send is None or ready is None or ready.seq > send.invoke.seq:
+        # An agent that waits for something else of that producer keeps the send back: only its own stamp counts.
+        asked_ns = send.completion.called_ns if send is not None and send.completion is not None else None
+        if send is None or asked_ns is None or ready is None or ready.t_ns > asked_ns:
             return
-        if unit.line.topic.partition("-partition-")[0] in self._throttled:
-            return
-        asked_ns = send.invoke.t_ns
         due_ns = asked_ns + delay_ms * MS
         timing = self.tracker.load.timing(asked_ns, due_ns, event.t_ns, TOLERANCES["batch-delay"])
         if timing is Timing.UNDECIDED:

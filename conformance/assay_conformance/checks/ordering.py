@@ -186,7 +186,8 @@ class SequenceIdsStepByOne(Check):
     """Between message a and message b of a producer the ids differ by 1 to b - a: by exactly 1 where b is the next.
 
     Messages in between that never left (refused, timed out, or routed to another partition) may or may not have taken
-    an id. Ids that the application chose are its own affair, and so are those of a batcher that sorts by key.
+    an id; one that left with a message sent before was taken, too. Ids that the application chose are its own affair,
+    and so are those of a batcher that sorts by key.
     """
 
     requirement = RequirementId("ordering.sequence-ids-step-by-one")
@@ -210,6 +211,7 @@ class SequenceIdsStepByOne(Check):
         return self.view.producer_setting(line.handle, "batching_type") != "key_based"
 
     def _judge(self, line: Line) -> None:
+        taken = {frame.sequence_id or 0 for unit in line.units for _, frame in unit.sends[1:]}
         for earlier, later in itertools.pairwise(unit for unit in line.units if unit.numbers):
             if earlier.numbers[-1] >= later.numbers[0]:
                 continue  # cut again, or out of order: other clauses
@@ -219,7 +221,7 @@ class SequenceIdsStepByOne(Check):
                 self.exercise(later.first)
             if step < 1:
                 self._breach("id-reused", earlier, later, "a greater one")
-            elif step > between:
+            elif step > between + sum(_last_id(earlier) < id < later.sequence_id for id in taken):
                 self._breach("id-skipped", earlier, later, f"{_last_id(earlier) + 1}")
 
     def _breach(self, code: str, earlier: Unit, later: Unit, expected: str) -> None:

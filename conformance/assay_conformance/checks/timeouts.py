@@ -48,7 +48,9 @@ class SendTimeout(Check):
         closing = self.tracker.lines.closings.get(handle)
         for send in sends:
             end = send.completion
-            called_ns = (end.called_ns if end else None) or send.invoke.t_ns
+            called_ns = self._called_ns(handle, send)
+            if called_ns is None:
+                continue
             due_ns = called_ns + timeout_ns
             if self._receipted_in_time(handle, send, due_ns) or self._otherwise_ended(end, closing, due_ns):
                 continue
@@ -60,6 +62,16 @@ class SendTimeout(Check):
                     continue
                 expired_ns = seen_ns
             self._late(handle, send, called_ns, due_ns)
+
+    def _called_ns(self, handle: int, send: Operation) -> int | None:
+        """When the client was called, or the latest it can have been; None when it may not have been called at all.
+
+        An agent that waits for something else of that producer keeps the send back, so the command proves nothing.
+        """
+        if send.completion is not None and send.completion.called_ns is not None:
+            return send.completion.called_ns
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        return None if unit is None else unit.first.t_ns
 
     def _late(self, handle: int, send: Operation, called_ns: int, due_ns: int) -> None:
         end = send.completion

@@ -187,7 +187,7 @@ MUTATIONS: dict[Mutation, Broken] = {
         "pulsar-rs#345: the rest of the batch is lost in a crash",
     ),
     Mutation.NACK_LATE: Broken("NCK-001", "redelivery is asked for late", "a timer that ticks coarsely", 300),
-    Mutation.NACK_EARLY: Broken("NCK-001", "redelivery is asked for early", "a due time rounded down too far", 300),
+    Mutation.NACK_EARLY: Broken("NCK-001", "redelivery is asked for early", "a due time rounded down too far", 20),
     Mutation.NACK_KEEPS_BATCH_INDEX: Broken(
         "NCK-004",
         "a redelivery request names the message inside its batch",

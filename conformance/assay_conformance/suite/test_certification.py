@@ -1,4 +1,4 @@
-"""One item per requirement and Case; the plugin runs the selected Cases side by side and hands each item its verdict."""
+"""One item per requirement and Case: the plugin runs the selected Cases side by side, each item settles its verdict."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def test_late_ack_on_a_busy_machine_is_undecided() -> None:
     story = Story()
     story.ack(1)
     story.after(301)
-    story.load(300, loop_lag_ms=40)
     story.ack_frame(0)
+    story.load(300, loop_lag_ms=40)
     said = trial(FlushedInTime, story.done(), facts=CLIENT)
     assert (said.findings, bool(said.undecided_because)) == ([], True)
 

@@ -17,6 +17,7 @@ def _batch(count: int, sent_ms: float = 130, case: object = ANY_CASE, **limits: 
     for number in range(count):
         story.send(number)
     story.at(sent_ms).send_frame(*range(count), batch=True)
+    story.ok(0)
     return trial(ClosesAtFirstLimit, story.done(), case)  # type: ignore[arg-type]
 
 
@@ -58,6 +59,7 @@ def test_batch_that_waited_for_a_connection_is_not_late() -> None:
     story.at(800)
     story.producer_again(1)
     story.send_frame(0, conn=1, batch=True)
+    story.ok(0)
     assert _codes(trial(ClosesAtFirstLimit, story.done())) == []
 
 
@@ -70,6 +72,16 @@ def test_load_sampled_after_the_batch_left_counts() -> None:
     story.producer(batching=True, **LIMITS)
     story.at(100).send(0)
     story.at(400).send_frame(0, batch=True)
+    story.ok(0)
     story.at(450).load(400, loop_lag_ms=200)
     check = trial(ClosesAtFirstLimit, story.done())
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
+def test_batch_of_a_message_that_the_agent_kept_back_is_not_late() -> None:
+    story = Script()
+    story.producer(batching=True, **LIMITS)
+    story.at(100).send(0)
+    story.at(800).send_frame(0, batch=True)
+    story.ok(0, called_ns=790_000_000)
+    assert _codes(trial(ClosesAtFirstLimit, story.done())) == []

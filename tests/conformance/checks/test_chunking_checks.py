@@ -281,6 +281,17 @@ def test_whole_message_that_is_withheld_is_found() -> None:
     assert story.judged(WholeOnly)[0] == ["not-delivered"]
 
 
+def test_message_withheld_on_a_busy_machine_is_undecided() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    story.load(600, agent_wait_ms=200)
+    said = trial(WholeOnly, story.done(), CASE, CLIENT)
+    assert (said.findings, bool(said.undecided_because)) == ([], True)
+
+
 def test_consumer_may_drop_the_oldest_of_too_many() -> None:
     story = Story()
     for number in range(3):

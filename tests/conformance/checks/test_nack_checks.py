@@ -117,8 +117,8 @@ def test_late_redeliver_on_a_busy_machine_is_undecided() -> None:
     story = Story()
     story.call("nack", 2)
     story.after(DELAY_MS + 400)
-    story.load(600, agent_wait_ms=50)
     story.redeliver_frame(1)
+    story.load(600, agent_wait_ms=50)
     said = trial(RedeliveredInWindow, story.done(), CASE, THIRDS)
     assert (said.findings, bool(said.undecided_because)) == ([], True)
 

@@ -226,6 +226,15 @@ def test_resend_is_no_reuse() -> None:
     assert trial(SequenceIdsStepByOne, story.done()).findings == []
 
 
+def test_id_taken_by_another_copy_leaves_no_gap() -> None:
+    story = Script()
+    _three(story)
+    story.send_frame(2, sequence_id=3)
+    story.send(3)
+    story.send_frame(3, sequence_id=4)
+    assert trial(SequenceIdsStepByOne, story.done()).findings == []
+
+
 # --- callbacks-in-send-order ------------------------------------------------------------------------------------------
 
 

@@ -386,3 +386,18 @@ def test_time_out_on_a_busy_machine_is_undecided() -> None:
     story.unknown(0)
     check = trial(SendTimeout, story.done())
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
+def test_send_that_the_client_may_never_have_been_given_is_not_judged() -> None:
+    story = Script()
+    story.producer(send_timeout_ms=500)
+    story.send(0)
+    assert _codes(trial(SendTimeout, story.at(5000).done())) == []
+
+
+def test_time_out_runs_from_the_call() -> None:
+    story = _timed()
+    story.at(1610)
+    call = next(event for event in story.events if getattr(event, "verb", "") == "send")
+    story.complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=1_100_000_000)  # type: ignore[arg-type]
+    assert _codes(trial(SendTimeout, story.done())) == []

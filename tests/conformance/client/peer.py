@@ -41,7 +41,6 @@ MS = 1_000_000
 URL = "pulsar://one:6650"
 TOPIC = "persistent://public/default/t"
 PRODUCER, CONSUMER = 1, 2
-BATCH = 3
 
 
 class Peer:

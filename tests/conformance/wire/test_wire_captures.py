@@ -92,7 +92,7 @@ def another(field: Any, value: Any) -> Any:
     if isinstance(value, bool):
         return not value
     if isinstance(value, str | bytes):
-        return value[1:] if value else value
+        return value[1:]
     return value ^ 1 if isinstance(value, int) else value + 1
 
 

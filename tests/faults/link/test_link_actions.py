@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -249,6 +250,27 @@ def test_rewrite_of_the_metadata_keeps_the_checksum_right(rig: type[Rig]) -> Non
     assert payload is not None
     assert (payload.metadata.producer_name, payload.metadata.chunk_id) == ("other", 3)
     assert payload.checksum_ok()
+
+
+def test_rewrite_changes_no_other_byte(rig: type[Rig]) -> None:
+    # SEND with its fields from the last to the first: num_messages 4, sequence_id 1, producer_id 0, then the type.
+    before, after = (bytes.fromhex(f"3206 1804 10{sequence_id} 0800 0806") for sequence_id in ("01", "09"))
+    tail = bytes(part.block) if (part := unharmed(rig, 1).payload) is not None else b""
+    sent, wanted = (
+        decode(struct.pack(">II", 4 + len(head) + len(tail), len(head)) + head + tail) for head in (before, after)
+    )
+    bench = rig(Fault(trigger=OnFrame(command="SEND", direction=TO_BROKER), action=Rewrite({"sequence_id": 9})))
+    bench.put(sent, TO_BROKER)
+    assert bench.frames[TO_BROKER] == [wanted]
+
+
+def test_rewrite_of_the_metadata_does_not_mend_a_damaged_payload(rig: type[Rig]) -> None:
+    bench = rig(second_send(Corrupt(part=Part.PAYLOAD)), second_send(Rewrite({"metadata.chunk_id": 3})))
+    bench.send(0, 1)
+    payload = bench.frames[TO_BROKER][1].payload
+    assert payload is not None
+    assert payload.metadata.chunk_id == 3
+    assert not payload.checksum_ok()
 
 
 def test_rewrite_sets_nested_enum_and_unsigned_fields(rig: type[Rig]) -> None:
