@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+import uvloop
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, Limits, Topic, Topology
+from assay_conformance.model.case import Case, ConfigValue, Limits, Topic, Topology
 from assay_conformance.model.verdict import Judgement
 from assay_fixtures.agents import manifest
 from assay_fixtures.certification import Options, certify, prepare
@@ -20,6 +21,7 @@ from assay_fixtures.runner.run import RunResult
 from assay_fixtures.runner.selection import Selection
 
 HERE = Path(__file__).parent
+GOLDEN = HERE.parents[1] / "fixtures" / "golden" / "runs"
 IMPOSTOR = str(HERE / "impostor.py")
 ORDER = "ordering.keeps-send-order"
 
@@ -47,17 +49,17 @@ def mutant(folder: Path, mutation: str) -> Path:
     return agent_toml(folder, "{python}", "-m", "assay_fixtures.rawclient", "--mutation", mutation)
 
 
-def three_sends(name: str, *, topic: str = "t", operation_ms: int = 5_000, deduplication: bool = False) -> Case:
-    """Three sends on a topic of that local name."""
+def three_sends(name: str, *, topic: Topic = Topic(name="t"), operation_ms: int = 5_000, **config: ConfigValue) -> Case:
+    """Three sends on that topic, by a producer of that configuration."""
     plan = Schedule()
-    producer = plan.producer(plan.client(), topic)
+    producer = plan.producer(plan.client(), topic.name, **config)
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
         f"end-to-end/{name}",
         "Three sends, and their receipts",
         (ORDER,),
-        topology=Topology(topics=(Topic(name=topic, deduplication=deduplication),)),
+        topology=Topology(topics=(topic,)),
         limits=Limits(operation_ms=operation_ms, case_ms=4 * operation_ms, quiet_ms=20),
     )
 
@@ -80,5 +82,11 @@ class Ran:
 def run_cases(agent: Path, cases: Sequence[Case], folder: Path, *, jobs: int = 16) -> Ran:
     """Certify that agent's client on these Cases: real processes, real sockets, a real run folder."""
     plan = replace(prepare(str(agent)), selection=Selection(run=tuple(cases)))
-    result = asyncio.run(certify(plan, RunFolder.create(folder), Options(jobs=jobs)))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        result = runner.run(certify(plan, RunFolder.create(folder), Options(jobs=jobs)))
     return Ran(result, StoredRun(folder))
+
+
+def command_line(*arguments: str) -> list[str]:
+    """The `assay` command with these arguments, as a process of its own."""
+    return [sys.executable, "-c", "from assay_fixtures.cli import main; main()", *arguments]

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from assay_conformance.model.event import Ended, Garbled, Overdue
-from assay_conformance.model.verdict import Verdict
+from assay_conformance.model.case import Case, ConfigValue, Rate, Topic
+from assay_conformance.model.event import Ended
+from assay_conformance.model.verdict import Grade, Verdict
 from assay_fixtures.agents import session as agent_session
+from assay_fixtures.agents.errors import AgentHung
 from assay_fixtures.agents.session import AgentSession
+from tests.end_to_end.processes import descendants, forget_peak, peak_kib
 from tests.end_to_end.running import Ran, impostor, run_cases, three_sends
 
-TRAP = three_sends("trap", topic="x-trap", operation_ms=1_000)
-BESIDE = three_sends("beside", topic="x-beside")
+TRAP_TOPIC = Topic(name="x-trap")
+TRAP = three_sends("trap", topic=TRAP_TOPIC, operation_ms=1_000)
+BESIDE = three_sends("beside", topic=Topic(name="x-beside"))
 LATER = three_sends("later")
+
+MEMORY_BOUND_KIB = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -40,46 +47,107 @@ HOSTILE: dict[str, Told] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+@dataclass(frozen=True)
+class HostileRun:
+    """A run of a trapped Case, one beside it, and one that begins when either has ended."""
+
+    told: Told
+    ran: Ran
+    grown_kib: int
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _impatient() -> Iterator[None]:
     """Nothing here is slow by right, so the bench need not be patient."""
-    monkeypatch.setattr(agent_session, "CLOCK_DEADLINE_S", 1.0)
-    monkeypatch.setattr(AgentSession.stop, "__kwdefaults__", {"finish_s": 1.5, "terminate_s": 0.3})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agent_session, "CLOCK_DEADLINE_S", 1.0)
+        patch.setattr(agent_session, "HELLO_DEADLINE_S", 5.0)
+        patch.setattr(AgentSession.stop, "__kwdefaults__", {"finish_s": 1.5, "terminate_s": 0.3})
+        yield
 
 
 @pytest.fixture(scope="module", params=HOSTILE)
-def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, Ran]:
-    """A run of a trapped Case, one beside it, and one that begins when either has ended."""
+def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> HostileRun:
     base = tmp_path_factory.mktemp(request.param)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agent_session, "CLOCK_DEADLINE_S", 1.0)
-        agent = impostor(base, request.param, beside=1)
-        return HOSTILE[request.param], run_cases(agent, (TRAP, BESIDE, LATER), base / "run", jobs=2)
+    agent = impostor(base, request.param, beside=1)
+    forget_peak()
+    before_kib = peak_kib("VmRSS")
+    ran = run_cases(agent, (TRAP, BESIDE, LATER), base / "run", jobs=2)
+    return HostileRun(HOSTILE[request.param], ran, peak_kib() - before_kib)
 
 
-def test_misbehaviour_is_a_clear_finding(hostile: tuple[Told, Ran]) -> None:
-    told, ran = hostile
-    judgement = ran.last(TRAP)
-    assert (judgement.verdict, {finding.code for finding in judgement.findings}) == (Verdict.FAIL, {told.code})
-    assert told.words in judgement.reason
+def test_misbehaviour_is_a_clear_finding(hostile: HostileRun) -> None:
+    judgement = hostile.ran.last(TRAP)
+    assert (judgement.verdict, {finding.code for finding in judgement.findings}) == (Verdict.FAIL, {hostile.told.code})
+    assert hostile.told.words in judgement.reason
 
 
-def test_other_cases_go_on_and_are_judged(hostile: tuple[Told, Ran]) -> None:
-    _, ran = hostile
-    verdicts = {case.id: ran.last(case).verdict for case in (BESIDE, LATER)}
+def test_other_cases_go_on_and_are_judged(hostile: HostileRun) -> None:
+    verdicts = {case.id: hostile.ran.last(case).verdict for case in (BESIDE, LATER)}
     assert verdicts == dict.fromkeys(verdicts, Verdict.PASS)
 
 
-def test_case_beside_a_crash_is_run_again_and_superseded(hostile: tuple[Told, Ran]) -> None:
-    told, ran = hostile
-    attempts = [(j.attempt, j.superseded) for j in ran.judgements(BESIDE)]
-    expected = [(1, True), (2, False)] if told.neighbour_attempts == 2 else [(1, False)]
-    assert attempts == expected
+def test_case_beside_a_crash_is_run_again_alone(hostile: HostileRun) -> None:
+    attempts = [(j.attempt, j.superseded) for j in hostile.ran.judgements(BESIDE)]
+    assert attempts == ([(1, False)] if hostile.told.neighbour_attempts == 1 else [(1, True), (2, False)])
 
 
-def test_every_attempt_has_a_history_with_an_end(hostile: tuple[Told, Ran]) -> None:
-    _, ran = hostile
-    for case in ran.stored.plan:
-        for attempt in ran.stored.attempts(case):
-            events = list(ran.stored.history(case, attempt))
-            assert isinstance(events[-1], Ended), f"{case} {attempt}"
+def test_every_attempt_leaves_a_history_with_an_end(hostile: HostileRun) -> None:
+    stored = hostile.ran.stored
+    last = [tuple(stored.history(case, attempt))[-1] for case in stored.plan for attempt in stored.attempts(case)]
+    assert len(last) >= 3
+    assert {type(event) for event in last} == {Ended}
+
+
+def test_misbehaviour_costs_little_memory(hostile: HostileRun) -> None:
+    assert hostile.grown_kib < MEMORY_BOUND_KIB
+
+
+# --- lies -------------------------------------------------------------------------------------------------------------
+
+
+def lied_about(topic: Topic, **config: ConfigValue) -> Case:
+    return three_sends("lied-about", topic=topic, **config)
+
+
+NAMED: dict[str, ConfigValue] = {"producer_name": "p"}
+LIES: dict[str, tuple[Case, str]] = {
+    "plain": (lied_about(TRAP_TOPIC), "ordering.keeps-send-order"),
+    "batched": (lied_about(TRAP_TOPIC, batching=True), "ordering.keeps-send-order"),
+    "partitioned": (lied_about(Topic(name="x-trap", partitions=2)), "ordering.keeps-send-order"),
+    "deduplicated": (lied_about(Topic(name="x-trap", deduplication=True), **NAMED), "dedup.effectively-once"),
+    "throttled": (
+        lied_about(Topic(name="x-trap", publish_rate=Rate(messages=100))),
+        "throttling.publish-rate-holds",
+    ),
+}
+"""What is lied about -> the requirement that notices."""
+
+
+@pytest.mark.parametrize("behaviour", ["lie", "lie-from-the-start"])
+@pytest.mark.parametrize("what", LIES)
+def test_success_for_what_the_broker_does_not_hold_is_named(what: str, behaviour: str, tmp_path: Path) -> None:
+    case, requirement = LIES[what]
+    ran = run_cases(impostor(tmp_path, behaviour), (case,), tmp_path / "run")
+    failed = [j for j in ran.result.judgements if j.verdict is Verdict.FAIL]
+    assert [j.requirement for j in failed] == [requirement]
+    assert {finding.grade for finding in failed[0].findings} == {Grade.A}
+
+
+# --- agents that do not go, or do not come ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("behaviour", ["ignore-end-of-input", "ignore-every-hint"])
+def test_agent_that_will_not_go_is_made_to(behaviour: str, tmp_path: Path) -> None:
+    before = descendants(os.getpid())
+    ran = run_cases(impostor(tmp_path, behaviour), (LATER,), tmp_path / "run")
+    assert ran.last(LATER).verdict is Verdict.PASS
+    assert descendants(os.getpid()) == before
+
+
+def test_agent_that_never_says_hello_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_session, "HELLO_DEADLINE_S", 0.5)
+    before = descendants(os.getpid())
+    with pytest.raises(AgentHung, match=r'did not answer "hello" within 0.5 s.*Full log: .*agent\.log'):
+        run_cases(impostor(tmp_path, "start-mute"), (LATER,), tmp_path / "run")
+    assert descendants(os.getpid()) == before

@@ -115,8 +115,8 @@ class Cluster:
         step.carry_out(self._topics, self._sessions.values(), self._host)
 
     def read_back(self) -> Iterator[ReadBackState | CursorState]:
-        """The last word on every topic and every subscription that is there."""
-        for topic in self._topics:
+        """The last word on every topic, those nobody used included, and on every subscription that is there."""
+        for topic in dict.fromkeys((*self._topics.stated(), *self._topics)):
             yield ReadBackState(topic.local, tuple(_id(topic, index) for index in range(len(topic.store.entries))))
             for subscription in topic.subscriptions.values():
                 cursor = subscription.cursor

@@ -99,6 +99,10 @@ class Topics:
 
     # --- for the steps of a Case ------------------------------------------------------------------------------------
 
+    def stated(self) -> list[Topic]:
+        """Every topic and partition the topology states, used or not."""
+        return [topic for local in self._full for topic in self.of_local(local)]
+
     def of_local(self, local: str) -> list[Topic]:
         """The topic a step names: one, or all partitions. Raises UsageError for a name the topology does not have."""
         if local in self._full:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TypeVar
@@ -49,8 +49,11 @@ class Catalogue:
         )
 
 
-def parse(documents: Mapping[str, str]) -> Catalogue:
-    """File name -> TOML text. UsageError that names the file, the key and what was expected."""
+def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Catalogue:
+    """File name -> TOML text. UsageError that names the file, the key and what was expected.
+
+    `borrowed` are capabilities stated elsewhere: a plug-in's requirements may need those of our catalogue.
+    """
     requirements: dict[str, Requirement] = {}
     for name, text in documents.items():
         if name not in (_CAPABILITIES, _PROFILES, _CHAPTERS):
@@ -58,7 +61,7 @@ def parse(documents: Mapping[str, str]) -> Catalogue:
     capabilities = _entries(_CAPABILITIES, documents.get(_CAPABILITIES, ""), Capability, "name")
     profiles = _entries(_PROFILES, documents.get(_PROFILES, ""), Profile, "name")
     chapters = _tables(_CHAPTERS, documents.get(_CHAPTERS, ""))
-    _known(requirements.values(), capabilities)
+    _known(requirements.values(), {*capabilities, *borrowed})
     digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
     titles = {name: str(table["title"]) for name, table in chapters.items()}
     return Catalogue(requirements, capabilities, profiles, titles, digest.hexdigest()[:12])
@@ -88,11 +91,11 @@ def _entries(name: str, text: str, kind: type[Entry], key: str) -> dict[str, Ent
     return found
 
 
-def _known(requirements: Iterable[Requirement], capabilities: Mapping[str, Capability]) -> None:
+def _known(requirements: Iterable[Requirement], capabilities: Collection[str]) -> None:
     for requirement in requirements:
         for capability in requirement.capabilities:
             if capability not in capabilities:
                 raise UsageError(
                     f"{requirement.id}: capability {capability!r} is not stated in {_CAPABILITIES}; "
-                    f"expected one of {', '.join(capabilities)}"
+                    f"expected one of {', '.join(sorted(capabilities))}"
                 )

@@ -47,7 +47,7 @@ class HoldingsCheck(Check):
     once: ClassVar[bool] = False
 
     def start(self) -> None:
-        self._read_back: set[str] = set()
+        self._read_back: dict[str, ReadBack] = {}
 
     def judges(self, holding: Holding) -> bool:
         """Whether this requirement says anything about this producer."""
@@ -64,7 +64,7 @@ class HoldingsCheck(Check):
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
-        self._read_back.add(event.topic.partition("-partition-")[0])
+        self._read_back[event.topic.partition("-partition-")[0]] = event
 
     def finish(self) -> None:
         for handle in self.tracker.lines.openings:
@@ -89,7 +89,10 @@ class HoldingsCheck(Check):
             if code is None or (found.kind is Kind.LOST and not self._loss_is_known(holding)):
                 continue
             send = None if found.send is None else holding.sends[found.send]
-            self.breach(code, _sentence(holding, found.kind, send, entries), *_evidence(self, send, entries))
+            # What is not there, only the broker's last word can show.
+            absence = [self._read_back[holding.topic.name]] if found.kind is Kind.LOST else []
+            evidence = (*_evidence(self, send, entries), *absence)
+            self.breach(code, _sentence(holding, found.kind, send, entries), *evidence)
 
     def _contradictions(
         self, holding: Holding, sends: Sequence[Sent], log: Sequence[tuple[Content, Stored]]

@@ -221,7 +221,7 @@ class SequenceIdsStepByOne(Check):
                 self.exercise(later.first)
             if step < 1:
                 self._breach("id-reused", earlier, later, "a greater one")
-            elif step > between + sum(_last_id(earlier) < id < later.sequence_id for id in taken):
+            elif step > between and step > between + sum(_last_id(earlier) < id < later.sequence_id for id in taken):
                 self._breach("id-skipped", earlier, later, f"{_last_id(earlier) + 1}")
 
     def _breach(self, code: str, earlier: Unit, later: Unit, expected: str) -> None:

@@ -44,7 +44,7 @@ def row(*judgements: Judgement, level: Level = Level.MUST) -> RequirementVerdict
     return only
 
 
-@pytest.mark.parametrize(("worse", "better"), combinations(WORST_FIRST, 2))
+@pytest.mark.parametrize(("worse", "better"), list(combinations(WORST_FIRST, 2)))
 def test_worse_verdict_wins(worse: Verdict, better: Verdict) -> None:
     assert row(judged(better), judged(worse, "chapter/b")).verdict is worse
 

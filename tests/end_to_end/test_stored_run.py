@@ -1,0 +1,222 @@
+"""A run folder is all it takes: judged again elsewhere it says the same, byte for byte, and it notices a changed event."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay_conformance.client import Mutation
+from assay_conformance.model.requirement import Level
+from assay_fixtures.cli import _run
+from assay_fixtures.packs import load_packs
+from tests.end_to_end.running import GOLDEN, command_line, mutant
+
+Event = dict[str, Any]
+Printed = pytest.CaptureFixture[str]
+
+# --- judged again elsewhere -------------------------------------------------------------------------------------------
+
+COMPARED = ("findings.jsonl", "verdicts.json", "junit.xml", "report.html")
+
+ALONE = """
+import sys
+FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+def refuse(event, arguments):
+    if event.startswith(FORBIDDEN):
+        raise RuntimeError(f"judging needs no {event}")
+sys.addaudithook(refuse)
+from assay_fixtures.cli import main
+main()
+"""
+"""The `assay` command in an interpreter that can neither reach a network nor start a process."""
+
+
+def judge_alone(run: str, where: Path) -> int:
+    """`assay check RUN`, typed in `where`, without a PATH, a cache, or anybody to talk to."""
+    bare = {"PATH": "/nonexistent", "HOME": str(where / "home"), "ASSAY_CACHE": str(where / "cache")}
+    return subprocess.run([sys.executable, "-c", ALONE, "check", run], cwd=where, env=bare, check=False).returncode
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What the run wrote, and what judging it again elsewhere wrote."""
+
+    codes: tuple[int, int]
+    before: dict[str, bytes]
+    after: dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
+    base = tmp_path_factory.mktemp("moved")
+    here, there = base / "here", base / "there"
+    agent = mutant(here / "agent", Mutation.RESTAMPS_RESEND)
+    arguments = ("certify", str(agent), "--select", "resend/same-message", "--select", "ack/one-interval")
+    ran = subprocess.run(command_line(*arguments), cwd=here, capture_output=True, check=False)
+    (folder,) = (here / "runs").iterdir()
+    before = {name: (folder / name).read_bytes() for name in COMPARED}
+    for name in COMPARED:
+        (folder / name).unlink()
+    shutil.rmtree(folder / "replay")
+    shutil.rmtree(agent.parent)
+    (there / "runs").mkdir(parents=True)
+    folder = folder.rename(there / "runs" / folder.name)
+    code = judge_alone(f"runs/{folder.name}", there)
+    return Moved((ran.returncode, code), before, {name: (folder / name).read_bytes() for name in COMPARED})
+
+
+def test_moved_run_ends_with_the_same_code(moved: Moved) -> None:
+    assert moved.codes == (1, 1)
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_moved_run_is_judged_to_the_same_bytes(moved: Moved, name: str) -> None:
+    assert moved.before[name] == moved.after[name]
+
+
+def test_interpreter_that_judges_alone_could_not_do_otherwise() -> None:
+    attempt = f"{ALONE.partition('from assay')[0]}\nimport socket\nsocket.socket()"
+    told = subprocess.run([sys.executable, "-c", attempt], capture_output=True, text=True, check=False)
+    assert "judging needs no socket." in told.stderr
+
+
+# --- the golden runs --------------------------------------------------------------------------------------------------
+
+RELEASED = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
+_REVISION = re.compile(rb'"catalogue": "\w+"')
+
+
+def golden(tmp_path: Path, version: str = "1.0") -> Path:
+    """A copy that may be written to."""
+    return shutil.copytree(GOLDEN / version, tmp_path / "golden")
+
+
+def test_schema_of_today_has_a_golden_run() -> None:
+    assert "1.0" in RELEASED
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_golden_run_is_judged_to_the_same_findings(version: str, tmp_path: Path) -> None:
+    folder = golden(tmp_path, version)
+    (folder / "findings.jsonl").unlink()
+    assert _run(["check", str(folder)]) == 1
+    assert (folder / "findings.jsonl").read_bytes() == (GOLDEN / version / "findings.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_golden_run_comes_to_the_same_verdicts(version: str, tmp_path: Path) -> None:
+    folder = golden(tmp_path, version)
+    (folder / "verdicts.json").unlink()
+    _run(["check", str(folder)])
+    then, now = ((where / "verdicts.json").read_bytes() for where in (GOLDEN / version, folder))
+    # The wording of a clause may improve, and with it the catalogue's revision.
+    assert _REVISION.sub(b"", now) == _REVISION.sub(b"", then)
+
+
+# --- events that were changed -----------------------------------------------------------------------------------------
+
+HistoryChange = Callable[[list[Event]], list[Event]]
+
+
+def change(folder: Path, case: str, changed: HistoryChange) -> None:
+    """Rewrite the first history of a Case."""
+    path = folder / "history" / case / "1.jsonl"
+    head, *events = (json.loads(line) for line in path.read_text().splitlines())
+    after = changed([*events])
+    assert after != events
+    path.write_text("".join(json.dumps(event) + "\n" for event in (head, *after)))
+
+
+def index_of(events: list[Event], nth: int = 0, **wanted: Any) -> int:
+    """The nth event with these fields."""
+    return [i for i, event in enumerate(events) if wanted.items() <= event.items()][nth]
+
+
+def without_one_resend(events: list[Event]) -> list[Event]:
+    """A send did not leave again, and yet its receipt came."""
+    del events[index_of(events, 3, kind="frame", command="SEND")]
+    return events
+
+
+def with_a_failed_send(events: list[Event]) -> list[Event]:
+    """The client says of a stored message that it surely was not sent."""
+    place = index_of(events, kind="completion", verb="send")
+    events[place] = {**events[place], "outcome": "fail", "error": "other"}
+    return events
+
+
+def with_a_lost_entry(events: list[Event]) -> list[Event]:
+    """The topic does not hold an entry that was acknowledged."""
+    del events[index_of(events, kind="stored")]
+    place = index_of(events, kind="read-back")
+    events[place] = {**events[place], "entries": events[place]["entries"][1:]}
+    return events
+
+
+def with_an_early_redelivery_request(events: list[Event]) -> list[Event]:
+    place = index_of(events, kind="frame", command="REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    early = events.pop(place)
+    nack = index_of(events, kind="completion", verb="nack")
+    events.insert(nack + 1, {**early, "t_ns": events[nack]["t_ns"] + 1_000})
+    return events
+
+
+CHANGES: dict[str, tuple[str, HistoryChange, str, str]] = {
+    "resend": ("resend/unreceipted-sends", without_one_resend, "resend.ignores-stale-receipt", "fail"),
+    "outcome": ("dedup/effectively-once", with_a_failed_send, "dedup.effectively-once", "fail"),
+    "entry": ("dedup/effectively-once", with_a_lost_entry, "dedup.effectively-once", "fail"),
+    "time": ("nack/one-of-three", with_an_early_redelivery_request, "nack.redelivered-in-window", "fail"),
+    "end": ("nack/one-of-three", lambda events: events[:-1], "nack.redelivered-in-window", "harness-error"),
+}
+"""What is changed -> the Case, how, the requirement that notices, and what it comes to."""
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    rows = json.loads((folder / "verdicts.json").read_text())["requirements"]
+    return {row["requirement"]: row["verdict"] for row in rows}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_one_changed_event_changes_the_verdict(what: str, tmp_path: Path) -> None:
+    case, changed, requirement, verdict = CHANGES[what]
+    folder = golden(tmp_path)
+    assert verdicts(folder).get(requirement) in ("pass", None)
+    change(folder, case, changed)
+    _run(["check", str(folder)])
+    assert verdicts(folder)[requirement] == verdict
+
+
+# --- a newer catalogue ------------------------------------------------------------------------------------------------
+
+
+def test_newer_catalogue_lists_what_it_sees_differently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    pack = load_packs()
+    old = pack.catalogue.requirements["ack.flushed-on-close"]
+    softer = {**pack.catalogue.requirements, old.id: msgspec.structs.replace(old, level=Level.SHOULD)}
+    newer = replace(pack, catalogue=replace(pack.catalogue, requirements=softer, revision="newer"))
+    monkeypatch.setattr("assay_fixtures.packs.load_packs", lambda: newer)
+    folder = golden(tmp_path)
+    assert _run(["check", str(folder)]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("changed")]
+    (difference,) = told
+    assert difference.startswith("changed  ack.flushed-on-close: fail (")
+    assert "-> warn (" in difference
+    assert json.loads((folder / "verdicts.json").read_text())["catalogue"] == "newer"
+
+
+def test_same_catalogue_lists_no_differences(tmp_path: Path, capsys: Printed) -> None:
+    _run(["check", str(golden(tmp_path))])
+    assert "changed  " not in capsys.readouterr().out

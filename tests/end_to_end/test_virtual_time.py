@@ -1,0 +1,86 @@
+"""A whole Case in memory and virtual time, through the same runner, says what it says over sockets and real seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.client import Mutation
+from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.event import Completion, ErrorClass
+from assay_conformance.model.fault import Cut, Drop, Fault
+from assay_conformance.model.verdict import Judgement
+from assay_fixtures.rawclient.probe import RawTrial, Tried
+
+SEND_TIMEOUT_MS = 30_000
+
+
+def thirty_second_time_out() -> Case:
+    """The connection dies with the second of three sends, no receipt ever comes, and the sends time out."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "end-to-end/thirty-second-time-out",
+        "A cut, no receipts, and a send time-out of thirty seconds",
+        ("resend.send-timeout", "resend.unreceipted-again"),
+        producer={"send_timeout_ms": SEND_TIMEOUT_MS},
+        faults=(
+            Fault(trigger=up("SEND", k=2), action=Cut()),
+            Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),
+        ),
+        limits=Limits(operation_ms=40_000, case_ms=60_000, least_wall_ms=SEND_TIMEOUT_MS),
+    )
+
+
+CASE = thirty_second_time_out()
+LATE = RawTrial(client=frozenset({Mutation.SEND_TIMEOUT_LATE}))
+"""Misses the time-out by more than is tolerated, so that there is something to find."""
+
+
+def said(tried: Tried) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """What each judgement says, times and texts aside."""
+
+    def of(judgement: Judgement) -> tuple[str, str, list[tuple[str, str]]]:
+        codes = [(finding.code, finding.grade.value) for finding in judgement.findings]
+        return (judgement.requirement, judgement.verdict.value, codes)
+
+    return [of(judgement) for judgement in tried.judgements]
+
+
+@pytest.fixture(scope="module")
+def virtual() -> Tried:
+    return LATE.in_virtual_time(CASE)
+
+
+def test_thirty_seconds_take_less_than_one() -> None:
+    began_s = time.perf_counter()
+    tried = LATE.in_virtual_time(CASE)
+    took_s = time.perf_counter() - began_s
+    assert tried.events[-1].t_ns > SEND_TIMEOUT_MS * 1_000_000
+    assert took_s < 1
+
+
+def test_sends_time_out_when_their_virtual_time_is_up(virtual: Tried) -> None:
+    ends = [event for event in virtual.events if isinstance(event, Completion) and event.verb == "send"]
+    assert {event.error for event in ends} == {ErrorClass.TIMEOUT}
+    assert all(event.t_ns > SEND_TIMEOUT_MS * 1_000_000 for event in ends)
+
+
+def test_virtual_time_repeats_itself_exactly(virtual: Tried) -> None:
+    assert LATE.in_virtual_time(CASE).events == virtual.events
+
+
+def test_honest_client_passes_in_virtual_time() -> None:
+    assert {j.verdict.value for j in RawTrial().in_virtual_time(CASE).judgements} == {"pass"}
+
+
+def test_sockets_and_real_time_give_the_same_findings(virtual: Tried) -> None:
+    real = asyncio.run(LATE.over_sockets(CASE))
+    findings = {finding.code for judgement in virtual.judgements for finding in judgement.findings}
+    assert findings == {"late"}
+    assert said(real) == said(virtual)
