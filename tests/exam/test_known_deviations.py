@@ -1,0 +1,55 @@
+"""A deviation of a real client is listed only with evidence: a replay that shows it, and an honest client that passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.agents.manifest import find
+from assay_fixtures.packs import load_packs
+from assay_fixtures.rawclient.probe import RawTrial
+from assay_reports.expectations import Expectation, check_known, read_expectations
+from assay_reports.replay import read_replay
+
+MANIFEST = find("pulsar-python")
+LISTED = read_expectations(MANIFEST.expectations)
+PACK = load_packs()
+
+
+def _name(entry: Expectation) -> str:
+    return f"{entry.requirement} in {entry.case}"
+
+
+@pytest.mark.parametrize("entry", LISTED.entries, ids=_name)
+def test_a_listed_failure_has_its_replay(entry: Expectation) -> None:
+    path = MANIFEST.folder / entry.replay
+    replay = read_replay(path.read_bytes(), str(path))
+    assert replay.case.id == entry.case
+    assert (entry.requirement, entry.code) in {(breach.requirement, breach.code) for breach in replay.breaches}
+
+
+@pytest.mark.parametrize("entry", LISTED.entries, ids=_name)
+def test_a_listed_failure_has_reason_and_wire_excerpt(entry: Expectation) -> None:
+    assert len(entry.reason) > 40
+    assert entry.excerpt
+
+
+@pytest.mark.parametrize("path", sorted((MANIFEST.folder / "replays").glob("*.json")), ids=lambda path: path.stem)
+def test_an_honest_client_passes_the_replayed_case(path: Path) -> None:
+    replay = read_replay(path.read_bytes(), str(path))
+    verdicts = {j.requirement: j.verdict for j in RawTrial().in_virtual_time(replay.case).judgements}
+    assert {breach.requirement: verdicts[breach.requirement] for breach in replay.breaches} == {
+        breach.requirement: Verdict.PASS for breach in replay.breaches
+    }
+
+
+def test_every_entry_names_what_exists() -> None:
+    check_known(LISTED, PACK.catalogue.requirements, {case.id for case in PACK.cases})
+
+
+def test_no_replay_is_left_over() -> None:
+    named = {entry.replay for entry in LISTED.entries}
+    there = {f"replays/{path.name}" for path in (MANIFEST.folder / "replays").iterdir()}
+    assert there == named
