@@ -1,4 +1,4 @@
-"""A deviation of a real client is listed only with evidence: a replay that shows it, and an honest client that passes."""
+"""A real client's deviation is listed only with evidence: a replay that shows it, and an honest client that passes."""
 
 from __future__ import annotations
 
