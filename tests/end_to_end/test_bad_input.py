@@ -1,0 +1,311 @@
+"""Wrong input through the command line: one sentence that names the place, the key and what was expected, and its code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from assay_fixtures.agents import manifest
+from tests.end_to_end.running import GOLDEN, command_line
+
+# --- the inputs -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a mistake is made, and the arguments that run into it."""
+
+    base: Path
+
+    def file(self, name: str, text: str) -> str:
+        path = self.base / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        return str(path)
+
+    def agent_toml(self, old: str, new: str) -> str:
+        """The raw client's manifest with one line wrong."""
+        text = manifest.find("raw").path.read_text("utf-8")
+        assert old in text
+        return self.file("agent.toml", text.replace(old, new, 1))
+
+    def expectations(self, old: str, new: str) -> list[str]:
+        """A certification with an expectations file in which one line is wrong."""
+        assert old in EXPECTATIONS
+        return ["certify", "raw", "--expectations", self.file("expectations.toml", EXPECTATIONS.replace(old, new, 1))]
+
+    def golden(self) -> Path:
+        return shutil.copytree(GOLDEN / "1.0", self.base / "golden")
+
+    def of_a_newer_schema(self, name: str) -> list[str]:
+        """A stored run of which one file is from the future."""
+        folder = self.golden()
+        path = folder / name
+        text = re.sub(r'"schema": ?"1\.0"', '"schema": "2.0"', path.read_text("utf-8"), count=1)
+        assert text != path.read_text("utf-8")
+        path.write_text(text, "utf-8")
+        return ["check", str(folder)]
+
+    def without(self, name: str) -> list[str]:
+        """A stored run of which one file is missing."""
+        folder = self.golden()
+        (folder / name).unlink()
+        return ["check", str(folder)]
+
+    def with_a_bad_line(self, name: str) -> list[str]:
+        """A stored run in which a line in the middle of one file is no JSON."""
+        folder = self.golden()
+        path = folder / name
+        first, _, *rest = path.read_text("utf-8").splitlines(keepends=True)
+        path.write_text("".join([first, "{ this is no record\n", *rest]), "utf-8")
+        return ["check", str(folder)]
+
+
+EXPECTATIONS = """
+schema = "1.0"
+agent = "raw"
+tested = "*"
+[[expect]]
+requirement = "resend.same-unit"
+case = "resend/same-message"
+code = "changed"
+versions = ">=0"
+reason = "known"
+"""
+
+HISTORY = "history/nack/one-of-three/1.jsonl"
+ELSEWHERE = "/proc/nowhere"
+
+Arguments = Callable[[Place], list[str]]
+
+USAGE: dict[str, tuple[Arguments, str]] = {
+    "unknown agent": (
+        lambda _: ["certify", "nobody"],
+        r"agent 'nobody' is unknown; expected one of .*pulsar-python.*, or the path of an agent\.toml",
+    ),
+    "agent that is no name": (lambda _: ["certify", "raw@"], r"agent 'raw@': expected NAME, NAME@VERSION or .*"),
+    "version that is none": (
+        lambda _: ["certify", "pulsar-python@three"],
+        r"agent pulsar-python@three: expected a pep440 version, or latest",
+    ),
+    "version of an agent that has none": (
+        lambda _: ["certify", "raw@9.9"],
+        r"agent raw comes with the bench: expected no version but 0\.1\.0",
+    ),
+    "missing agent.toml": (
+        lambda place: ["certify", str(place.base / "agent.toml")],
+        r"{base}/agent\.toml: cannot be read \(No such file or directory\); expected an agent's agent\.toml",
+    ),
+    "agent.toml that is no TOML": (
+        lambda place: ["certify", place.file("agent.toml", "schema = ")],
+        r"{base}/agent\.toml: is not TOML: .*line 1.*",
+    ),
+    "agent.toml with a key too many": (
+        lambda place: ["certify", place.agent_toml('language = "python"', 'language = "python"\ncolour = "red"')],
+        r'{base}/agent\.toml: key "colour" is unknown, expected one of the keys of .*',
+    ),
+    "agent.toml with a key missing": (
+        lambda place: ["certify", place.agent_toml('scheme = "pep440"\n', "")],
+        r'{base}/agent\.toml: key "client\.scheme" is missing, expected it to be set; .*',
+    ),
+    "agent.toml with a wrong type": (
+        lambda place: ["certify", place.agent_toml('default = "0.1.0"', "default = 0.1")],
+        r'{base}/agent\.toml: key "client\.default" is float, expected a string',
+    ),
+    "agent.toml with an unknown capability": (
+        lambda place: ["certify", place.agent_toml('"keep_alive"', '"keeps_alive"')],
+        r'{base}/agent\.toml: key "capabilities" is \'keeps_alive\', expected one of .*"keep_alive".*',
+    ),
+    "agent.toml with an unknown configuration key": (
+        lambda place: ["certify", place.agent_toml("compression =", "compresion =")],
+        r'{base}/agent\.toml: key "config\.producer\.compresion" is \'compresion\', expected one of .*"compression".*',
+    ),
+    "agent.toml of a newer schema": (
+        lambda place: ["certify", place.agent_toml('schema = "1.0"', 'schema = "2.0"')],
+        r'{base}/agent\.toml: key "schema" is \'2\.0\', expected "1\.0": this assay reads 1\.x',
+    ),
+    "missing expectations": (
+        lambda place: ["certify", "raw", "--expectations", str(place.base / "e.toml")],
+        r"{base}/e\.toml: expected a readable UTF-8 file: .*No such file or directory.*",
+    ),
+    "expectations that are no TOML": (
+        lambda place: ["certify", "raw", "--expectations", place.file("e.toml", "[[expect")],
+        r"{base}/e\.toml: expected TOML: .*line 1.*",
+    ),
+    "expectations with a wrong key": (
+        lambda place: place.expectations("reason =", "because ="),
+        r"{base}/expectations\.toml: \[\[expect\]\] number 1: unknown key 'because', expected one of .*reason.*",
+    ),
+    "expectations with a bad range": (
+        lambda place: place.expectations('versions = ">=0"', 'versions = "3 or so"'),
+        r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'versions' is '3 or so', expected a PEP 440 .*",
+    ),
+    "expectations of an unknown requirement": (
+        lambda place: place.expectations("resend.same-unit", "resend.same-units"),
+        r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'requirement' is 'resend\.same-units', expected the id "
+        r"of a requirement .*did you mean 'resend\.same-unit'\?",
+    ),
+    "expectations of an unknown Case": (
+        lambda place: place.expectations("resend/same-message", "resend/some-message"),
+        r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'case' is 'resend/some-message', expected the id .*",
+    ),
+    "expectations of another agent": (
+        lambda place: place.expectations('agent = "raw"', 'agent = "cooked"'),
+        r"{base}/expectations\.toml: 'agent' is 'cooked', expected 'raw', the agent to be certified",
+    ),
+    "expectations of a newer schema": (
+        lambda place: place.expectations('schema = "1.0"', 'schema = "2.0"'),
+        r"{base}/expectations\.toml: 'schema' is '2\.0', expected 1\.x, which this assay reads",
+    ),
+    "unknown requirement": (
+        lambda _: ["certify", "raw", "--select", "resend.keeps-orders"],
+        r"'resend\.keeps-orders' is no requirement, chapter or Case; `assay list requirements` names them",
+    ),
+    "missing wheel": (
+        lambda place: ["certify", "pulsar-python", "--wheel", str(place.base / "x.whl")],
+        r"{base}/x\.whl: cannot be read \(No such file or directory\); expected a wheel of pulsar-client",
+    ),
+    "wheel that is none": (
+        lambda place: ["certify", "pulsar-python", "--wheel", place.file("x.whl", "no zip")],
+        r"{base}/x\.whl: is no wheel; expected a wheel of pulsar-client",
+    ),
+    "folder that is no run": (
+        lambda place: ["check", str(place.base)],
+        r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
+    ),
+    "run of a newer schema": (
+        lambda place: place.of_a_newer_schema("run.json"),
+        r"{base}/golden/run\.json: written in schema 2\.0 of run files, this assay reads up to 1\.x; use a newer assay",
+    ),
+    "plan of a newer schema": (
+        lambda place: place.of_a_newer_schema("plan.jsonl"),
+        r"{base}/golden/plan\.jsonl: written in schema 2\.0 of plan files, this assay reads up to 1\.x; .*",
+    ),
+    "history of a newer schema": (
+        lambda place: place.of_a_newer_schema(HISTORY),
+        rf"{{base}}/golden/{re.escape(HISTORY)}: written in schema 2\.0 of history files, this assay reads .*",
+    ),
+    "verdicts of a newer schema": (
+        lambda place: place.of_a_newer_schema("verdicts.json"),
+        r"{base}/golden/verdicts\.json: written in schema 2\.0 of verdicts files, this assay reads up to 1\.x; .*",
+    ),
+    "run without a plan": (
+        lambda place: place.without("plan.jsonl"),
+        r"{base}/golden/plan\.jsonl: cannot be read: No such file or directory",
+    ),
+    "plan with a broken line": (
+        lambda place: place.with_a_bad_line("plan.jsonl"),
+        r"{base}/golden/plan\.jsonl, line 2: .*",
+    ),
+    "history with a broken line": (
+        lambda place: place.with_a_bad_line(HISTORY),
+        rf"{{base}}/golden/{re.escape(HISTORY)}, line 2: .*",
+    ),
+    "missing replay file": (
+        lambda place: ["replay", str(place.base / "x.json")],
+        r"{base}/x\.json: cannot be read: No such file or directory; expected a replay file",
+    ),
+    "replay of a newer schema": (
+        lambda place: ["replay", place.file("x.json", '{"schema": "2.0", "file": "replay"}')],
+        r"{base}/x\.json: written in schema 2\.0 of replay files, this assay reads up to 1\.x; use a newer assay",
+    ),
+}
+"""What is wrong -> the arguments, and the sentence; `{base}` is the test's folder. Exit code 2."""
+
+OURS: dict[str, tuple[Arguments, str]] = {
+    "run folder that cannot be made": (
+        lambda _: ["certify", "raw", "--run-dir", ELSEWHERE],
+        rf"{ELSEWHERE}/[0-9-]+: cannot be written: No such file or directory; what came before it is kept",
+    ),
+}
+"""Likewise with exit code 4."""
+
+TABLE = [(what, 2, *USAGE[what]) for what in USAGE] + [(what, 4, *OURS[what]) for what in OURS]
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("what", "code", "arguments", "sentence"), TABLE, ids=[row[0] for row in TABLE])
+def test_wrong_input_gets_one_sentence_and_its_code(
+    what: str, code: int, arguments: Arguments, sentence: str, tmp_path: Path
+) -> None:
+    del what
+    asked = arguments(Place(tmp_path))
+    before = snapshot(tmp_path)
+    told = subprocess.run(command_line(*asked), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert re.fullmatch("assay: " + sentence.replace("{base}", re.escape(str(tmp_path))) + "\n", told.stderr), told
+    assert (told.returncode, told.stdout) == (code, "")
+    assert snapshot(tmp_path) == before
+
+
+# --- a full disk ------------------------------------------------------------------------------------------------------
+
+NO_ROOM = """
+import resource, sys
+limit = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+from assay_fixtures.cli import main
+main(sys.argv[2:])
+"""
+"""The command where no file can grow beyond a limit. To whoever writes, it is a disk that is full."""
+
+SENTENCE = re.compile(r"assay: (\S+): cannot be written: File too large; what came before it is kept")
+
+
+def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, list[str]]:
+    """Exit code and stderr."""
+    command = [sys.executable, "-c", NO_ROOM, str(limit_bytes), *arguments]
+    told = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+    return told.returncode, told.stderr.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("limit_bytes", "select", "file"),
+    [
+        (100, "resend/unreceipted-sends", "plan.jsonl"),
+        (2_000, "resend/unreceipted-sends", "run.json"),
+        (8_000, "resend/unreceipted-sends", "history/resend/unreceipted-sends/1.jsonl"),
+        (62_000, "throttling/backlog-at-the-dispatch-rate", "history/throttling/backlog-at-the-dispatch-rate/1.jsonl"),
+        (14_000, "resend/unreceipted-sends", "report.html"),
+    ],
+)
+def test_full_disk_is_one_sentence_that_names_the_file(
+    limit_bytes: int, select: str, file: str, tmp_path: Path
+) -> None:
+    code, told = without_room(limit_bytes, "certify", "raw", "--select", select, cwd=tmp_path)
+    (folder,) = (tmp_path / "runs").iterdir()
+    match = SENTENCE.fullmatch(told[-1])
+    assert code == 4
+    assert match is not None, told
+    assert match[1] == str((folder / file).relative_to(tmp_path))
+    assert not any(line.startswith(("assay:", "Traceback")) for line in told[:-1])
+    assert list(folder.rglob("*.part")) == []
+
+
+def test_whole_files_stay_whole_when_the_disk_is_full(tmp_path: Path) -> None:
+    folder = Place(tmp_path).golden()
+    before = snapshot(folder)
+    code, told = without_room(3_000, "check", str(folder), cwd=tmp_path)
+    assert code == 4
+    assert SENTENCE.fullmatch(told[-1])
+    assert snapshot(folder) == before
+
+
+def test_run_that_met_a_full_disk_says_that_it_is_partial(tmp_path: Path) -> None:
+    without_room(8_000, "certify", "raw", "--select", "resend/unreceipted-sends", cwd=tmp_path)
+    (folder,) = (tmp_path / "runs").iterdir()
+    told = subprocess.run(command_line("check", str(folder)), capture_output=True, check=False, timeout=60)
+    assert told.returncode == 130
+    assert json.loads((folder / "verdicts.json").read_text())["reasons"][0]["cause"] == "interrupted"
+    assert os.listdir(folder / "history/resend/unreceipted-sends") == ["1.jsonl"]
