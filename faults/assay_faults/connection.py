@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Sides
 from assay_conformance.model.event import Frame as FrameEvent
 from assay_conformance.model.fault import CutHow, Direction, Scope
-from assay_conformance.wire import Frame
+from assay_conformance.wire import CommandType, Frame
 from assay_faults.channel import Channel, Entry, Severance, Wait
 from assay_faults.outbox import LinkSink, Outbox
 from assay_faults.parties import Parties
@@ -79,7 +79,18 @@ class Ways:
 class Connection:
     """Two channels that end together. `half_ended`: one side ended it, and a black hole keeps that from the other."""
 
-    __slots__ = ("_holes", "_ways", "broker", "dead", "half_ended", "number", "parties", "to_broker", "to_client")
+    __slots__ = (
+        "_holes",
+        "_topics",
+        "_ways",
+        "broker",
+        "dead",
+        "half_ended",
+        "number",
+        "parties",
+        "to_broker",
+        "to_client",
+    )
 
     def __init__(self, number: int, broker: int, parties: Parties, ways: Ways) -> None:
         self.number = number
@@ -91,9 +102,22 @@ class Connection:
         self.half_ended = False
         self._ways = ways
         self._holes: list[Wait] = []
+        self._topics: dict[int, str] = {}
 
     def channel(self, direction: Direction) -> Channel:
         return self.to_broker if direction is Direction.TO_BROKER else self.to_client
+
+    def stream(self, frame: Frame) -> Hashable:
+        """Where the chunks of this frame's message are: what is sent to a topic, over all connections, or what this
+        connection carries to a consumer. Every frame is to be shown here, since PRODUCER says whose topic it is."""
+        kind = frame.type
+        if kind == CommandType.SEND:
+            return self._topics.get(frame.body.producer_id)
+        if kind == CommandType.MESSAGE:
+            return (self.number, frame.body.consumer_id)
+        if kind == CommandType.PRODUCER:
+            self._topics[frame.body.producer_id] = frame.body.topic
+        return None
 
     def within(self, scope: Scope) -> bool:
         return (

@@ -113,9 +113,8 @@ class FrameLink:
         if hits or not channel.clear():
             self._handle(connection, channel, frame, number, hits or (), now_ns)
             return
-        self._recorder.add(
-            FrameEvent, conn=conn, dir=direction, frame=number, **header(frame, self._describers[direction])
-        )
+        event = header(frame, self._describers[direction], connection.stream(frame))
+        self._recorder.add(FrameEvent, conn=conn, dir=direction, frame=number, **event)
         if direction is Direction.TO_CLIENT:
             self._sink.deliver(conn, direction, frame)
         else:
@@ -243,7 +242,7 @@ class FrameLink:
         if frame is None or direction is None:
             return []
         conn, number, waits = connection.number, passage.number, tuple(passage.waits)
-        event = header(frame, self._describers[direction])
+        event = header(frame, self._describers[direction], connection.stream(frame))
         at_once = not waits and connection.channel(direction).passes_at_once(len(passage.raw), passage.now_ns)
         if passage.gone is not None:
             self._ways.add_frame(conn, direction, number, Sides.SENDER, passage.gone, event)

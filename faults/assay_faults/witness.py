@@ -6,7 +6,7 @@ names, lists, and bytes in hexadecimal, so that a history read back from disk eq
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -33,8 +33,11 @@ _IDS: Final = frozenset({"message_id", "message_ids", "last_message_id"})
 Put = Callable[[dict[str, Any], Any], None]
 
 
-def header(frame: Frame, describer: Describer) -> dict[str, Any]:
-    """The fields of the frame's event but for connection, direction, number, sides and fate."""
+def header(frame: Frame, describer: Describer, stream: Hashable = None) -> dict[str, Any]:
+    """The fields of the frame's event but for connection, direction, number, sides and fate.
+
+    `stream` is that of the chunk inside, if there is one.
+    """
     kind = frame.type
     defaults = _DEFAULTS.get(kind)
     if defaults is None:
@@ -45,7 +48,7 @@ def header(frame: Frame, describer: Describer) -> dict[str, Any]:
         _PUT[descriptor](fields, value)
     payload = frame.payload
     if payload is not None:
-        description = describer.describe(payload)
+        description = describer.describe(payload, stream)
         fields["unit"] = description.unit
         fields["intact"] = description.intact
         fields["meta"] = description.meta

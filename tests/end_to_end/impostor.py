@@ -37,7 +37,7 @@ class Impostor(StandardStreams):
         self._spring = BEHAVIOURS[behaviour]
         self._lies = behaviour == "lie-from-the-start"
         self._beside = beside
-        self._topics: dict[int, str] = {}
+        self._topics: dict[int | None, str] = {}
         self._trapped: bytes | None = None
         self._sprung = False
         self._parked: list[bytes] = []
@@ -62,7 +62,8 @@ class Impostor(StandardStreams):
         command: Command = json.loads(line)
         if command["verb"] == "open_producer":
             self._topics[command["handle"]] = command["topic"]
-        topic = self._topics.get(command.get("producer", command.get("handle", -1)), "")
+        addressed = command["producer"] if "producer" in command else command.get("handle")
+        topic = self._topics.get(addressed, "")
         if self._lies and topic.endswith("-trap"):
             answer_ok(self, command)
             return None

@@ -11,13 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.end_to_end.running import GOLDEN, mutant
+
 from assay_conformance.client import Mutation
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_fixtures.certification import Options, certify, prepare
 from assay_fixtures.cli.execute import to_end
 from assay_fixtures.cli.settle import settle
 from assay_fixtures.runner.folder import RunFolder, StoredRun
-from tests.end_to_end.running import GOLDEN, mutant
 
 CASES = (
     "ack/close-with-pending-acks",

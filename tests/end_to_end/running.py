@@ -12,7 +12,7 @@ import msgspec
 import uvloop
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, ConfigValue, Limits, Topic, Topology
+from assay_conformance.model.case import Case, Config, Limits, Topic, Topology
 from assay_conformance.model.verdict import Judgement
 from assay_fixtures.agents import manifest
 from assay_fixtures.certification import Options, certify, prepare
@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 GOLDEN = HERE.parents[1] / "fixtures" / "golden" / "runs"
 IMPOSTOR = str(HERE / "impostor.py")
 ORDER = "ordering.keeps-send-order"
+ANY_TOPIC = Topic(name="t")
 
 _RAW_COMMAND = 'command = ["{python}", "-m", "assay_fixtures.rawclient"]'
 
@@ -49,16 +50,19 @@ def mutant(folder: Path, mutation: str) -> Path:
     return agent_toml(folder, "{python}", "-m", "assay_fixtures.rawclient", "--mutation", mutation)
 
 
-def three_sends(name: str, *, topic: Topic = Topic(name="t"), operation_ms: int = 5_000, **config: ConfigValue) -> Case:
+def three_sends(
+    name: str, *, topic: Topic = ANY_TOPIC, operation_ms: int = 5_000, config: Config | None = None
+) -> Case:
     """Three sends on that topic, by a producer of that configuration."""
     plan = Schedule()
-    producer = plan.producer(plan.client(), topic.name, **config)
+    producer = plan.producer(plan.client(), topic.name)
     plan.send(producer, 3)
     plan.wait_ops()
     return plan.case(
         f"end-to-end/{name}",
         "Three sends, and their receipts",
         (ORDER,),
+        producer=config,
         topology=Topology(topics=(topic,)),
         limits=Limits(operation_ms=operation_ms, case_ms=4 * operation_ms, quiet_ms=20),
     )

@@ -1,4 +1,4 @@
-"""Wrong input through the command line: one sentence that names the place, the key and what was expected, and its code."""
+"""Wrong input on the command line: one sentence that names the place, the key and what was expected, and its code."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.end_to_end.running import GOLDEN, command_line
 
 from assay_fixtures.agents import manifest
-from tests.end_to_end.running import GOLDEN, command_line
 
 # --- the inputs -------------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/agent\.toml: cannot be read \(No such file or directory\); expected an agent's agent\.toml",
     ),
     "agent.toml that is no TOML": (
-        lambda place: ["certify", place.file("agent.toml", "schema = ")],
+        lambda place: ["certify", place.file("agent.toml", "schema == 1\n")],
         r"{base}/agent\.toml: is not TOML: .*line 1.*",
     ),
     "agent.toml with a key too many": (
@@ -138,7 +138,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/e\.toml: expected a readable UTF-8 file: .*No such file or directory.*",
     ),
     "expectations that are no TOML": (
-        lambda place: ["certify", "raw", "--expectations", place.file("e.toml", "[[expect")],
+        lambda place: ["certify", "raw", "--expectations", place.file("e.toml", "schema == 1\n")],
         r"{base}/e\.toml: expected TOML: .*line 1.*",
     ),
     "expectations with a wrong key": (

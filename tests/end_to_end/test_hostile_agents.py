@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.end_to_end.processes import descendants, forget_peak, peak_kib
+from tests.end_to_end.running import Ran, impostor, run_cases, three_sends
 
-from assay_conformance.model.case import Case, ConfigValue, Rate, Topic
+from assay_conformance.model.case import Case, Config, Rate, Topic
 from assay_conformance.model.event import Ended
 from assay_conformance.model.verdict import Grade, Verdict
 from assay_fixtures.agents import session as agent_session
 from assay_fixtures.agents.errors import AgentHung
 from assay_fixtures.agents.session import AgentSession
-from tests.end_to_end.processes import descendants, forget_peak, peak_kib
-from tests.end_to_end.running import Ran, impostor, run_cases, three_sends
 
 TRAP_TOPIC = Topic(name="x-trap")
 TRAP = three_sends("trap", topic=TRAP_TOPIC, operation_ms=1_000)
@@ -106,16 +106,18 @@ def test_misbehaviour_costs_little_memory(hostile: HostileRun) -> None:
 # --- lies -------------------------------------------------------------------------------------------------------------
 
 
-def lied_about(topic: Topic, **config: ConfigValue) -> Case:
-    return three_sends("lied-about", topic=topic, **config)
+def lied_about(topic: Topic, config: Config | None = None) -> Case:
+    return three_sends("lied-about", topic=topic, config=config)
 
 
-NAMED: dict[str, ConfigValue] = {"producer_name": "p"}
 LIES: dict[str, tuple[Case, str]] = {
     "plain": (lied_about(TRAP_TOPIC), "ordering.keeps-send-order"),
-    "batched": (lied_about(TRAP_TOPIC, batching=True), "ordering.keeps-send-order"),
+    "batched": (lied_about(TRAP_TOPIC, {"batching": True}), "ordering.keeps-send-order"),
     "partitioned": (lied_about(Topic(name="x-trap", partitions=2)), "ordering.keeps-send-order"),
-    "deduplicated": (lied_about(Topic(name="x-trap", deduplication=True), **NAMED), "dedup.effectively-once"),
+    "deduplicated": (
+        lied_about(Topic(name="x-trap", deduplication=True), {"producer_name": "p"}),
+        "dedup.effectively-once",
+    ),
     "throttled": (
         lied_about(Topic(name="x-trap", publish_rate=Rate(messages=100))),
         "throttling.publish-rate-holds",

@@ -6,7 +6,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.end_to_end.processes import alive, descendants, eventually, listening, listening_of
+from tests.end_to_end.running import command_line, impostor, mutant
 
 from assay_conformance.model.event import Ended
 from assay_fixtures.runner.folder import StoredRun
-from tests.end_to_end.processes import alive, descendants, eventually, listening, listening_of
-from tests.end_to_end.running import command_line, impostor, mutant
 
 GONE_S = 2.0
 SELECTED = ("--select", "resend", "--select", "nack", "--jobs", "2")

@@ -1,9 +1,8 @@
-"""A run folder is all it takes: judged again elsewhere it says the same, byte for byte, and it notices a changed event."""
+"""A run folder is all it takes: judged again elsewhere it says the same, byte for byte; a changed event shows."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,12 +14,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.end_to_end.running import GOLDEN, command_line, mutant
 
 from assay_conformance.client import Mutation
 from assay_conformance.model.requirement import Level
 from assay_fixtures.cli import _run
 from assay_fixtures.packs import load_packs
-from tests.end_to_end.running import GOLDEN, command_line, mutant
 
 Event = dict[str, Any]
 Printed = pytest.CaptureFixture[str]

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.end_to_end.running import HERE, command_line
 
 from assay_conformance import catalogue
 from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
 from assay_conformance.model.errors import UsageError
 from assay_fixtures.packs import Pack, merge, own_pack
-from tests.end_to_end.running import HERE, command_line
 
 TOY = HERE / "toy_pack"
 
@@ -129,10 +129,10 @@ def test_id_without_the_prefix_is_refused(kind: str, id: str) -> None:
 
 
 def test_requirement_without_a_check_is_refused() -> None:
-    with pytest.raises(UsageError, match="^requirement pack 'toy': 'toy.holds' has no check$"):
+    with pytest.raises(UsageError, match=r"^requirement pack 'toy': 'toy\.holds' has no check$"):
         merge([own_pack(), replace(pack(), checks={})])
 
 
 def test_requirement_stated_by_two_packs_is_refused() -> None:
-    with pytest.raises(UsageError, match="'toy.holds' is stated twice"):
+    with pytest.raises(UsageError, match=r"'toy\.holds' is stated twice"):
         merge([own_pack(), pack(), pack()])

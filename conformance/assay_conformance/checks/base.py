@@ -16,12 +16,12 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from assay_conformance.checks.tracker import Tracker
-from assay_conformance.model.case import Case, ConfigValue
+from assay_conformance.model.case import SUITE_DEFAULTS, Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Witness
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
@@ -44,24 +44,26 @@ class View:
     facts: ClientFacts
     tracker: Tracker
 
-    def setting(self, part: str, key: str) -> ConfigValue | None:
-        """A configuration value as it was in force: fixed by the client, else the Case's, else the client's default.
+    def setting(self, part: str, key: str, own: Mapping[str, ConfigValue] | None = None) -> ConfigValue | None:
+        """A configuration value as it was in force: fixed by the client, else the step's own, else the Case's, else
+        the suite's or the client's default. What the client does not let us set was never told to it, whatever a Case
+        says.
 
-        `part` is `client`, `producer` or `consumer`. Steps that override the Case's configuration carry their own
-        values in the arguments of the open_* invocation.
+        `part` is `client`, `producer` or `consumer`; `own` is the configuration of one open_* step.
         """
         if key in self.facts.fixed:
             return self.facts.fixed[key]
-        configured: dict[str, ConfigValue] = getattr(self.case.config, part)
-        return configured.get(key, self.facts.defaults.get(key))
+        if key in self.facts.settable:
+            configured: dict[str, ConfigValue] = getattr(self.case.config, part)
+            for config in (own or {}, configured, SUITE_DEFAULTS[part]):
+                if key in config:
+                    return config[key]
+        return self.facts.defaults.get(key)
 
     def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
         """The value in force for one producer, whose open_producer step may override the Case's."""
         opening = self.tracker.lines.openings.get(handle)
-        overrides: dict[str, ConfigValue] = opening.args.get("config", {}) if opening else {}
-        if key in overrides and key not in self.facts.fixed:
-            return overrides[key]
-        return self.setting("producer", key)
+        return self.setting("producer", key, opening.args.get("config") if opening else None)
 
 
 def on(kind: type, *words: str) -> Callable[[Marked], Marked]:

@@ -20,7 +20,6 @@ from assay_conformance.model.event import (
     Completion,
     ErrorClass,
     Frame,
-    Invoke,
     Member,
     Meta,
     Outcome,
@@ -64,12 +63,6 @@ class SplitsLarge(Check):
         self._begun: set[str] = set()
         self._unclear: set[int] = set()
         self._joined: set[Message] = set()
-        self._openings: dict[int, Invoke] = {}
-
-    @on(Invoke, "open_producer")
-    def opening(self, event: Invoke) -> None:
-        if event.handle is not None:
-            self._openings[event.handle] = event
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -187,7 +180,7 @@ class SplitsLarge(Check):
         invoke, limit = operation.invoke, self.view.case.topology.max_message_bytes
         if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
             return
-        if self._producer_setting(event.handle, "compression") not in (None, "NONE"):
+        if self.view.producer_setting(event.handle, "compression") not in (None, "NONE"):
             return
         if event.outcome is Outcome.FAIL and event.error is ErrorClass.TOO_LARGE:
             self.breach(
@@ -207,12 +200,7 @@ class SplitsLarge(Check):
             )
 
     def _chunking(self, handle: int) -> bool:
-        return self._producer_setting(handle, "chunking") is True
-
-    def _producer_setting(self, handle: int, key: str) -> object:
-        opening = self._openings.get(handle)
-        own = (opening.args.get("config") or {}) if opening is not None else {}
-        return own.get(key, self.view.setting("producer", key))
+        return self.view.producer_setting(handle, "chunking") is True
 
 
 def _chunk(event: Frame) -> str:

@@ -31,16 +31,7 @@ from assay_conformance.model.fault import Direction
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
     """A consumer's configuration value: fixed by the client, else its own step's or the Case's, else the default."""
-    facts = view.facts
-    if key in facts.fixed:
-        return facts.fixed[key]
-    if key in facts.settable:
-        own = consumer.invoke.args.get("config") or {}
-        if key in own:
-            return own[key]  # type: ignore[no-any-return]
-        if key in view.case.config.consumer:
-            return view.case.config.consumer[key]
-    return facts.defaults.get(key)
+    return view.setting("consumer", key, consumer.invoke.args.get("config"))
 
 
 def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | None:

@@ -56,10 +56,19 @@ class DuplicateNotStored(Check):
         self._answers: dict[tuple[int, int, int], list[Frame | None]] = {}
         """(connection, producer, sequence id) -> outstanding SENDs: None for a new one, else the duplicate."""
 
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        """What reached the broker between two lives of a producer is not answered any more."""
+        if event.to_receiver and event.producer_id is not None:
+            for key in [key for key in self._answers if key[:2] == (event.conn, event.producer_id)]:
+                del self._answers[key]
+
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
         if not self._topics or not event.to_receiver or event.unit is None or _checked_later(event.meta):
             return
+        if event.intact is False:
+            return  # Refused for its checksum, before anybody asks for its id.
         session = self.tracker.producer_of(event)
         if session is None or session.topic.partition("-partition-")[0] not in self._topics or session.name is None:
             return

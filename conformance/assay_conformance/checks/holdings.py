@@ -3,7 +3,8 @@
 Checks that judge loss, copies or order of stored messages derive from `HoldingsCheck` and say which producers they
 judge and what each send stands for. Left out, since nothing can be said of them: bursts (their single messages are not
 in the history), topics that store nothing, and everything a fault forged: a SEND altered on its way, or a receipt the
-broker did not write.
+broker did not write. Of a producer whose stream a fault tore (a SEND lost, moved or repeated while later ones arrived)
+neither order nor loss is judged, and where a stored message may be its or another's, none of those it may stand for.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ class Holding:
     topic: Topic
     sends: tuple[Operation, ...]
     logs: dict[str, list[tuple[Content, Stored]]]
+    unclaimed: frozenset[Content] = frozenset()
+    """What the topic holds besides that may be of this producer."""
+    torn: bool = False
+    """A fault took a SEND out of its stream."""
 
 
 class HoldingsCheck(Check):
@@ -79,16 +84,23 @@ class HoldingsCheck(Check):
         topic = topic_of(self, handle)
         if topic is None or not topic.persistent or handle in lines.burst or handle in lines.forged_sends:
             return None
-        return Holding(handle, topic, tuple(self.tracker.sends.get(handle, ())), lines.stored.get(handle, {}))
+        return Holding(
+            handle=handle,
+            topic=topic,
+            sends=tuple(self.tracker.sends.get(handle, ())),
+            logs=lines.stored.get(handle, {}),
+            unclaimed=lines.possibly_of(handle, topic.name),
+            torn=handle in lines.torn_sends,
+        )
 
     def _judge(self, holding: Holding) -> None:
         sends = [Sent((send.invoke.digest, send.invoke.size), self.standing(holding, send)) for send in holding.sends]
         log = [entry for entries in holding.logs.values() for entry in entries]
         for found, entries in self._contradictions(holding, sends, log):
             code = self.codes.get(found.kind)
-            if code is None or (found.kind is Kind.LOST and not self._loss_is_known(holding)):
-                continue
             send = None if found.send is None else holding.sends[found.send]
+            if code is None or not self._is_known(holding, found.kind, send):
+                continue
             # What is not there, only the broker's last word can show.
             absence = [self._read_back[holding.topic.name]] if found.kind is Kind.LOST else []
             evidence = (*_evidence(self, send, entries), *absence)
@@ -113,8 +125,15 @@ class HoldingsCheck(Check):
             mine = [entry for entry in entries if entry[0] in known]
             yield from with_entries(disorder(possible, [content for content, _ in mine], once=False), mine)
 
-    def _loss_is_known(self, holding: Holding) -> bool:
-        return holding.topic.name in self._read_back and not self.tracker.lines.forged_receipts
+    def _is_known(self, holding: Holding, kind: Kind, send: Operation | None) -> bool:
+        """Whether such a contradiction is one in every world."""
+        if kind is Kind.DISORDER:
+            return not holding.torn and not holding.unclaimed
+        if kind is not Kind.LOST:
+            return True
+        forged = holding.torn or self.tracker.lines.forged_receipts
+        found = send is not None and (send.invoke.digest, send.invoke.size) in holding.unclaimed
+        return holding.topic.name in self._read_back and not forged and not found
 
 
 def topic_of(check: Check, handle: int) -> Topic | None:

@@ -13,7 +13,7 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, routes
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Garbled, Load, Overdue
+from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Garbled, Overdue
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import Level, Requirement
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
@@ -82,14 +82,9 @@ class BenchFacts:
 
 
 def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
-    """One pass: every check sees the events it has handlers for, then its `finish`.
-
-    A load sample speaks of the window before it: all of them are known before the first event is judged.
-    """
+    """One pass, after the one that reads ahead: every check sees the events it has handlers for, then its `finish`."""
     events = tuple(events)
-    for event in events:
-        if type(event) is Load:
-            tracker.load.add(event)
+    tracker.foresight.read(events)
     by_type, by_word = _table(checks)
     attempt = BenchFacts()
     for event in events:

@@ -1,22 +1,23 @@
 """What a producer has sent, over all its connections: its units in order, which came again, which were receipted.
 
 A *line* is one producer as the application knows it: one handle on one topic (or one partition of it). On the wire it
-appears as a session per PRODUCER frame; sessions are joined to a line by the identity inside the payloads, and until
-the first payload by topic and producer name. A *unit* is what travels as one SEND: a message, a batch or a chunk. It is
-known again by the messages inside, and a chunk (whose message nobody knows before the last one) by sequence id and
-chunk number.
+appears as a session per PRODUCER frame; `foresight` says which sessions are whose, and one that may be somebody else's
+is a line of its own. A *unit* is what travels as one SEND: a message, a batch or a chunk. It is known again by the
+messages inside; a chunk (whose message nobody knows before the last one) and payloads too small for an identity by
+sequence id and chunk number.
 
 Everything here is the client's side of the wire: SENDs as the client wrote them, answers as they were written to it.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from assay_conformance.model.event import Completion, Frame, Invoke, Member, Stored
+from assay_conformance.checks.foresight import Foresight
+from assay_conformance.model.event import Frame, Invoke, Member, Stored
 
 if TYPE_CHECKING:
     from assay_conformance.checks.tracker import ProducerSession
@@ -67,7 +68,7 @@ class Unit:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """`handle` is None while no payload said whose line it is. `closing` is the command that ends it or its client."""
+    """`handle` is None where nothing says whose line it is. `closing` is the command that ends it or its client."""
 
     topic: str
     name: str | None
@@ -84,6 +85,7 @@ class Line:
 class Lines:
     """The lines of one attempt. `unit` is that of the SEND or receipt just seen; `stale`: the receipt fits no SEND."""
 
+    foresight: Foresight
     case_number: int = -1
     all: list[Line] = field(default_factory=list)
     unit: Unit | None = None
@@ -98,6 +100,8 @@ class Lines:
     """Producer handle -> its open_producer."""
     stored: dict[int, dict[str, list[tuple[Content, Stored]]]] = field(default_factory=dict)
     """Producer handle -> topic -> messages of its that are stored, in order."""
+    unclaimed: dict[str, list[tuple[Content, Stored]]] = field(default_factory=dict)
+    """Topic -> stored messages that nothing says whose they are."""
     burst: set[int] = field(default_factory=set)
     """Handles that sent a burst: their single messages are not in the history."""
     closings: dict[int, Invoke] = field(default_factory=dict)
@@ -105,10 +109,15 @@ class Lines:
     forged_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault altered or made up."""
     forged_receipts: bool = False
+    torn_sends: set[int] = field(default_factory=set)
+    """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it:
+    no network does that, and no client can keep order, or avoid a loss by deduplication, against it."""
+    _explicit: set[int] = field(default_factory=set)
+    """Handles whose application chose a sequence id: those may come twice."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
-    _by_name: dict[tuple[str, str], Line] = field(default_factory=dict)
-    _by_chunk: dict[tuple[int, int, int], Unit] = field(default_factory=dict)
-    _named: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
+    _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
+    """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
 
     # --- agent ---
 
@@ -117,6 +126,8 @@ class Lines:
             return
         if event.verb == "open_producer":
             self.openings[event.handle] = event
+        elif event.verb == "send" and "sequence_id" in event.args:
+            self._explicit.add(event.handle)
         elif event.verb == "burst":
             self.burst.add(event.handle)
         elif event.verb == "close":
@@ -126,10 +137,6 @@ class Lines:
                     for line in self.of_handle(handle):
                         line.closing = self.closings[handle]
 
-    def completed(self, event: Completion) -> None:
-        if event.verb == "open_producer" and event.producer_name is not None and event.handle is not None:
-            self._named[event.producer_name].add(event.handle)
-
     def failed(self, handle: int, number: int) -> None:
         """A send completed, and not as a success."""
         if (unit := self.by_message.get((handle, number))) is not None:
@@ -138,10 +145,14 @@ class Lines:
     # --- wire ---
 
     def registered(self, session: ProducerSession) -> None:
-        """A PRODUCER frame: the line it continues, when its name is that of one the application has not closed."""
-        line = self._by_name.get((session.topic, session.name or ""))
-        if line is not None and line.closing is None and line.handle is not None:
-            self._join(session, line)
+        """A PRODUCER frame: it continues the line it belongs to, or begins it."""
+        self._join(session, self._line(session, self.foresight.owners.get(session.request.seq)))
+
+    def admitted(self, session: ProducerSession, name: str | None) -> None:
+        """Its PRODUCER_SUCCESS, which may name it."""
+        session.name = name
+        if session.line is not None:
+            session.line.name = name or session.line.name
 
     def sent(self, session: ProducerSession | None, event: Frame) -> None:
         """A SEND as the client wrote it. Leaves `unit` None when no PRODUCER announced it."""
@@ -186,12 +197,16 @@ class Lines:
         elif self.unit in queue:
             queue.remove(self.unit)
 
-    def forged(self, event: Frame) -> None:
-        """A SEND or receipt that a fault altered or made up: what it says, nobody meant."""
-        if event.command == "SEND":
-            self.forged_sends.update(member.identity.handle for member in event.members if member.identity)
-        else:
-            self.forged_receipts = True
+    def forged(self, session: ProducerSession | None, event: Frame) -> None:
+        """A SEND that a fault altered or made up: what it says, nobody meant."""
+        self.forged_sends.update(member.identity.handle for member in event.members if member.identity)
+        if session is not None and session.line is not None and session.line.handle is not None:
+            self.forged_sends.add(session.line.handle)
+
+    def torn(self, session: ProducerSession) -> None:
+        """A SEND of this session is missing from its stream, or not at its place."""
+        if session.line is not None and session.line.handle is not None:
+            self.torn_sends.add(session.line.handle)
 
     def numbers(self, members: tuple[Member, ...]) -> tuple[int, ...]:
         """The message numbers inside, when every one is a payload of this Case's."""
@@ -206,49 +221,52 @@ class Lines:
         return identity.handle
 
     def _line_of(self, session: ProducerSession, event: Frame) -> Line:
+        """The session's, unless the payload says that another producer uses it as well."""
         handle = self.handle_of(event.members[0]) if event.members else None
         line = session.line
-        if line is not None and (handle is None or line.handle == handle):
-            return line
-        if line is None and handle is None:
-            line = self._by_name.get((session.topic, session.name or ""))
-        elif handle is not None:
-            line = self._by_handle.get((handle, session.topic)) or (line if line and line.handle is None else None)
+        if line is None or handle not in (None, line.handle):
+            line = self._line(session, handle)
+            self._join(session, line)
+        return line
+
+    def _line(self, session: ProducerSession, handle: int | None) -> Line:
+        line = None if handle is None else self._by_handle.get((handle, session.topic))
         if line is None:
-            line = Line(session.topic, session.name)
+            line = Line(session.topic, session.name, handle)
             self.all.append(line)
-        if handle is not None:
-            line.handle = handle
-            self._by_handle[handle, session.topic] = line
-        self._join(session, line)
+            if handle is not None:
+                line.closing = self.closings.get(handle)
+                self._by_handle[handle, session.topic] = line
         return line
 
     def _join(self, session: ProducerSession, line: Line) -> None:
-        if session.line is not None and session.line is not line and session in session.line.sessions:
+        if session.line is not None and session in session.line.sessions:
             session.line.sessions.remove(session)
         session.line = line
-        if session not in line.sessions:
-            line.sessions.append(session)
+        line.sessions.append(session)
         line.name = session.name or line.name
-        self._by_name[line.topic, line.name or ""] = line
 
     def _known(self, line: Line, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
-        if event.meta is not None and event.meta.chunk_id is not None:
-            return self._by_chunk.get((id(line), event.sequence_id or 0, event.meta.chunk_id))
-        if numbers and line.handle is not None:
+        if numbers and line.handle is not None and not _is_chunk(event):
             return self.by_message.get((line.handle, numbers[0]))
-        return self._by_chunk.get((id(line), event.sequence_id or 0, -1))
+        return self._by_place.get(self._place(line, event))
+
+    def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
+        """What tells a unit from others of its line where its messages are not known."""
+        chunk = event.meta.chunk_id if event.meta is not None else None
+        content = event.unit if line.handle in self._explicit else None
+        return (id(line), event.sequence_id or 0, -1 if chunk is None else chunk, content)
 
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
         unit = Unit(line, len(line.units), event, session, numbers)
         line.units.append(unit)
-        if event.meta is not None and event.meta.chunk_id is not None:
-            self._by_chunk[id(line), event.sequence_id or 0, event.meta.chunk_id] = unit
-        elif not numbers:
-            self._by_chunk[id(line), event.sequence_id or 0, -1] = unit
+        if _is_chunk(event) or not numbers:
+            self._by_place[self._place(line, event)] = unit
         if line.handle is not None:
             for number in numbers:
                 self.by_message.setdefault((line.handle, number), unit)
+        if event.unit is not None and any(member.identity is None for member in event.members):
+            self._small.setdefault((line.topic, event.unit), []).append(line)
         return unit
 
     # --- broker ---
@@ -256,19 +274,35 @@ class Lines:
     def appended(self, event: Stored) -> None:
         for member in event.members:
             handle = self.handle_of(member)
-            if handle is None:
-                handle = self._only_handle(event.meta.producer_name)
+            if handle is None and member.identity is None:
+                handle = self._sender_of(event)
+            entry = ((member.digest, member.size), event)
             if handle is not None:
-                topics = self.stored.setdefault(handle, {})
-                topics.setdefault(event.topic, []).append(((member.digest, member.size), event))
+                self.stored.setdefault(handle, {}).setdefault(event.topic, []).append(entry)
+            elif member.identity is None:
+                self.unclaimed.setdefault(event.topic, []).append(entry)
 
-    def _only_handle(self, name: str) -> int | None:
-        """Payloads too small for an identity belong to the one handle of their producer name."""
-        handles = self._named.get(name, ())
-        return next(iter(handles)) if len(handles) == 1 else None
+    def _sender_of(self, event: Stored) -> int | None:
+        """Whose SEND was the same bytes; None where that is nobody's, or may be two producers'."""
+        handles = {line.handle for line in self._small.get((event.topic, event.unit), ())}
+        return handles.pop() if len(handles) == 1 else None
+
+    def possibly_of(self, handle: int, topic: str) -> frozenset[Content]:
+        """Stored messages of a topic, all its partitions included, that may be this producer's or somebody else's."""
+        return frozenset(
+            content
+            for name, entries in self.unclaimed.items()
+            if name.partition("-partition-")[0] == topic
+            for content, entry in entries
+            if self.foresight.may_be_called(handle, entry.meta.producer_name, name)
+        )
 
     def of_handle(self, handle: int) -> Iterator[Line]:
         return (line for line in self.all if line.handle == handle)
+
+
+def _is_chunk(event: Frame) -> bool:
+    return event.meta is not None and event.meta.chunk_id is not None
 
 
 def is_duplicate(receipt: Frame) -> bool:

@@ -116,7 +116,7 @@ class ReceiptsInSendOrder(Check):
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        if event.from_sender and event.producer_id is not None:
+        if event.to_receiver and event.producer_id is not None:
             self._arrived.pop((event.conn, event.producer_id), None)
 
     @on(Frame, "SEND")

@@ -14,6 +14,7 @@ from assay_conformance.model.event import (
     ErrorClass,
     Event,
     Invoke,
+    Outcome,
 )
 from assay_conformance.model.requirement import RequirementId
 
@@ -23,6 +24,8 @@ DEFAULT_SEND_TIMEOUT_MS = 30_000
 class SendTimeout(Check):
     """A send without a receipt fails with a time-out, at its send time-out and not before.
 
+    Judged are sends made when the producer had been opened: a client may take sends before, and keep them until it is.
+
     One timer may take the whole queue with it when the head expires (Java and C++ do): the young ones die early, but
     never before the oldest is due. A blocking send starts its clock when the queue lets it in, which nobody sees.
     """
@@ -31,6 +34,12 @@ class SendTimeout(Check):
 
     def start(self) -> None:
         self._end_ns = 0
+        self._open_ns: dict[int, int] = {}
+
+    @on(Completion, "open_producer")
+    def opened(self, event: Completion) -> None:
+        if event.outcome is Outcome.OK and event.handle is not None:
+            self._open_ns.setdefault(event.handle, event.t_ns)
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
@@ -38,6 +47,8 @@ class SendTimeout(Check):
 
     def finish(self) -> None:
         for handle, sends in self.tracker.sends.items():
+            if handle not in self._open_ns:
+                continue
             timeout_ms = self.view.producer_setting(handle, "send_timeout_ms")
             blocking = self.view.producer_setting(handle, "block_if_queue_full")
             if timeout_ms != 0 and not blocking:
@@ -49,7 +60,7 @@ class SendTimeout(Check):
         for send in sends:
             end = send.completion
             called_ns = self._called_ns(handle, send)
-            if called_ns is None:
+            if called_ns is None or called_ns < self._open_ns[handle]:
                 continue
             due_ns = called_ns + timeout_ns
             if self._receipted_in_time(handle, send, due_ns) or self._otherwise_ended(end, closing, due_ns):

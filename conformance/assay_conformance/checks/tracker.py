@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from assay_conformance.checks.foresight import Foresight
 from assay_conformance.checks.lines import Line, Lines, Unit
 from assay_conformance.checks.tolerance import LoadRecord
 from assay_conformance.model.event import (
@@ -25,8 +26,10 @@ from assay_conformance.model.event import (
     Outcome,
     Overdue,
     Received,
+    Sides,
     Stored,
 )
+from assay_conformance.model.fault import Direction
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
 
@@ -153,13 +156,23 @@ class Tracker:
     """Consumer handle -> what it was opened as."""
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
-    load: LoadRecord = field(default_factory=LoadRecord)
+    foresight: Foresight = field(default_factory=Foresight)
     """Of the whole attempt, whatever the event just seen."""
-    lines: Lines = field(default_factory=Lines)
+    lines: Lines = field(init=False)
     """Producers over all their connections."""
+    _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
+    """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
     _partitioned: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.lines = Lines(self.foresight)
+
+    @property
+    def load(self) -> LoadRecord:
+        """All samples of the attempt."""
+        return self.foresight.load
 
     def see(self, event: Event) -> None:
         handler = _HANDLERS.get(type(event))
@@ -235,7 +248,6 @@ class Tracker:
                 if event.outcome is not Outcome.OK and event.handle is not None:
                     self.lines.failed(event.handle, operation.invoke.number or 0)
                 return
-            self.lines.completed(event)
             if event.verb == "close":
                 for consumer in self._closed_by(operation.invoke):
                     consumer.closed = consumer.closed or event
@@ -284,6 +296,8 @@ class Tracker:
                 session.ended = session.ended or event
 
     def _frame(self, event: Frame) -> None:
+        if self._astray and event.to_receiver and event.dir is Direction.TO_BROKER:
+            self._arrived(event)
         handler = _FRAMES.get(event.command)
         if handler is not None:
             handler(self, event)
@@ -302,15 +316,28 @@ class Tracker:
         self.lines.registered(session)
         self._remember(event, session)
 
+    def _arrived(self, event: Frame) -> None:
+        """What the broker gets on a connection shows that everything written before it went by, or was lost."""
+        astray = self._astray.get(event.conn)
+        if astray:
+            astray.pop(event.frame, None)
+            for number in [number for number in astray if number < event.frame]:
+                self.lines.torn(astray.pop(number))
+
     def _send(self, event: Frame) -> None:
+        session = self.producer_of(event)
         if event.fate in _FORGED:
-            self.lines.forged(event)
+            self.lines.forged(session, event)
+        elif event.fate is Fate.DUPLICATED and session is not None:
+            self.lines.torn(session)
+        elif event.sides is Sides.SENDER and session is not None:
+            self._astray.setdefault(event.conn, {})[event.frame] = session
         if event.from_sender:
-            self.lines.sent(self.producer_of(event), event)
+            self.lines.sent(session, event)
 
     def _send_answer(self, event: Frame) -> None:
         if event.fate in _FORGED:
-            self.lines.forged(event)
+            self.lines.forged_receipts = True
         if event.to_receiver:
             self.lines.answered(self.producer_of(event), event)
 
@@ -359,7 +386,7 @@ class Tracker:
             return
         session.ready = event
         if isinstance(session, ProducerSession):
-            session.name = event.fields.get("producer_name", session.name)
+            self.lines.admitted(session, event.fields.get("producer_name", session.name))
 
 
 _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {

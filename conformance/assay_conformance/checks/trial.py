@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
+import msgspec
+
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.judge import run
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Event
+from assay_conformance.model.event import Event, Invoke
 from assay_conformance.model.facts import ClientFacts
 
 C = TypeVar("C", bound=Check)
@@ -18,9 +20,20 @@ ANY_CASE = Case(id="test/case", title="A history by hand", requirements=(), step
 ANY_CLIENT = ClientFacts(agent="test", client="test-client", client_version="1", capabilities=frozenset())
 
 
-def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts: ClientFacts = ANY_CLIENT) -> C:
-    """The check after it has seen these events: its findings, examples and exercised count."""
-    view = View(case, facts, Tracker())
+def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts: ClientFacts | None = None) -> C:
+    """The check after it has seen these events: its findings, examples and exercised count.
+
+    Without facts it is about a client that takes whatever the Case or the history configures.
+    """
+    events = tuple(events)
+    view = View(case, facts or _taking(case, events), Tracker())
     judging = check(view)
     run(events, view.tracker, [judging])
     return judging
+
+
+def _taking(case: Case, events: Iterable[Event]) -> ClientFacts:
+    config = case.config
+    configs = [config.client, config.producer, config.consumer]
+    configs += [event.args.get("config", {}) for event in events if isinstance(event, Invoke)]
+    return msgspec.structs.replace(ANY_CLIENT, settable=frozenset().union(*configs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +13,13 @@ from assay_conformance.model.requirement import RequirementId
 
 ConfigValue = int | float | str | bool
 Config = dict[str, ConfigValue]
+
+SUITE_DEFAULTS: Mapping[str, Config] = {
+    "client": {},
+    "producer": {"batching": False, "block_if_queue_full": False},
+    "consumer": {"initial_position": "earliest"},
+}
+"""Told to every client that lets it be set unless a Case says otherwise, since clients differ in them."""
 
 
 class Who(StrEnum):

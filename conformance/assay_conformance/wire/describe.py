@@ -5,12 +5,13 @@ same bytes, so both ask here. A description costs a checksum and a digest over t
 and kept at the payload, which travels from the client's connection into the broker's store.
 
 Chunks are the exception: the messages inside are known only to whoever saw the other chunks. A `Describer` remembers
-the chunks that one side saw, and reports the joined message with the last one.
+the chunks that one side saw, and reports the joined message with the last one. Names and uuids do not tell messages
+apart (producers of two partitions share both), so the caller says which stream of chunks a payload is from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 import crc32c
@@ -46,10 +47,13 @@ class Describer:
     """Describes the payloads of one Case that went one way, in the order they came."""
 
     def __init__(self) -> None:
-        self._chunks: dict[tuple[str, str], _Chunks] = {}
+        self._chunks: dict[tuple[Hashable, str, str], _Chunks] = {}
 
-    def describe(self, payload: Payload) -> Description:
-        """Never raises for what a peer sent: what cannot be read is left out of the description."""
+    def describe(self, payload: Payload, stream: Hashable = None) -> Description:
+        """Chunks are joined within their `stream`: a topic's store, what is sent to a topic, what a consumer is sent.
+
+        Never raises for what a peer sent: what cannot be read is left out of the description.
+        """
         known: Description | None = payload.note
         if known is not None:
             return known
@@ -62,12 +66,14 @@ class Describer:
             return description
         meta = _meta(metadata)
         if meta.chunk_id is not None:
-            return Description(unit, intact, meta, self._joined(metadata, meta, bytes(data), unit))
+            return Description(unit, intact, meta, self._joined(metadata, meta, bytes(data), unit, stream))
         payload.note = description = Description(unit, intact, meta, _members(metadata, data))
         return description
 
-    def _joined(self, metadata: MessageMetadata, meta: Meta, data: bytes, unit: int) -> tuple[Member, ...]:
-        key = (meta.producer_name, meta.uuid or "")
+    def _joined(
+        self, metadata: MessageMetadata, meta: Meta, data: bytes, unit: int, stream: Hashable
+    ) -> tuple[Member, ...]:
+        key = (stream, meta.producer_name, meta.uuid or "")
         chunks = self._chunks.get(key)
         if chunks is None or chunks.count != meta.chunks:
             chunks = self._chunks[key] = _Chunks(meta.chunks or 0)

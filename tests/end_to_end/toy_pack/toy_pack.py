@@ -1,4 +1,4 @@
-"""A requirement pack as somebody else would write one: a catalogue text, a check, a Case, and the `Pack` that names them.
+"""A requirement pack as somebody else would write one: catalogue text, a check, a Case, and the `Pack` of them.
 
 `toy_pack-1.0.dist-info` beside it announces it, as an installed distribution would.
 """

@@ -1,0 +1,160 @@
+"""What only the whole history shows, read before the first event is judged.
+
+Checks see events in order, and four things would come too late for them: load samples, which speak of the window before
+them; how a call ended that was only just made, since a client that refused it was told nothing; what a producer was
+called, which its opening's completion says; and whose a producer session is.
+
+A session is a PRODUCER frame and what follows it. It belongs to the producer whose payloads it carries. One that
+carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
+yet, on that topic and under that name. Where two can have, as when one is closed and another opened under its name at
+the same moment, the session is nobody's, and nothing may be concluded from whose it could be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay_conformance.checks.tolerance import LoadRecord
+from assay_conformance.model.event import Began, Completion, Event, Frame, Invoke, Load, Outcome
+
+
+@dataclass(slots=True)
+class _Session:
+    request: Frame
+    name: str
+    topic: str
+    candidates: tuple[int, ...]
+    claimed_by: int | None = None
+
+
+@dataclass(slots=True)
+class Foresight:
+    """Empty until `read`."""
+
+    load: LoadRecord = field(default_factory=LoadRecord)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    """Operation -> how it ended."""
+    owners: dict[int, int] = field(default_factory=dict)
+    """Number (`seq`) of a PRODUCER -> handle of the producer it is for, where that is certain."""
+    _asked_names: dict[int, str] = field(default_factory=dict)
+    _given_names: dict[int, str] = field(default_factory=dict)
+    _case_number: int = -1
+    _topics: dict[str, str] = field(default_factory=dict)
+    _openings: dict[int, Invoke] = field(default_factory=dict)
+    _gone: set[int] = field(default_factory=set)
+    _sessions: list[_Session] = field(default_factory=list)
+    _current: dict[tuple[int, int], _Session] = field(default_factory=dict)
+    _asked: dict[tuple[int, int], _Session] = field(default_factory=dict)
+
+    def read(self, events: Iterable[Event]) -> None:
+        """Once, with the whole history."""
+        for event in events:
+            handler = _HANDLERS.get(type(event))
+            if handler is not None:
+                handler(self, event)
+        for session in self._sessions:
+            owner = self._owner(session)
+            if owner is not None:
+                self.owners[session.request.seq] = owner
+
+    def _owner(self, session: _Session) -> int | None:
+        if session.claimed_by is not None:
+            return session.claimed_by
+        name = session.name
+        possible = [h for h in session.candidates if not name or self.may_be_called(h, name, session.topic)]
+        return possible[0] if len(possible) == 1 else None
+
+    def may_be_called(self, handle: int, name: str, topic: str) -> bool:
+        """Whether this name can be that producer's on `topic`: it is, or nobody said what it is called there.
+
+        A broker gives each partition's producer a name of its own, and a client tells one of them.
+        """
+        given = name if "-partition-" in topic else self._given_names.get(handle, name)
+        return self._asked_names.get(handle, given) == name
+
+    # --- one method an event type ---
+
+    def _began(self, event: Began) -> None:
+        self._case_number = event.number
+        self._topics = event.topics
+
+    def _load(self, event: Load) -> None:
+        self.load.add(event)
+
+    def _invoke(self, event: Invoke) -> None:
+        if event.verb == "open_producer" and event.handle is not None:
+            self._openings[event.handle] = event
+            name = (event.args.get("config") or {}).get("producer_name")
+            if name:
+                self._asked_names[event.handle] = str(name)
+
+    def _completion(self, event: Completion) -> None:
+        self.outcomes.setdefault(event.op, event.outcome)
+        handle = event.handle
+        if handle is None:
+            return
+        if event.verb == "open_producer":
+            if event.producer_name:
+                self._given_names[handle] = event.producer_name
+            if event.outcome is Outcome.FAIL:
+                self._gone.add(handle)
+        elif event.verb == "close" and event.outcome is Outcome.OK:
+            self._gone.update(h for h, opening in self._openings.items() if handle in (h, opening.args.get("client")))
+
+    def _frame(self, event: Frame) -> None:
+        handler = _FRAMES.get(event.command)
+        if handler is not None:
+            handler(self, event)
+
+    def _producer(self, event: Frame) -> None:
+        if not event.from_sender or event.producer_id is None:
+            return
+        topic = str(event.fields.get("topic", ""))
+        base = topic.partition("-partition-")[0]
+        candidates = tuple(
+            handle
+            for handle, opening in self._openings.items()
+            if handle not in self._gone and self._full_topic(opening) == base
+        )
+        session = _Session(event, str(event.fields.get("producer_name") or ""), topic, candidates)
+        self._sessions.append(session)
+        self._current[event.conn, event.producer_id] = session
+        if event.request_id is not None:
+            self._asked[event.conn, event.request_id] = session
+
+    def _full_topic(self, opening: Invoke) -> str | None:
+        return self._topics.get(opening.args.get("topic", next(iter(self._topics), "")))
+
+    def _producer_success(self, event: Frame) -> None:
+        session = None if event.request_id is None else self._asked.get((event.conn, event.request_id))
+        if session is not None:
+            session.name = str(event.fields.get("producer_name") or session.name)
+
+    def _send(self, event: Frame) -> None:
+        if event.producer_id is None or not event.from_sender:
+            return
+        session = self._current.get((event.conn, event.producer_id))
+        if session is None or session.claimed_by is not None:
+            return
+        for member in event.members:
+            identity = member.identity
+            if identity is not None and identity.case == self._case_number and identity.handle in self._openings:
+                session.claimed_by = identity.handle
+                return
+
+
+_HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {
+    Began: Foresight._began,
+    Load: Foresight._load,
+    Invoke: Foresight._invoke,
+    Completion: Foresight._completion,
+    Frame: Foresight._frame,
+}
+
+_FRAMES: dict[str, Callable[[Foresight, Frame], None]] = {
+    "PRODUCER": Foresight._producer,
+    "PRODUCER_SUCCESS": Foresight._producer_success,
+    "SEND": Foresight._send,
+}
