@@ -65,7 +65,7 @@ def print_report(report: Report, console: Console) -> None:
     for title, rows in report.chapters():
         console.print(_chapter(title, rows, report, console.width))
     for alike in _alike(report.failures):
-        console.print(failure_text(alike[0], also=alike[1:]))
+        console.print(failure_text(alike[0], report.folder, also=alike[1:]))
     console.print(summary(report))
 
 
@@ -115,10 +115,10 @@ def _alike(failures: Iterable[Failure]) -> Iterable[list[Failure]]:
     return groups.values()
 
 
-def failure_text(failure: Failure, also: Sequence[Failure] = ()) -> RenderableType:
+def failure_text(failure: Failure, folder: str, also: Sequence[Failure] = ()) -> RenderableType:
     """Clause, contradicting events with times, the fault's receipt, and the command that replays it.
 
-    `also` are failures of the same kind in other Cases, which are named.
+    `folder` is where the run lies; `also` are failures of the same kind in other Cases, which are named.
     """
     cell = failure.cell
     head = Text.assemble(
@@ -130,14 +130,14 @@ def failure_text(failure: Failure, also: Sequence[Failure] = ()) -> RenderableTy
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    for name, value in _facts(failure):
+    for name, value in _facts(failure, folder):
         grid.add_row(Text(name), value)
     if also:
         grid.add_row(Text("also in"), Text(clean(", ".join(other.cell.case for other in also))))
     return Group(head, Padding(grid, (0, 0, 1, 2)))
 
 
-def _facts(failure: Failure) -> Iterator[tuple[str, Text]]:
+def _facts(failure: Failure, folder: str) -> Iterator[tuple[str, Text]]:
     requirement = failure.requirement
     yield "clause", Text(f"{requirement.level.value}: {one_line(requirement.clause)}")
     yield "finding" if failure.finding else "reason", Text(clean(failure.sentence))
@@ -148,8 +148,8 @@ def _facts(failure: Failure) -> Iterator[tuple[str, Text]]:
         yield "events", Text("\n".join(f"{ms(row.t_ns):>12}  {row.lane.value:<6}  {row.text}" for row in failure.named))
     if failure.receipts:
         yield "faults", Text("\n".join(clean(receipt) for receipt in failure.receipts[:4]))
-    if failure.replay_command:
-        yield "replay", Text(clean(failure.replay_command), style="bold")
+    if failure.replay:
+        yield "replay", Text(clean(failure.replay_command(folder)), style="bold")
 
 
 def summary(report: Report) -> RenderableType:

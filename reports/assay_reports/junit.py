@@ -119,7 +119,7 @@ def _story(failure: Told) -> str:
     lines = [failure.requirement.clause, failure.sentence]
     lines += [f"{ms(row.t_ns)} {row.lane.value}: {row.text}" for row in failure.named]
     lines += [f"fault receipt: {receipt}" for receipt in failure.receipts[:4]]
-    return "\n".join([*lines, failure.replay_command] if failure.replay_command else lines)
+    return "\n".join([*lines, failure.replay_command()] if failure.replay else lines)
 
 
 def _entries_without_cell(report: Report) -> Iterator[TestCase]:

@@ -30,7 +30,8 @@ TOLD = frozenset(
 
 @dataclass(frozen=True)
 class Report:
-    """`folder` is the run folder as the user would type it; `replays` maps Case ids to their replay files, likewise."""
+    """`folder` is the run folder as the user typed it, for the terminal alone: files name the run by its id, so that they
+    stay the same wherever the folder is moved. `replays` maps Case ids to their replay files inside the folder."""
 
     run: RunInfo
     catalogue: Catalogue
@@ -69,7 +70,8 @@ class Failure:
     requirement: Requirement
     cell: Cell
     sentence: str
-    replay_command: str
+    run: str
+    replay: str
     finding: Finding | None = None
     story: Timeline = EMPTY
     receipts: tuple[str, ...] = ()
@@ -77,6 +79,11 @@ class Failure:
     """Further findings of the same code in this Case."""
     listed: tuple[Expectation, ...] = ()
     """The entries that name exactly this."""
+
+    def replay_command(self, folder: str = "") -> str:
+        """What to type to see it again, from beside the run's folder unless told where that is; empty if there is no
+        replay file."""
+        return f"assay replay {shlex.quote(f'{folder or self.run}/{self.replay}')}" if self.replay else ""
 
     @property
     def named(self) -> tuple[Row, ...]:
@@ -91,9 +98,9 @@ class Failure:
 def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
     requirement = report.catalogue.requirements[cell.requirement]
     case = report.cases[cell.case]
-    command = f"assay replay {shlex.quote(report.replays[cell.case])}" if cell.case in report.replays else ""
+    replay = report.replays.get(cell.case, "")
     if not cell.findings:
-        yield Failure(requirement, cell, cell.reason, command)
+        yield Failure(requirement, cell, cell.reason, report.run.run, replay)
     by_code: dict[str, list[Finding]] = {}
     for finding in cell.findings:
         by_code.setdefault(finding.code, []).append(finding)
@@ -105,7 +112,8 @@ def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
             requirement,
             cell,
             first.sentence,
-            command,
+            report.run.run,
+            replay,
             finding=first,
             story=timeline(events, first.events, case),
             receipts=receipts(events, case),

@@ -249,7 +249,7 @@ class Sample:
             cases={id: self.case(id) for id in CASES},
             folder="runs/2026-06-01-101500",
             events=lambda _case, _attempt: history,
-            replays={CUT_CASE: f"runs/2026-06-01-101500/replay/{CUT_CASE}.json"},
+            replays={CUT_CASE: f"replay/{CUT_CASE}.json"},
         )
 
     def history(self) -> list[Event]:

@@ -269,9 +269,9 @@ def test_timeline_draws_lanes_arrows_and_fault_bands(sample: Sample) -> None:
 def test_page_tells_clause_replay_and_environment(sample: Sample) -> None:
     text = " ".join(_Page(page(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))).text)
     assert "Sends that go out again after a reconnect" in text
-    assert "assay replay runs/2026-06-01-101500/replay" in text
+    assert "assay replay 2026-06-01-101500/replay" in text
     assert "Linux-x86_64, 2 cores, Python 3.11.2" in text
-    assert "assay check runs/2026-06-01-101500" in text
+    assert "assay check 2026-06-01-101500" in text
 
 
 def test_page_shows_the_evidence_of_a_listed_failure(sample: Sample) -> None:
@@ -313,7 +313,7 @@ def test_findings_of_one_code_are_told_once(sample: Sample) -> None:
 def test_failure_without_finding_tells_its_reason(sample: Sample) -> None:
     (told,) = sample.report(sample.judged(Verdict.UNTESTABLE, reason="no reconnect came")).failures
     out = terminal(io.StringIO(), 80)
-    out.print(failure_text(told))
+    out.print(failure_text(told, "runs/1"))
     assert "no reconnect came" in str(getattr(out.file, "getvalue")())  # noqa: B009
 
 
