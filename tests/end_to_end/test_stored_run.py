@@ -69,9 +69,9 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
         (folder / name).unlink()
     shutil.rmtree(folder / "replay")
     shutil.rmtree(agent.parent)
-    (there / "runs").mkdir(parents=True)
-    folder = folder.rename(there / "runs" / folder.name)
-    code = judge_alone(f"runs/{folder.name}", there)
+    there.mkdir()
+    folder = folder.rename(there / folder.name)
+    code = judge_alone(str(folder), there)
     return Moved((ran.returncode, code), before, {name: (folder / name).read_bytes() for name in COMPARED})
 
 

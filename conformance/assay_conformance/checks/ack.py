@@ -37,6 +37,9 @@ Key = tuple[int, int]
 SAME_FLUSH_NS = 5 * MS
 """ACK frames closer than this left in one flush: a client may write one command an id."""
 
+REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)
+"""How a call ends that the client never took."""
+
 LEAST_INTERVAL_MS = 40
 """Below this a group interval is too short to tell two flushes from one delayed timer."""
 
@@ -172,7 +175,8 @@ class _Cumulative:
 class GreatestOnly(ConsumerCheck):
     """A cumulative ACK carries a greatest-so-far of the calls; one flush carries one.
 
-    A cumulative ack inside a batch may name the entry before, so a session with one is not judged.
+    A call that the client refused (on a shared subscription, say) was none. A cumulative ack inside a batch may name
+    the entry before, and one of unknown outcome may have been taken or not, so a session with one is not judged.
     """
 
     requirement = RequirementId("ack.cumulative-keeps-greatest")
@@ -182,10 +186,11 @@ class GreatestOnly(ConsumerCheck):
 
     def asked(self, call: Call) -> None:
         session = self.session_of(call)
-        if not call.cumulative or session is None:
+        outcome = self.tracker.foresight.outcomes.get(call.invoke.op)
+        if not call.cumulative or session is None or outcome in REFUSED:
             return
         state = self._sessions.setdefault(_key(session), _Cumulative())
-        state.unclear = state.unclear or of_batch(call.message.message_id)
+        state.unclear = state.unclear or of_batch(call.message.message_id) or outcome is not Outcome.OK
         state.named.add(call.entry)
         state.waiting.append(call)
         if state.greatest is None or call.entry > state.greatest.entry:
@@ -447,7 +452,9 @@ class WholeBatchOnly(ConsumerCheck):
             if handle != consumer.handle or batch.sent or batch.unclear or call is None or interval_ms is None:
                 continue
             completion = call.operation.completion
-            if call.cumulative or completion is None or batch.frame.seq < session.request.seq:
+            if call.cumulative or completion is None or completion.outcome is not Outcome.OK:
+                continue
+            if batch.frame.seq < session.request.seq:
                 continue
             if late("ack-flush", completion.t_ns + interval_ms * MS, event.t_ns):
                 self.suspect(

@@ -15,6 +15,7 @@ from assay_conformance.checks.consumption import (
     from_client,
     to_client,
 )
+from assay_conformance.checks.lines import Line
 from assay_conformance.checks.tracker import ConsumerSession, Entry, Operation
 from assay_conformance.model.event import (
     Completion,
@@ -47,6 +48,10 @@ class _Split:
     meta: Meta
     last: int
     full_bytes: int
+
+    @property
+    def whole(self) -> bool:
+        return self.last + 1 == self.meta.chunks
 
 
 class SplitsLarge(Check):
@@ -97,11 +102,13 @@ class SplitsLarge(Check):
     def _piece(self, session: int, uuid: str, number: int, meta: Meta, event: Frame) -> None:
         key = (session, uuid)
         split = self._splits.get(key)
-        expected = 0 if split is None else split.last + 1
         if split is None:
+            expected = number if uuid in self._begun else 0
+        else:
+            # An application that uses a sequence id twice begins another message, and most clients reuse the uuid.
+            expected = 0 if split.whole else split.last + 1
+        if split is None or split.whole:
             split = self._splits[key] = _Split(event, meta, number, event.size)
-            if uuid in self._begun:
-                expected = number
         self._begun.add(uuid)
         wrong = self._wrong(split, number, expected, meta, event)
         split.last = number
@@ -209,10 +216,11 @@ def _chunk(event: Frame) -> str:
 
 @dataclass(slots=True)
 class _Sending:
-    """The chunks of one uuid over all producer sessions. `receipted`: chunks before this one had a receipt written."""
+    """The chunks of one producer under one uuid, over all its sessions. `receipted`: chunks before this one had a receipt
+    written."""
 
     first: Frame
-    name: str
+    line: Line
     sequence_id: int
     sessions: list[int] = field(default_factory=list)
     begins: int = 0
@@ -230,17 +238,18 @@ class SurvivesReconnect(ChunkedCheck):
     uuid, and the consumer gets the message once and intact.
 
     Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
-    for it. Delivery is judged for messages that the producer reported as sent.
+    for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault altered a
+    SEND of its, or took one out of its stream: no chunks can be stored in order then.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
 
     def start(self) -> None:
         super().start()
-        self._sendings: dict[str, _Sending] = {}
+        self._sendings: dict[tuple[int, str], _Sending] = {}
         self._carriers: dict[tuple[int, int], list[_Sending]] = {}
         self._stored: dict[str, Assembly] = {}
-        self._whole: set[str] = set()
+        self._whole: set[Message] = set()
         self._deliveries: dict[Message, list[tuple[Received, ConsumerSession | None]]] = {}
         self._entries: dict[Entry, Message] = {}
         self._arrivals: dict[tuple[int, Message], int] = {}
@@ -253,10 +262,13 @@ class SurvivesReconnect(ChunkedCheck):
         meta, session = event.meta, self.tracker.producer_of(event)
         if meta is None or meta.chunk_id is None or meta.uuid is None or session is None or not from_client(event):
             return
-        sending = self._sendings.get(meta.uuid)
+        line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
+        if line is None:
+            return
+        key = (id(line), meta.uuid)
+        sending = self._sendings.get(key)
         if sending is None:
-            sending = _Sending(event, meta.producer_name, meta.sequence_id)
-            self._sendings[meta.uuid] = sending
+            sending = self._sendings[key] = _Sending(event, line, meta.sequence_id)
         if session.request.seq not in sending.sessions:
             self._goes_on(sending, meta, meta.chunk_id, event)
             sending.sessions.append(session.request.seq)
@@ -288,7 +300,8 @@ class SurvivesReconnect(ChunkedCheck):
                 other
                 for other in self._sendings.values()
                 if other is not sending
-                and (other.name, other.sequence_id) == (sending.name, sending.sequence_id)
+                and other.line is sending.line
+                and other.sequence_id == sending.sequence_id
                 and other.last is None
                 and send.invoke.seq < other.first.seq < sending.first.seq
             ),
@@ -322,8 +335,9 @@ class SurvivesReconnect(ChunkedCheck):
         if event.meta.chunk_id is not None and event.meta.uuid is not None:
             assembly = self._stored.setdefault(event.topic, Assembly())
             entry = Entry(event.topic, event.id.ledger, event.id.entry)
-            if assembly.add(event.meta, entry) is Fate.COMPLETE:
-                self._whole.add(event.meta.uuid)
+            identity = event.members[0].identity if event.members else None
+            if assembly.add(event.meta, entry) is Fate.COMPLETE and identity is not None:
+                self._whole.add((identity.handle, identity.number))
 
     # --- the consumer's half ---
 
@@ -368,9 +382,11 @@ class SurvivesReconnect(ChunkedCheck):
 
     def finish(self) -> None:
         super().finish()
-        for uuid, sending in self._sendings.items():
+        lines = self.tracker.lines
+        for (_, uuid), sending in self._sendings.items():
             send = None if sending.message is None else self.tracker.send_of(*sending.message)
-            if sending.interrupted and send is not None and send.outcome is Outcome.OK:
+            spoiled = sending.line.handle in lines.torn_sends | lines.forged_sends
+            if sending.interrupted and send is not None and send.outcome is Outcome.OK and not spoiled:
                 self._end_to_end(uuid, sending, send)
 
     def _end_to_end(self, uuid: str, sending: _Sending, send: Operation) -> None:
@@ -378,7 +394,7 @@ class SurvivesReconnect(ChunkedCheck):
         assert sending.last is not None
         assert send.completion is not None
         handle, number = sending.message
-        if uuid not in self._whole:
+        if sending.message not in self._whole:
             self.breach(
                 "stored-incomplete",
                 f"message {number} of producer {handle} was reported as sent at {ms(send.completion.t_ns)}, its "

@@ -26,7 +26,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Frame, Received
+from assay_conformance.model.event import Completion, Event, Frame, Outcome, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -179,7 +179,7 @@ class RedeliveredInWindow(ConsumerCheck):
     def _from(self, waiting: _Refused, window: Window) -> int | None:
         """When the upper bound starts to run; None where there is none."""
         last = waiting.last
-        if last.operation.completion is None or waiting.excused:
+        if last.operation.outcome is not Outcome.OK or waiting.excused:
             return None
         start_ns = last.called_ns
         for refused_ns in self._refusals_ns.get(last.consumer.handle, ()):

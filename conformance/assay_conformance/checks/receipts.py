@@ -1,7 +1,8 @@
 """Receipts: what a client makes of one that does not fit the head of its queue.
 
 A receipt fits the head or it does not. One for something older is late news and is ignored; one for something newer
-means that the head's was lost, and the connection is no longer worth anything.
+means that the head's was lost, and the connection is no longer worth anything. Older and newer are told by sequence id,
+so where the application chooses those itself, in whatever order, neither is judged.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class IgnoresStaleReceipt(Check):
             return
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
-        if unit is None or (unit is head and not lines.stale):
+        if unit is None or (unit is head and not lines.stale) or unit.line.handle in lines.explicit:
             return
         behind = head is None or (event.sequence_id or 0) < head.sequence_id
         if behind and (lines.stale or done_before(self, unit, event.seq)):
@@ -96,7 +97,8 @@ class IgnoresStaleReceipt(Check):
             left = closed is not None and closed.by is ClosedBy.CLIENT
             soon = closed is not None and closed.t_ns - receipt.t_ns <= TOLERANCES["answer"].slack_ns
             asked = line.closing is not None and closed is not None and line.closing.seq < closed.seq
-            if receipt.conn in self._spoiled or (soon and not left):
+            # Nobody can say that a client was not asked to leave when it is not known whose producer it is.
+            if receipt.conn in self._spoiled or (soon and not left) or line.handle is None:
                 continue
             self.exercise(receipt)
             if closed is not None and soon and not asked:
@@ -139,6 +141,8 @@ class LeavesOnReceiptAhead(Check):
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
         if unit is None or head is None or unit is head or lines.stale or event.conn in self._ahead:
+            return
+        if unit.line.handle in lines.explicit:
             return
         if (event.sequence_id or 0) > head.sequence_id and unit.index > head.index:
             self._ahead[event.conn] = _Ahead(event, unit, head)

@@ -60,7 +60,8 @@ class DamagedMessage(ConsumerCheck):
     the connection goes on.
 
     A permit that never comes back shows when none is left: everything granted was used, the application took all that
-    came, and nothing more is asked for.
+    came, and nothing more is asked for. Consumers of several topics or partitions share a queue among them in ways of
+    their own, so of those the permits are not judged.
     """
 
     requirement = RequirementId("robustness.damaged-message-reported")
@@ -190,6 +191,8 @@ class DamagedMessage(ConsumerCheck):
     def _permits_back(self, session: ConsumerSession, last: _Damaged, event: Event) -> None:
         permits = self._permits[session.request.seq]
         assert session.consumer is not None
+        if len(session.consumer.topics) > 1 or "-partition-" in session.topic:
+            return
         queue = number_in_force(self.view, session.consumer, "receiver_queue_size")
         starved = permits.granted <= permits.dispatched <= permits.handed
         if queue and permits.granted and starved and late("answer", permits.last_ns, event.t_ns):

@@ -34,12 +34,12 @@ class SendTimeout(Check):
 
     def start(self) -> None:
         self._end_ns = 0
-        self._open_ns: dict[int, int] = {}
+        self._opened: dict[int, Completion] = {}
 
     @on(Completion, "open_producer")
     def opened(self, event: Completion) -> None:
         if event.outcome is Outcome.OK and event.handle is not None:
-            self._open_ns.setdefault(event.handle, event.t_ns)
+            self._opened.setdefault(event.handle, event)
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
@@ -47,8 +47,10 @@ class SendTimeout(Check):
 
     def finish(self) -> None:
         for handle, sends in self.tracker.sends.items():
-            if handle not in self._open_ns:
+            opened = self._opened.get(handle)
+            if opened is None:
                 continue
+            sends = [send for send in sends if send.invoke.seq > opened.seq]
             timeout_ms = self.view.producer_setting(handle, "send_timeout_ms")
             blocking = self.view.producer_setting(handle, "block_if_queue_full")
             if timeout_ms != 0 and not blocking:
@@ -60,7 +62,7 @@ class SendTimeout(Check):
         for send in sends:
             end = send.completion
             called_ns = self._called_ns(handle, send)
-            if called_ns is None or called_ns < self._open_ns[handle]:
+            if called_ns is None:
                 continue
             due_ns = called_ns + timeout_ns
             if self._receipted_in_time(handle, send, due_ns) or self._otherwise_ended(end, closing, due_ns):
