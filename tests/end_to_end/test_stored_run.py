@@ -196,6 +196,13 @@ def test_one_changed_event_changes_the_verdict(what: str, tmp_path: Path) -> Non
     assert verdicts(folder)[requirement] == verdict
 
 
+def test_a_run_without_one_of_its_histories_is_invalid(tmp_path: Path) -> None:
+    folder = golden(tmp_path)
+    shutil.rmtree(folder / "history" / "nack")
+    assert _run(["check", str(folder)]) != 0
+    assert verdicts(folder)["nack.redelivered-in-window"] == "invalid"
+
+
 # --- a newer catalogue ------------------------------------------------------------------------------------------------
 
 

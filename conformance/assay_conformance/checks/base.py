@@ -90,6 +90,7 @@ class Check:
         self.examples: list[int] = []
         self.exercised = 0
         self.undecided_because = ""
+        self.crashed: Exception | None = None
         self.start()
 
     def start(self) -> None:

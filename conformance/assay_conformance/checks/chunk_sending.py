@@ -239,7 +239,8 @@ class SurvivesReconnect(ChunkedCheck):
 
     Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
     for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault altered a
-    SEND of its, or took one out of its stream: no chunks can be stored in order then.
+    SEND of its, or took one out of its stream: no chunks can be stored in order then. Nor need they be where the
+    application may have used a sequence id twice, and deduplication drops the last chunk.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
@@ -385,7 +386,7 @@ class SurvivesReconnect(ChunkedCheck):
         lines = self.tracker.lines
         for (_, uuid), sending in self._sendings.items():
             send = None if sending.message is None else self.tracker.send_of(*sending.message)
-            spoiled = sending.line.handle in lines.torn_sends | lines.forged_sends
+            spoiled = sending.line.handle in lines.torn_sends | lines.forged_sends | lines.explicit
             if sending.interrupted and send is not None and send.outcome is Outcome.OK and not spoiled:
                 self._end_to_end(uuid, sending, send)
 

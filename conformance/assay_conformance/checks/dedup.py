@@ -214,7 +214,9 @@ class DuplicateReceiptCompletes(Check):
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if event.to_receiver and unit is not None and not self.tracker.lines.stale and is_duplicate(event):
+        # One that does not fit the head of the queue is another requirement's matter.
+        fits = unit is not None and unit is self.tracker.lines.head
+        if event.to_receiver and unit is not None and fits and is_duplicate(event):
             self._receipts[id(unit)] = (event, unit)
 
     def finish(self) -> None:

@@ -96,10 +96,9 @@ class Foresight:
         if handle is None:
             return
         if event.verb == "open_producer":
+            # One that failed to open may have opened on some partitions, and stays a candidate.
             if event.producer_name:
                 self._given_names[handle] = event.producer_name
-            if event.outcome is Outcome.FAIL:
-                self._gone.add(handle)
         elif event.verb == "close" and event.outcome is Outcome.OK:
             self._gone.update(h for h, opening in self._openings.items() if handle in (h, opening.args.get("client")))
 

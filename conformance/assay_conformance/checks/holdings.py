@@ -129,11 +129,12 @@ class HoldingsCheck(Check):
         """Whether such a contradiction is one in every world."""
         if kind is Kind.DISORDER:
             return not holding.torn and not holding.unclaimed
+        forged = self.tracker.lines.forged_receipts
         if kind is not Kind.LOST:
-            return True
-        forged = holding.torn or self.tracker.lines.forged_receipts
+            # A made-up error may have told the client that what is stored is not.
+            return kind is not Kind.PHANTOM or send is None or not forged
         found = send is not None and (send.invoke.digest, send.invoke.size) in holding.unclaimed
-        return holding.topic.name in self._read_back and not forged and not found
+        return holding.topic.name in self._read_back and not forged and not holding.torn and not found
 
 
 def topic_of(check: Check, handle: int) -> Topic | None:

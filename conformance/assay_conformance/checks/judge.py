@@ -7,7 +7,9 @@ a finding when a client operation never ended (liveness), `untestable` otherwise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, routes
@@ -48,7 +50,7 @@ def judge(
         for requirement in case.requirements
     ]
     for check in applicable:
-        if check.requirement not in case.requirements and (check.exercised or check.findings):
+        if check.requirement not in case.requirements and (check.exercised or check.findings or check.crashed):
             judgements.append(
                 _judgement(catalogue.requirements[check.requirement], check, case, attempt_end, attempt, own=False)
             )
@@ -93,14 +95,23 @@ def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> B
         if (named := by_word.get(kind)) is not None:
             word = event.command if kind is Frame else event.verb  # type: ignore[union-attr]
             for handler in named.get(word, ()):
-                handler(event)
+                _call(handler, event)
         if kind in (Fired, Overdue, AgentEnded, Garbled, Ended):
             attempt.see(event)
         for handler in by_type.get(kind, ()):
-            handler(event)
+            _call(handler, event)
     for check in checks:
-        check.finish()
+        _call(check.finish)
     return attempt
+
+
+def _call(method: Callable[..., None], *event: Event) -> None:
+    """A check that raises is our bug or a pack's: its requirement gets harness-error, every other is judged."""
+    try:
+        method(*event)
+    except Exception as error:
+        check: Check = method.__self__  # type: ignore[attr-defined]
+        check.crashed = check.crashed or error
 
 
 def _table(checks: Sequence[Check]) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
@@ -130,10 +141,11 @@ def _judgement(
         case=case.id,
         verdict=verdict,
         attempt=attempt,
-        exercised=check.exercised if check else 0,
+        # A breach is an occurrence of the precondition, too.
+        exercised=max(check.exercised, len(check.findings)) if check else 0,
         examples=tuple(check.examples) if check else (),
         reason=reason,
-        findings=tuple(findings),
+        findings=tuple(msgspec.structs.replace(finding, attempt=attempt) for finding in findings),
     )
 
 
@@ -146,6 +158,8 @@ def _verdict(
         return Verdict.HARNESS_ERROR, attempt_end.ended.text, ()
     if check is None:
         return Verdict.UNSUPPORTED, f"needs {', '.join(requirement.capabilities)}", ()
+    if check.crashed is not None:
+        return Verdict.HARNESS_ERROR, f"its check crashed: {type(check.crashed).__name__}: {check.crashed}", ()
     if check.findings:
         return BROKEN[requirement.level], check.findings[0].sentence, check.findings
     if own and (liveness := _liveness(requirement, case, attempt_end)):
@@ -174,4 +188,4 @@ def _liveness(requirement: Requirement, case: Case, attempt_end: BenchFacts) -> 
 
 
 def _bench_finding(requirement: Requirement, case: Case, code: str, sentence: str, seq: int) -> Finding:
-    return Finding(requirement=requirement.id, code=code, case=case.id, sentence=sentence, events=(seq,), grade=Grade.C)
+    return Finding(requirement=requirement.id, code=code, case=case.id, sentence=sentence, events=(seq,), grade=Grade.B)

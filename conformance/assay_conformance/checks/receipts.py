@@ -97,8 +97,10 @@ class IgnoresStaleReceipt(Check):
             left = closed is not None and closed.by is ClosedBy.CLIENT
             soon = closed is not None and closed.t_ns - receipt.t_ns <= TOLERANCES["answer"].slack_ns
             asked = line.closing is not None and closed is not None and line.closing.seq < closed.seq
-            # Nobody can say that a client was not asked to leave when it is not known whose producer it is.
-            if receipt.conn in self._spoiled or (soon and not left) or line.handle is None:
+            # Nobody can say that a client was not asked to leave when it is not known whose producer it is, nor what is
+            # stale in a stream that a fault took a SEND out of.
+            unclear = line.handle is None or line.handle in self.tracker.lines.torn_sends
+            if receipt.conn in self._spoiled or (soon and not left) or unclear:
                 continue
             self.exercise(receipt)
             if closed is not None and soon and not asked:
@@ -149,7 +151,8 @@ class LeavesOnReceiptAhead(Check):
 
     def finish(self) -> None:
         for ahead in self._ahead.values():
-            self._judge(ahead)
+            if ahead.unit.line.handle not in self.tracker.lines.torn_sends:
+                self._judge(ahead)
 
     def _judge(self, ahead: _Ahead) -> None:
         receipt, line = ahead.receipt, ahead.unit.line

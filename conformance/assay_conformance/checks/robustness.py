@@ -71,7 +71,7 @@ class DamagedMessage(ConsumerCheck):
         self._intact: dict[tuple[int, Entry], int] = {}
         self._delivered: dict[tuple[int, Entry], int] = {}
         self._permits: dict[int, _Permits] = {}
-        self._foreign_faults: set[int] = set()
+        self._reasons_to_leave: set[int] = set()
         self._leaving = False
 
     @on(Frame, "MESSAGE")
@@ -148,7 +148,12 @@ class DamagedMessage(ConsumerCheck):
     @on(Fired)
     def fired(self, event: Fired) -> None:
         if event.conn is not None and event.action != "corrupt":
-            self._foreign_faults.add(event.conn)
+            self._reasons_to_leave.add(event.conn)
+
+    @on(Frame, "SEND_ERROR")
+    def send_refused(self, event: Frame) -> None:
+        """A reason to leave of its own: clients send again over a new connection."""
+        self._reasons_to_leave.add(event.conn)
 
     @on(Invoke, *_LEAVING)
     def leaving(self, event: Invoke) -> None:
@@ -177,7 +182,7 @@ class DamagedMessage(ConsumerCheck):
         self._permits_back(session, mine[-1], event)
 
     def _closed_over(self, damaged: _Damaged, event: Closed) -> None:
-        if event.by is not ClosedBy.CLIENT or self._leaving or event.conn in self._foreign_faults:
+        if event.by is not ClosedBy.CLIENT or self._leaving or event.conn in self._reasons_to_leave:
             return
         if event.t_ns - damaged.frame.t_ns <= TOLERANCES["answer"].slack_ns:
             self.breach(
@@ -219,7 +224,7 @@ class AnySegmentation(TimedCheck):
 
     def start(self) -> None:
         self._since: dict[int, Fired] = {}
-        self._foreign_faults: set[int] = set()
+        self._reasons_to_leave: set[int] = set()
         self._handover = Handover(self.view)
         self._leaving = False
 
@@ -230,7 +235,12 @@ class AnySegmentation(TimedCheck):
         if event.action == "resegment":
             self._since.setdefault(event.conn, event)
         else:
-            self._foreign_faults.add(event.conn)
+            self._reasons_to_leave.add(event.conn)
+
+    @on(Frame, "SEND_ERROR")
+    def send_refused(self, event: Frame) -> None:
+        """A reason to leave of its own: clients send again over a new connection."""
+        self._reasons_to_leave.add(event.conn)
 
     @on(Invoke, *_LEAVING)
     def leaving(self, event: Invoke) -> None:
@@ -271,7 +281,7 @@ class AnySegmentation(TimedCheck):
         if operation is None or not self._since:
             return
         for offer in self._handover.withheld(operation):
-            if offer.frame.conn not in self._foreign_faults:
+            if offer.frame.conn not in self._reasons_to_leave:
                 self.suspect(
                     "answer",
                     offer.frame.t_ns,
@@ -287,7 +297,7 @@ class AnySegmentation(TimedCheck):
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
         fired = self._since.pop(event.conn, None)
-        if fired is None or self._leaving or event.conn in self._foreign_faults or event.by is not ClosedBy.CLIENT:
+        if fired is None or self._leaving or event.conn in self._reasons_to_leave or event.by is not ClosedBy.CLIENT:
             return
         self.breach(
             "connection-closed",

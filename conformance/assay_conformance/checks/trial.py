@@ -21,7 +21,7 @@ ANY_CLIENT = ClientFacts(agent="test", client="test-client", client_version="1",
 
 
 def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts: ClientFacts | None = None) -> C:
-    """The check after it has seen these events: its findings, examples and exercised count.
+    """The check after it has seen these events: its findings, examples and exercised count; what it raises comes out.
 
     Without facts it is about a client that takes whatever the Case or the history configures.
     """
@@ -29,6 +29,8 @@ def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts:
     view = View(case, facts or _taking(case, events), Tracker())
     judging = check(view)
     run(events, view.tracker, [judging])
+    if judging.crashed is not None:
+        raise judging.crashed
     return judging
 
 

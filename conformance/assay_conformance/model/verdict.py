@@ -40,7 +40,7 @@ WORST_FIRST: tuple[Verdict, ...] = (
 
 
 class Grade(StrEnum):
-    """A: wire, broker and agent agree. B: wire or broker alone. C: the client's word alone; not certified."""
+    """A: wire, broker and agent agree. B: wire, broker or bench alone. C: the client's word alone; not certified."""
 
     A = "A"
     B = "B"

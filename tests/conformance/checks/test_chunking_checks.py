@@ -76,7 +76,8 @@ class Story(Script):
 
     def keep(self, chunk: int, entry: int, number: int = 0, uuid: str = "") -> None:
         """The broker stores a chunk."""
-        self.stored(number, entry=entry, meta=chunk_meta(chunk, number, uuid), members=())
+        members = joined(number) if chunk == CHUNKS - 1 else ()
+        self.stored(number, entry=entry, meta=chunk_meta(chunk, number, uuid), members=members)
 
     def arrives(self, chunk: int, entry: int, number: int = 0, **fields: object) -> Frame:
         """MESSAGE with a chunk."""
