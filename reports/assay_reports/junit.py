@@ -68,7 +68,8 @@ def junit(report: Report, strict: bool = False) -> bytes:
         suite = TestSuite(clean(title))
         for cell in report.verdicts.cells:
             if cell.requirement in wanted:
-                suite.add_testcase(_testcase(cell, told.get((cell.requirement, cell.case), []), strict))
+                failures = told.get((cell.requirement, cell.case), [])
+                suite.add_testcase(_testcase(cell, failures, strict, report.wall_s(cell)))
         document.add_testsuite(suite)
     if lone := list(_entries_without_cell(report)):
         suite = TestSuite("expectations")
@@ -79,8 +80,8 @@ def junit(report: Report, strict: bool = False) -> bytes:
     return out.getvalue()
 
 
-def _testcase(cell: Cell, told: list[Told], strict: bool) -> TestCase:
-    testcase = TestCase(name=clean(cell.case), classname=clean(cell.requirement))
+def _testcase(cell: Cell, told: list[Told], strict: bool, wall_s: float) -> TestCase:
+    testcase = TestCase(name=clean(cell.case), classname=clean(cell.requirement), time=wall_s)
     kind = result(cell, strict)
     if kind is not Result.PASSED:
         testcase.result = [_result(kind, cell, told)]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.model.case import Case
+from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Event
 from assay_conformance.model.requirement import Requirement
 from assay_conformance.model.run import RunInfo
@@ -30,8 +32,10 @@ TOLD = frozenset(
 
 @dataclass(frozen=True)
 class Report:
-    """`folder` is the run folder as the user typed it, for the terminal alone: files name the run by its id, so that they
-    stay the same wherever the folder is moved. `replays` maps Case ids to their replay files inside the folder."""
+    """`folder` is the run folder as the user typed it, for the terminal alone: files name the run by its id.
+
+    So they stay the same wherever the folder is moved. `replays` maps Case ids to their replay files inside the folder.
+    """
 
     run: RunInfo
     catalogue: Catalogue
@@ -51,6 +55,14 @@ class Report:
         cells = [cell for cell in self.verdicts.cells if cell.verdict in TOLD]
         cells.sort(key=lambda cell: (cell.expected is Expected.EXPECTED_FAIL, WORST_FIRST.index(cell.verdict)))
         return tuple(failure for cell in cells for failure in _of_cell(self, cell))
+
+    def wall_s(self, cell: Cell) -> float:
+        """How long the cell's Case took, to the millisecond; 0 without a history, as of an unsupported one."""
+        try:
+            last = deque(self.events(cell.case, cell.attempts[-1]), maxlen=1)
+        except UsageError:
+            return 0.0
+        return round(last[0].t_ns / 1e9, 3) if last else 0.0
 
     def chapters(self) -> Iterator[tuple[str, tuple[RequirementVerdict, ...]]]:
         """(title, its rows in catalogue order) of every chapter that was judged, in catalogue order."""

@@ -69,6 +69,20 @@ class Place:
         path.write_text("".join([first, "{ this is no record\n", *rest]), "utf-8")
         return ["check", str(folder)]
 
+    def plan_with_case(self, case: str) -> list[str]:
+        """A stored run whose plan has a Case of that id."""
+        path = self.golden() / "plan.jsonl"
+        text = path.read_text("utf-8")
+        assert CASE in text
+        path.write_text(text.replace(f'"{CASE}"', f'"{case}"'), "utf-8")
+        return ["check", str(path.parent)]
+
+    def replay(self, old: str, new: str) -> list[str]:
+        """A replay file with one thing wrong."""
+        text = REPLAY.read_text("utf-8")
+        assert old in text
+        return ["replay", self.file("replay.json", text.replace(old, new)), "--agent", "raw"]
+
 
 EXPECTATIONS = """
 schema = "1.0"
@@ -82,7 +96,9 @@ versions = ">=0"
 reason = "known"
 """
 
-HISTORY = "history/nack/one-of-three/1.jsonl"
+CASE = "nack/one-of-three"
+REPLAY = manifest.find("pulsar-python").folder / "replays" / "chunking--chunk-redelivered.json"
+HISTORY = f"history/{CASE}/1.jsonl"
 ELSEWHERE = "/proc/nowhere"
 
 Arguments = Callable[[Place], list[str]]
@@ -107,7 +123,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "agent.toml that is no TOML": (
         lambda place: ["certify", place.file("agent.toml", "schema == 1\n")],
-        r"{base}/agent\.toml: is not TOML: .*line 1.*",
+        r"{base}/agent\.toml: is not TOML: .+",
     ),
     "agent.toml with a key too many": (
         lambda place: ["certify", place.agent_toml('language = "python"', 'language = "python"\ncolour = "red"')],
@@ -139,7 +155,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "expectations that are no TOML": (
         lambda place: ["certify", "raw", "--expectations", place.file("e.toml", "schema == 1\n")],
-        r"{base}/e\.toml: expected TOML: .*line 1.*",
+        r"{base}/e\.toml: expected TOML: .+",
     ),
     "expectations with a wrong key": (
         lambda place: place.expectations("reason =", "because ="),
@@ -178,6 +194,14 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         lambda place: ["certify", "pulsar-python", "--wheel", place.file("x.whl", "no zip")],
         r"{base}/x\.whl: is no wheel; expected a wheel of pulsar-client",
     ),
+    "version of a wheel": (
+        lambda place: ["certify", "pulsar-python@3.13.0", "--wheel", place.file("x.whl", "no zip")],
+        r"{base}/x\.whl: brings its own version; expected it without @3\.13\.0",
+    ),
+    "wheel for an agent that has none": (
+        lambda place: ["certify", "raw", "--wheel", place.file("x.whl", "no zip")],
+        r"agent raw comes with the bench: expected no wheel",
+    ),
     "folder that is no run": (
         lambda place: ["check", str(place.base)],
         r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
@@ -209,6 +233,19 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     "history with a broken line": (
         lambda place: place.with_a_bad_line(HISTORY),
         rf"{{base}}/golden/{re.escape(HISTORY)}, line 2: .*",
+    ),
+    "plan with a Case that leads elsewhere": (
+        lambda place: place.plan_with_case("../elsewhere"),
+        r"{base}/golden/plan\.jsonl: Case id '\.\./elsewhere', expected words such as resend/queue-order",
+    ),
+    "replay of a Case that leads elsewhere": (
+        lambda place: place.replay('"chunking/chunk-redelivered"', f'"{place.base}/elsewhere"'),
+        r"{base}/replay\.json: Case id '{base}/elsewhere', expected words such as resend/queue-order",
+    ),
+    "replay of an unknown requirement": (
+        lambda place: place.replay('"chunking.filters-repeated-chunk"', '"chunking.gone"'),
+        r"{base}/replay\.json: Case 'chunking/chunk-redelivered' names requirement 'chunking\.gone', which this "
+        r"catalogue does not state; .*",
     ),
     "missing replay file": (
         lambda place: ["replay", str(place.base / "x.json")],

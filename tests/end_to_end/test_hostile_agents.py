@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from tests.end_to_end.processes import descendants, forget_peak, peak_kib
-from tests.end_to_end.running import Ran, impostor, run_cases, three_sends
+from tests.end_to_end.running import Ran, agent_toml, command_line, impostor, run_cases, three_sends
 
 from assay_conformance.model.case import Case, Config, Rate, Topic
+from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
 from assay_conformance.model.verdict import Grade, Verdict
 from assay_fixtures.agents import session as agent_session
-from assay_fixtures.agents.errors import AgentHung
 from assay_fixtures.agents.session import AgentSession
+from assay_fixtures.runner.folder import StoredRun
 
 TRAP_TOPIC = Topic(name="x-trap")
 TRAP = three_sends("trap", topic=TRAP_TOPIC, operation_ms=1_000)
@@ -150,6 +153,35 @@ def test_agent_that_will_not_go_is_made_to(behaviour: str, tmp_path: Path) -> No
 def test_agent_that_never_says_hello_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_session, "HELLO_DEADLINE_S", 0.5)
     before = descendants(os.getpid())
-    with pytest.raises(AgentHung, match=r'did not answer "hello" within 0.5 s.*Full log: .*agent\.log'):
+    with pytest.raises(UsageError, match=r'no Case was run.* did not answer "hello" within 0.5 s.*log: .*agent\.log'):
         run_cases(impostor(tmp_path, "start-mute"), (LATER,), tmp_path / "run")
     assert descendants(os.getpid()) == before
+
+
+NEVER_UP = {"no such program": ("no-such-program",), "dies before hello": (sys.executable, "-c", "raise SystemExit(3)")}
+
+
+@pytest.fixture(params=NEVER_UP)
+def never_up(request: pytest.FixtureRequest, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """A certification in `tmp_path` of an agent that does not come up."""
+    agent = agent_toml(tmp_path / "agent", *NEVER_UP[request.param])
+    command = command_line("certify", str(agent))
+    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_agent_that_does_not_come_up_is_a_matter_of_its_configuration(
+    never_up: subprocess.CompletedProcess[str],
+) -> None:
+    assert never_up.returncode == 2
+    assert never_up.stderr.splitlines()[-1].startswith(
+        "assay: no Case was run, since the agent did not come up: agent "
+    )
+
+
+@pytest.mark.usefixtures("never_up")
+def test_run_whose_agent_did_not_come_up_can_be_read(tmp_path: Path) -> None:
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert StoredRun(folder).info.announced == ""
+    told = subprocess.run(command_line("check", str(folder)), capture_output=True, text=True, check=False, timeout=60)
+    assert told.stderr == "nothing was judged: the run ended before its agent had said hello\n"
+    assert told.returncode == 130

@@ -23,6 +23,7 @@ GONE_S = 2.0
 SELECTED = ("--select", "resend", "--select", "nack", "--jobs", "2")
 """Cases that take several seconds in all: no moment below comes after the last of them."""
 
+NOTHING_JUDGED = "nothing was judged: the run ended before its agent had said hello\n"
 EXIT_CODE = {signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -signal.SIGKILL}
 
 
@@ -122,6 +123,16 @@ def test_interruption_while_the_agent_starts_leaves_nothing(tmp_path: Path) -> N
         _, told = running.process.communicate(timeout=30)
     assert running.process.returncode == 130
     assert told.splitlines()[-1] == "assay: interrupted"
+
+
+def test_run_killed_while_its_agent_starts_can_be_read(tmp_path: Path) -> None:
+    agent = impostor(tmp_path, "start-mute")
+    with certifying(tmp_path / "runs", str(agent)) as running:
+        eventually(lambda: bool(descendants(running.process.pid)), "an agent", 30)
+        running.signal(signal.SIGKILL)
+        running.process.wait(30)
+    judged = check(running.folder)
+    assert (judged.returncode, judged.stderr) == (130, NOTHING_JUDGED)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,9 @@ Write = Callable[[Append], None]
 PARKED_MS = 20
 """How long an append waits for another to change places with."""
 
+NOWHERE = 1_000_000
+"""So far behind the end of a ledger no entry of a Case ever is."""
+
 
 def writer(host: Host, store: Store) -> Write:
     """How this cluster writes: the store itself for an honest one."""
@@ -54,16 +57,22 @@ class _Swapping:
 
 
 class _Losing(ABC):
-    """What `loses` picks gets its receipt and is not stored."""
+    """What `loses` picks gets its receipt and is not stored.
+
+    The receipt names a position that no entry has or will have: chunks share a sequence id, so that a position which
+    came before would be taken for a receipt that came twice.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._lost = 0
 
     def __call__(self, append: Append) -> None:
         # A receipt for nothing must not overtake those that wait: that would break another rule as well.
         if self.loses(append) and not self._store.waits:
+            self._lost += 1
             ledger, entry = self._store.next_position
-            append.lose(Entry(ledger, entry, len(self._store.entries), append.payload))
+            append.lose(Entry(ledger, entry + NOWHERE + self._lost, len(self._store.entries), append.payload))
         else:
             self._store.append(append)
 

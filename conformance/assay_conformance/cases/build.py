@@ -106,10 +106,6 @@ class Schedule:
         """
         return self.agent("send", {"producer": producer, "count": count, "size": size, **message})
 
-    def send_each(self, producer: int, messages: Sequence[Mapping[str, Any]], **common: Any) -> int:
-        """These messages in one command: each its `size` and fields of OutMessage; `common` holds for all."""
-        return self.agent("send", {"producer": producer, "messages": [dict(each) for each in messages], **common})
-
     def receive(self, consumer: int, count: int, timeout_ms: int = 10_000) -> int:
         return self.agent("receive", {"consumer": consumer, "count": count, "timeout_ms": timeout_ms})
 
@@ -172,15 +168,9 @@ class Schedule:
     def wait_sends(self, count: int, **options: Any) -> None:
         self.wait_frame("SEND", Direction.TO_BROKER, count, **options)
 
-    def wait_receipts(self, count: int, **options: Any) -> None:
-        self.wait_frame("SEND_RECEIPT", Direction.TO_CLIENT, count, **options)
-
     def wait_received(self, consumer: int, count: int, **options: Any) -> None:
         """Until the application has got `count` messages from this consumer."""
         self._wait("received", {"consumer": consumer, "count": count}, options)
-
-    def wait_stored(self, count: int, topic: str = "t", **options: Any) -> None:
-        self._wait("stored", {"topic": topic, "count": count}, options)
 
     def wait_fired(self, fault: int, **options: Any) -> None:
         self._wait("fired", {"fault": fault}, options)

@@ -1,4 +1,4 @@
-"""The catalogue: every requirement, capability and profile, stated once in the TOML files of this package."""
+"""The catalogue: every requirement and capability, stated once in the TOML files of this package."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.requirement import Capability, Profile, Requirement
+from assay_conformance.model.requirement import Capability, Requirement
 
-Entry = TypeVar("Entry", Requirement, Capability, Profile)
+Entry = TypeVar("Entry", Requirement, Capability)
 
 _CAPABILITIES = "capabilities.toml"
-_PROFILES = "profiles.toml"
 _CHAPTERS = "chapters.toml"
 
 
@@ -27,7 +26,6 @@ class Catalogue:
 
     requirements: Mapping[str, Requirement]
     capabilities: Mapping[str, Capability]
-    profiles: Mapping[str, Profile]
     chapters: Mapping[str, str]
     revision: str
 
@@ -36,14 +34,12 @@ class Catalogue:
         for mine, theirs in (
             (self.requirements, other.requirements),
             (self.capabilities, other.capabilities),
-            (self.profiles, other.profiles),
         ):
             if twice := set(mine) & set(theirs):
                 raise UsageError(f"catalogue: {sorted(twice)[0]!r} is stated twice; a plug-in's ids carry its prefix")
         return Catalogue(
             requirements={**self.requirements, **other.requirements},
             capabilities={**self.capabilities, **other.capabilities},
-            profiles={**self.profiles, **other.profiles},
             chapters={**other.chapters, **self.chapters},
             revision=hashlib.sha256((self.revision + other.revision).encode()).hexdigest()[:12],
         )
@@ -56,15 +52,14 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     """
     requirements: dict[str, Requirement] = {}
     for name, text in documents.items():
-        if name not in (_CAPABILITIES, _PROFILES, _CHAPTERS):
+        if name not in (_CAPABILITIES, _CHAPTERS):
             requirements.update(_entries(name, text, Requirement, "id"))
     capabilities = _entries(_CAPABILITIES, documents.get(_CAPABILITIES, ""), Capability, "name")
-    profiles = _entries(_PROFILES, documents.get(_PROFILES, ""), Profile, "name")
     chapters = _tables(_CHAPTERS, documents.get(_CHAPTERS, ""))
     _known(requirements.values(), {*capabilities, *borrowed})
     digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
     titles = {name: str(table["title"]) for name, table in chapters.items()}
-    return Catalogue(requirements, capabilities, profiles, titles, digest.hexdigest()[:12])
+    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12])
 
 
 def load() -> Catalogue:

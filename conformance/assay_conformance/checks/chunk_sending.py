@@ -15,6 +15,7 @@ from assay_conformance.checks.consumption import (
     from_client,
     to_client,
 )
+from assay_conformance.checks.dedup import may_repeat_ids
 from assay_conformance.checks.lines import Line
 from assay_conformance.checks.tracker import ConsumerSession, Entry, Operation
 from assay_conformance.model.event import (
@@ -88,6 +89,8 @@ class SplitsLarge(Check):
             if member.identity is not None:
                 self._joined.add((member.identity.handle, member.identity.number))
         if session.request.seq in self._unclear:
+            if meta.uuid is not None:
+                self._begun.add(meta.uuid)
             return
         if meta.uuid is None or not meta.chunks or not meta.chunk_total_bytes or meta.chunk_id is None:
             self.breach(
@@ -216,8 +219,10 @@ def _chunk(event: Frame) -> str:
 
 @dataclass(slots=True)
 class _Sending:
-    """The chunks of one producer under one uuid, over all its sessions. `receipted`: chunks before this one had a receipt
-    written."""
+    """The chunks of one producer under one uuid, over all its sessions.
+
+    `receipted`: chunks before this one had a receipt written.
+    """
 
     first: Frame
     line: Line
@@ -239,8 +244,8 @@ class SurvivesReconnect(ChunkedCheck):
 
     Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
     for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault altered a
-    SEND of its, or took one out of its stream: no chunks can be stored in order then. Nor need they be where the
-    application may have used a sequence id twice, and deduplication drops the last chunk.
+    SEND of its, or took one out of its stream: no chunks can be stored in order then. Nor need they be where sequence
+    ids may come twice, for deduplication drops such a last chunk.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
@@ -280,7 +285,8 @@ class SurvivesReconnect(ChunkedCheck):
             self._known(sending, meta, event)
 
     def _goes_on(self, sending: _Sending, meta: Meta, number: int, event: Frame) -> None:
-        if sending.sessions and number > sending.receipted:
+        sure = sending.line.handle not in self.tracker.foresight.unsure
+        if sure and sending.sessions and number > sending.receipted:
             self.breach(
                 "chunk-skipped",
                 f"{_chunk(event)} goes on with chunk {number} of {meta.uuid} at {ms(event.t_ns)}; chunk "
@@ -364,7 +370,7 @@ class SurvivesReconnect(ChunkedCheck):
             message = (event.identity.handle, event.identity.number)
         if consumer is None or message is None or not self._sendings:
             return
-        session = consumer.sessions[-1] if consumer.sessions else None
+        session = None if entry is None else consumer.last_on(entry.topic)
         self._deliveries.setdefault(message, []).append((event, session))
 
     @on(Completion, "receive")
@@ -386,8 +392,11 @@ class SurvivesReconnect(ChunkedCheck):
         lines = self.tracker.lines
         for (_, uuid), sending in self._sendings.items():
             send = None if sending.message is None else self.tracker.send_of(*sending.message)
-            spoiled = sending.line.handle in lines.torn_sends | lines.forged_sends | lines.explicit
-            if sending.interrupted and send is not None and send.outcome is Outcome.OK and not spoiled:
+            if send is None or send.outcome is not Outcome.OK or not sending.interrupted:
+                continue
+            handle = send.invoke.handle or 0
+            spoiled = handle in lines.torn_sends or handle in lines.forged_sends
+            if not spoiled and not may_repeat_ids(self.view, handle):
                 self._end_to_end(uuid, sending, send)
 
     def _end_to_end(self, uuid: str, sending: _Sending, send: Operation) -> None:

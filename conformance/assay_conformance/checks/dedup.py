@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from assay_conformance.checks.base import Check, View, ms, on
-from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, numbers_itself
+from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, topic_of
 from assay_conformance.checks.lines import Line, Unit, is_duplicate
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.worlds import Kind
@@ -37,6 +37,11 @@ def initial_id(view: View, handle: int) -> int | None:
     """The configured initial sequence id; clients that must have a number write "none" as a negative one."""
     configured = view.producer_setting(handle, "initial_sequence_id")
     return None if configured is None or int(configured) < 0 else int(configured)
+
+
+def may_repeat_ids(view: View, handle: int) -> bool:
+    """The application chooses ids, or where they begin: the broker may have seen them before."""
+    return handle in view.tracker.foresight.explicit or initial_id(view, handle) is not None
 
 
 class DuplicateNotStored(Check):
@@ -65,19 +70,22 @@ class DuplicateNotStored(Check):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        if not self._topics or not event.to_receiver or event.unit is None or _checked_later(event.meta):
+        if not self._topics or not event.to_receiver or event.unit is None:
             return
         if event.intact is False:
             return  # Refused for its checksum, before anybody asks for its id.
         session = self.tracker.producer_of(event)
         if session is None or session.topic.partition("-partition-")[0] not in self._topics or session.name is None:
             return
+        key = (event.conn, session.producer_id, event.sequence_id or 0)
+        if _checked_later(event.meta):
+            self._answers.setdefault(key, []).append(None)
+            return
         stored = self._highest.get((session.topic, session.name))
         duplicate = stored is not None and (event.sequence_id or 0) <= _highest_id(stored)
         self._units[session.topic, event.unit] = event
         if duplicate:
             self._duplicates[session.topic, event.unit] = event
-        key = (event.conn, session.producer_id, event.sequence_id or 0)
         self._answers.setdefault(key, []).append(event if duplicate else None)
 
     @on(Stored)
@@ -182,8 +190,7 @@ class ResumesAfterLastId(Check):
             )
 
     def _explicit(self, line: Line) -> bool:
-        sends = self.tracker.sends.get(line.handle or 0, ())
-        return any("sequence_id" in send.invoke.args for send in sends) or self._sorts_by_key(line)
+        return line.handle in self.tracker.foresight.explicit or self._sorts_by_key(line)
 
     def _sorts_by_key(self, line: Line) -> bool:
         return self.view.producer_setting(line.handle or 0, "batching_type") == "key_based"
@@ -256,7 +263,8 @@ class DuplicateReceiptCompletes(Check):
 class EffectivelyOnce(HoldingsCheck):
     """With deduplication, a fixed producer name and the client's own numbering: each message once, and in order.
 
-    A configured initial sequence id may repeat ids on purpose, and raw entries put into the topic may take them.
+    A configured initial sequence id may repeat ids on purpose, raw entries put into the topic may take them, and two
+    producers that have one name at the same time give them out twice.
     """
 
     requirement = RequirementId("dedup.effectively-once")
@@ -273,10 +281,27 @@ class EffectivelyOnce(HoldingsCheck):
         return (
             holding.topic.name in deduplicated(self.view)
             and setting(holding.handle, "producer_name") is not None
-            and initial_id(self.view, holding.handle) is None
-            and numbers_itself(holding)
+            and not may_repeat_ids(self.view, holding.handle)
             and keeps_call_order(self, holding)
+            and not self._shares_its_name(holding)
             and not any(step.verb == "store_entries" for step in self.view.case.steps)
+        )
+
+    def _shares_its_name(self, holding: Holding) -> bool:
+        """Another producer of that name was opened before this one was to be closed, or the other way round."""
+        lines, name = self.tracker.lines, self.view.producer_setting(holding.handle, "producer_name")
+
+        def over_before(first: int, then: int) -> bool:
+            closing = lines.closings.get(first)
+            return closing is not None and closing.seq < lines.openings[then].seq
+
+        return any(
+            handle != holding.handle
+            and topic_of(self, handle) == holding.topic
+            and self.view.producer_setting(handle, "producer_name") == name
+            and not over_before(handle, holding.handle)
+            and not over_before(holding.handle, handle)
+            for handle in lines.openings
         )
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:

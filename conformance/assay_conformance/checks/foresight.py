@@ -1,13 +1,14 @@
 """What only the whole history shows, read before the first event is judged.
 
-Checks see events in order, and four things would come too late for them: load samples, which speak of the window before
-them; how a call ended that was only just made, since a client that refused it was told nothing; what a producer was
-called, which its opening's completion says; and whose a producer session is.
+Checks see events in order, and some things would come too late for them: load samples, which speak of the window before
+them; how a call ended that was only just made, since a client that refused it was told nothing; whether an application
+chooses sequence ids itself; what a producer was called, which its opening's completion says; and whose a producer
+session is.
 
 A session is a PRODUCER frame and what follows it. It belongs to the producer whose payloads it carries. One that
 carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
 yet, on that topic and under that name. Where two can have, as when one is closed and another opened under its name at
-the same moment, the session is nobody's, and nothing may be concluded from whose it could be.
+the same moment, the session is nobody's, and what either of them did not do cannot be told.
 """
 
 from __future__ import annotations
@@ -38,6 +39,10 @@ class Foresight:
     """Operation -> how it ended."""
     owners: dict[int, int] = field(default_factory=dict)
     """Number (`seq`) of a PRODUCER -> handle of the producer it is for, where that is certain."""
+    unsure: set[int] = field(default_factory=set)
+    """Producer handles that may have written a session which is nobody's: not all they sent and were told is known."""
+    explicit: set[int] = field(default_factory=set)
+    """Producer handles whose application chose a sequence id: those may come twice, and in any order."""
     _asked_names: dict[int, str] = field(default_factory=dict)
     _given_names: dict[int, str] = field(default_factory=dict)
     _case_number: int = -1
@@ -55,16 +60,17 @@ class Foresight:
             if handler is not None:
                 handler(self, event)
         for session in self._sessions:
-            owner = self._owner(session)
-            if owner is not None:
-                self.owners[session.request.seq] = owner
+            possible = self._possible_owners(session)
+            if len(possible) == 1:
+                self.owners[session.request.seq] = possible[0]
+            else:
+                self.unsure.update(possible)
 
-    def _owner(self, session: _Session) -> int | None:
+    def _possible_owners(self, session: _Session) -> list[int]:
         if session.claimed_by is not None:
-            return session.claimed_by
+            return [session.claimed_by]
         name = session.name
-        possible = [h for h in session.candidates if not name or self.may_be_called(h, name, session.topic)]
-        return possible[0] if len(possible) == 1 else None
+        return [h for h in session.candidates if not name or self.may_be_called(h, name, session.topic)]
 
     def may_be_called(self, handle: int, name: str, topic: str) -> bool:
         """Whether this name can be that producer's on `topic`: it is, or nobody said what it is called there.
@@ -89,6 +95,8 @@ class Foresight:
             name = (event.args.get("config") or {}).get("producer_name")
             if name:
                 self._asked_names[event.handle] = str(name)
+        elif event.verb == "send" and event.handle is not None and "sequence_id" in event.args:
+            self.explicit.add(event.handle)
 
     def _completion(self, event: Completion) -> None:
         self.outcomes.setdefault(event.op, event.outcome)

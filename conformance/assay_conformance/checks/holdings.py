@@ -145,11 +145,6 @@ def topic_of(check: Check, handle: int) -> Topic | None:
     return next((topic for topic in topics if topic.name == name), None)
 
 
-def numbers_itself(holding: Holding) -> bool:
-    """The application left sequence ids to the client."""
-    return not any("sequence_id" in send.invoke.args for send in holding.sends)
-
-
 def keeps_call_order(check: Check, holding: Holding) -> bool:
     """Order between messages is promised: no batcher that sorts by key, no message that may leave before a batch."""
     if check.view.producer_setting(holding.handle, "batching_type") == "key_based":

@@ -77,6 +77,11 @@ class Line:
     units: list[Unit] = field(default_factory=list)
     sessions: list[ProducerSession] = field(default_factory=list)
 
+    @property
+    def admitted(self) -> bool:
+        """A broker let it in on one of its sessions."""
+        return any(session.ready is not None for session in self.sessions)
+
     def __str__(self) -> str:
         return f"producer {self.handle} ({self.name})" if self.handle is not None else f"producer {self.name}"
 
@@ -112,8 +117,6 @@ class Lines:
     torn_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it:
     no network does that, and no client can keep order, or avoid a loss by deduplication, against it."""
-    explicit: set[int] = field(default_factory=set)
-    """Handles whose application chose a sequence id: those may come twice."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
@@ -126,8 +129,6 @@ class Lines:
             return
         if event.verb == "open_producer":
             self.openings[event.handle] = event
-        elif event.verb == "send" and "sequence_id" in event.args:
-            self.explicit.add(event.handle)
         elif event.verb == "burst":
             self.burst.add(event.handle)
         elif event.verb == "close":
@@ -254,7 +255,7 @@ class Lines:
     def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
         """What tells a unit from others of its line where its messages are not known."""
         chunk = event.meta.chunk_id if event.meta is not None else None
-        content = event.unit if line.handle in self.explicit else None
+        content = event.unit if line.handle in self.foresight.explicit else None
         return (id(line), event.sequence_id or 0, -1 if chunk is None else chunk, content)
 
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:

@@ -23,7 +23,7 @@ from assay_conformance.checks.lines import Line, Unit, is_duplicate
 from assay_conformance.checks.tracker import ConsumerSession, Operation
 from assay_conformance.checks.worlds import Kind, Standing
 from assay_conformance.model.case import Rate
-from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, MessageId, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, MessageId, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 _ORDERED = ("Exclusive", "Failover")
@@ -192,21 +192,13 @@ class SequenceIdsStepByOne(Check):
 
     requirement = RequirementId("ordering.sequence-ids-step-by-one")
 
-    def start(self) -> None:
-        self._explicit: set[int] = set()
-
-    @on(Invoke, "send")
-    def invoke(self, event: Invoke) -> None:
-        if "sequence_id" in event.args and event.handle is not None:
-            self._explicit.add(event.handle)
-
     def finish(self) -> None:
         for line in self.tracker.lines.all:
             if self._judges(line):
                 self._judge(line)
 
     def _judges(self, line: Line) -> bool:
-        if line.handle is None or line.handle in self._explicit:
+        if line.handle is None or line.handle in self.tracker.foresight.explicit:
             return False
         return self.view.producer_setting(line.handle, "batching_type") != "key_based"
 

@@ -55,7 +55,7 @@ class IgnoresStaleReceipt(Check):
             return
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
-        if unit is None or (unit is head and not lines.stale) or unit.line.handle in lines.explicit:
+        if unit is None or (unit is head and not lines.stale) or unit.line.handle in lines.foresight.explicit:
             return
         behind = head is None or (event.sequence_id or 0) < head.sequence_id
         if behind and (lines.stale or done_before(self, unit, event.seq)):
@@ -81,6 +81,8 @@ class IgnoresStaleReceipt(Check):
                 *(unit.receipts[-1:] if unit else ()),
             )
         elif event.outcome is Outcome.OK and unit is not None and not unit.receipts and self._stale:
+            if event.handle in self.tracker.foresight.unsure | self.tracker.lines.torn_sends:
+                return
             stale, _ = self._stale[-1]
             self.breach(
                 "completed-by-stale-receipt",
@@ -144,7 +146,7 @@ class LeavesOnReceiptAhead(Check):
         unit, head = lines.unit, lines.head
         if unit is None or head is None or unit is head or lines.stale or event.conn in self._ahead:
             return
-        if unit.line.handle in lines.explicit:
+        if unit.line.handle in lines.foresight.explicit:
             return
         if (event.sequence_id or 0) > head.sequence_id and unit.index > head.index:
             self._ahead[event.conn] = _Ahead(event, unit, head)

@@ -86,6 +86,8 @@ class UnreceiptedAgain(Check):
 
     def finish(self) -> None:
         for line in self.tracker.lines.all:
+            if line.handle in self.tracker.foresight.unsure:
+                continue
             for place, session in enumerate(line.sessions[1:], 1):
                 if session.ready is not None:
                     following = line.sessions[place + 1] if place + 1 < len(line.sessions) else None
@@ -270,8 +272,8 @@ class WaitsForProducerSuccess(Check):
         invoke = self.tracker.operations[event.op].invoke
         if (event.handle, invoke.number or 0) in self.tracker.lines.by_message:
             return
-        line = next(self.tracker.lines.of_handle(event.handle), None)
-        if line is None or line.closing is not None or not line.sessions:
+        line = next((line for line in self.tracker.lines.of_handle(event.handle) if line.admitted), None)
+        if line is None or line.closing is not None:
             return
         lost = self.tracker.closed.get(line.sessions[-1].conn)
         if lost is not None and lost.seq < invoke.seq:

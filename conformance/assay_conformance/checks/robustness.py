@@ -81,7 +81,8 @@ class DamagedMessage(ConsumerCheck):
             return
         entry = entry_on(session, event.ids[0])
         permits = self._permits.setdefault(session.request.seq, _Permits())
-        count = (event.meta.batch if event.meta is not None else None) or 1
+        # How many messages a damaged entry holds, its own metadata says: a client that returns one permit is right.
+        count = (event.meta.batch if event.meta is not None and event.intact else None) or 1
         permits.dispatched += count
         permits.last_ns = event.t_ns
         if event.intact is False:
@@ -97,8 +98,8 @@ class DamagedMessage(ConsumerCheck):
         entry = None if consumer is None else self.tracker.entries.get(event.seq)
         if consumer is None or entry is None:
             return
-        if consumer.sessions:
-            self._permits.setdefault(consumer.sessions[-1].request.seq, _Permits()).handed += 1
+        if (session := consumer.last_on(entry.topic)) is not None:
+            self._permits.setdefault(session.request.seq, _Permits()).handed += 1
         key = (event.handle, entry)
         count = self._delivered[key] = self._delivered.get(key, 0) + 1
         damaged = next((d for d in self._damaged if d.session.consumer is consumer and d.entry == entry), None)

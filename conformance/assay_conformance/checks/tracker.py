@@ -71,7 +71,7 @@ class ProducerSession:
     """Of the units sent here the one furthest back in the line's queue, and its SEND."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ConsumerSession:
     """A consumer on one connection, from its SUBSCRIBE frame on."""
 
@@ -87,7 +87,7 @@ class ConsumerSession:
     """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenedConsumer:
     """A consumer the bench asked for, by its handle. `closing` is the command that ends it or its client."""
 
@@ -98,6 +98,17 @@ class OpenedConsumer:
     closing: Invoke | None = None
     closed: Completion | None = None
     sessions: list[ConsumerSession] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
+    """Topics (partitions apart) on which a session may be its or another consumer's."""
+
+    def last_on(self, topic: str) -> ConsumerSession | None:
+        """Its latest session there."""
+        return next((session for session in reversed(self.sessions) if session.topic == topic), None)
+
+    def live_on(self, topic: str) -> ConsumerSession | None:
+        """Its latest session there, when that has not ended."""
+        session = self.last_on(topic)
+        return session if session is not None and session.ended is None else None
 
 
 class Entry(NamedTuple):
@@ -145,7 +156,8 @@ class Tracker:
     received: dict[int, list[Received]] = field(default_factory=dict)
     """Consumer handle -> deliveries in order."""
     entries: dict[int, Entry] = field(default_factory=dict)
-    """Number (`seq`) of a Received event -> the entry it came from, where its topic is certain."""
+    """Number (`seq`) of a Received event -> the entry it came from, where its topic is certain, and what was sent to
+    that consumer on it."""
     calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
     """Ack or nack operation -> the messages it names, in call order."""
     stored: dict[str, list[Stored]] = field(default_factory=dict)
@@ -280,6 +292,8 @@ class Tracker:
             return
         id = event.message_id
         topic = f"{base}-partition-{id.partition}" if base in self._partitioned else base
+        if topic in consumer.unsure:
+            return
         self.entries[event.seq] = Entry(topic, id.ledger, id.entry)
 
     def _stored(self, event: Stored) -> None:
@@ -351,23 +365,38 @@ class Tracker:
             subscription=str(event.fields.get("subscription", "")),
             request=event,
         )
+        before = self.consumers.get((event.conn, event.consumer_id))
         self.consumers[event.conn, event.consumer_id] = session
         base, partition, _ = session.topic.partition("-partition-")
         if partition:
             self._partitioned.add(base)
-        session.consumer = self._subscriber(session)
+        session.consumer = self._subscriber(session, before)
         if session.consumer is not None:
             session.consumer.sessions.append(session)
         self._remember(event, session)
 
-    def _subscriber(self, session: ConsumerSession) -> OpenedConsumer | None:
+    def _subscriber(self, session: ConsumerSession, before: ConsumerSession | None) -> OpenedConsumer | None:
+        """The only open consumer that can have written this SUBSCRIBE; `before` is the session of its ids until now.
+
+        One that has a session there goes on with it, so it asks again only for itself. Where two consumers of one
+        subscription lost their sessions together, which of them comes back first is not known.
+        """
         base = session.topic.partition("-partition-")[0]
         candidates = [
             consumer
             for consumer in self.opened_consumers.values()
             if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
         ]
-        return candidates[0] if len(candidates) == 1 else None
+        if before is not None and before.topic == session.topic and before.consumer in candidates:
+            return before.consumer
+        free = [consumer for consumer in candidates if consumer.live_on(session.topic) is None]
+        if len(candidates) == 1 or len(free) == 1:
+            return (free or candidates)[0]
+        for consumer in candidates:
+            consumer.unsure.add(session.topic)
+            if (live := consumer.live_on(session.topic)) is not None:
+                live.consumer = None
+        return None
 
     def _consumer_ended(self, event: Frame) -> None:
         session = self.consumer_of(event)

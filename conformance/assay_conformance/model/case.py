@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.requirement import RequirementId
 
@@ -128,3 +130,15 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     destructive: Destructive = Destructive.CLIENT
     tier: Tier = Tier.FAST
     generated: bool = False
+
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
+
+
+def check_case_id(case_id: str, where: str) -> None:
+    """UsageError that names `where` for an id that is no relative path of plain words.
+
+    A Case's id names its history and replay file: one that comes from a file must not lead out of the run folder.
+    """
+    if not _ID.fullmatch(case_id):
+        raise UsageError(f"{where}: Case id {case_id!r}, expected words such as resend/queue-order")

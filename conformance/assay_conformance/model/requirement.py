@@ -1,4 +1,4 @@
-"""What must hold: requirements, and the capabilities and profiles that select them."""
+"""What must hold: requirements, and the capabilities that select them."""
 
 from __future__ import annotations
 
@@ -62,12 +62,3 @@ class Capability(msgspec.Struct, frozen=True):
 
     name: str
     meaning: str
-
-
-class Profile(msgspec.Struct, frozen=True):
-    """A named set of requirements a certificate can claim, and the capabilities it demands."""
-
-    name: str
-    title: str
-    requirements: tuple[RequirementId, ...]
-    capabilities: tuple[str, ...] = ()

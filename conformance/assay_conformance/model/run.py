@@ -1,6 +1,7 @@
 """run.json: under what a run was made, so that its verdicts mean something elsewhere and later.
 
-Written when the run starts and again when it ends: a run folder whose run.json has no `ended_unix_ms` was killed.
+Written before the agent starts, when it has said hello, and when the run ends: one without `ended_unix_ms` is of a run
+that was killed, or whose agent did not come up.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class RunInfo(Header, frozen=True, kw_only=True):
-    """`facts.client_version` is the version asked for, `announced` what the library itself reported in its `hello`.
+    """`facts.client_version` is the version asked for, `announced` what the library said in its `hello`, empty before.
 
     `options` are those of the command, by name, as far as they can change a verdict; `seed` is that of the generated
     part of the plan. Times are milliseconds since 1970.

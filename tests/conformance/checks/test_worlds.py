@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from time import perf_counter
+from time import process_time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,7 +116,7 @@ def test_equal_contents_are_told_apart_by_what_is_certain() -> None:
 def test_ten_thousand_unknown_sends_are_judged_within_a_second() -> None:
     distinct = [Sent(number, Standing.POSSIBLE) for number in range(10_000)]
     alike = [Sent(number % 2, Standing.POSSIBLE) for number in range(10_000)]
-    began = perf_counter()
+    began_s = process_time()  # CPU seconds: a busy machine is not a slow rule
     assert contradictions(distinct, range(0, 10_000, 2), once=True) == []
     assert contradictions(alike, [0, 1] * 5_000, once=False) == []
-    assert perf_counter() - began < 1
+    assert process_time() - began_s < 1

@@ -139,4 +139,4 @@ def test_example_in_the_guide_is_read() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "read-a-report.md").read_text("utf-8")
     example = guide.partition("```toml\n")[2].partition("```")[0]
     (read,) = parse(example).entries
-    assert (read.code, read.expires) == ("acks-lost", date(2027, 6, 30))
+    assert (read.code, read.expires) == ("not-delivered", date(2027, 6, 30))

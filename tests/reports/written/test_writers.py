@@ -7,13 +7,15 @@ import hashlib
 import io
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from assay_conformance.model.event import Note
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.event import Event, Note
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import junit as junit_module
 from assay_reports.console import STATE_WORDS, STYLE, failure_text, print_report, summary, terminal
@@ -160,6 +162,19 @@ def only(report: Report, strict: bool = False) -> tuple[str, str]:
 )
 def test_verdict_as_junit_result(sample: Sample, verdict: Verdict, kind: str) -> None:
     assert only(sample.report(sample.judged(verdict)))[0] == kind
+
+
+def test_time_of_a_test_case_is_that_of_its_last_event(sample: Sample) -> None:
+    (case,) = cases_of(sample.report(sample.judged(), events=[Note(seq=0, t_ns=1_234_567_890, text="")])).values()
+    assert case.attrib["time"] == "1.235"
+
+
+def test_case_without_a_history_took_no_time(sample: Sample) -> None:
+    def missing(_case: str, _attempt: int) -> list[Event]:
+        raise UsageError("1.jsonl: cannot be read")
+
+    (case,) = cases_of(replace(sample.report(sample.judged(Verdict.INVALID)), events=missing)).values()
+    assert case.attrib["time"] == "0.0"
 
 
 def test_expected_failure_is_skipped_with_its_reason(sample: Sample) -> None:
