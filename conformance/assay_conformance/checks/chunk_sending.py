@@ -105,12 +105,11 @@ class SplitsLarge(Check):
     def _piece(self, session: int, uuid: str, number: int, meta: Meta, event: Frame) -> None:
         key = (session, uuid)
         split = self._splits.get(key)
-        if split is None:
-            expected = number if uuid in self._begun else 0
+        # An application that uses a sequence id twice begins another message, and most clients reuse the uuid.
+        expected = number if split is None and uuid in self._begun else 0
+        if split is not None and not split.whole:
+            expected = split.last + 1
         else:
-            # An application that uses a sequence id twice begins another message, and most clients reuse the uuid.
-            expected = 0 if split.whole else split.last + 1
-        if split is None or split.whole:
             split = self._splits[key] = _Split(event, meta, number, event.size)
         self._begun.add(uuid)
         wrong = self._wrong(split, number, expected, meta, event)
