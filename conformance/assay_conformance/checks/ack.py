@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
+    REFUSED,
     ConsumerCheck,
     acked_entries,
     elapsed,
@@ -36,9 +37,6 @@ Key = tuple[int, int]
 
 SAME_FLUSH_NS = 5 * MS
 """ACK frames closer than this left in one flush: a client may write one command an id."""
-
-REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)
-"""How a call ends that the client never took."""
 
 LEAST_INTERVAL_MS = 40
 """Below this a group interval is too short to tell two flushes from one delayed timer."""
@@ -270,6 +268,8 @@ class GreatestOnly(ConsumerCheck):
 class _Closing:
     pending: dict[Entry, Call] = field(default_factory=dict)
     sent: set[Entry] = field(default_factory=set)
+    sent_to: Entry | None = None
+    """The greatest entry of a cumulative ACK."""
 
 
 class FlushedOnClose(ConsumerCheck):
@@ -290,7 +290,8 @@ class FlushedOnClose(ConsumerCheck):
         if session is None or unfit:
             return
         state = self._sessions.setdefault(_key(session), _Closing())
-        if call.entry not in state.sent:
+        settled = call.entry in state.sent or (state.sent_to is not None and call.entry <= state.sent_to)
+        if not settled:
             state.pending.setdefault(call.entry, call)
 
     @on(Frame, "ACK")
@@ -299,8 +300,10 @@ class FlushedOnClose(ConsumerCheck):
         if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
             return
         state = self._sessions.setdefault(_key(session), _Closing())
-        if event.ack_type == "Cumulative":
-            settled = {entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])}
+        if event.ack_type == "Cumulative" and event.ids:
+            reached = entry_on(session, event.ids[0])
+            state.sent_to = max(state.sent_to or reached, reached)
+            settled = {entry for entry in state.pending if entry <= reached}
         else:
             settled = set(acked_entries(session, event))
         closing = session.consumer.closing
@@ -394,6 +397,7 @@ class WholeBatchOnly(ConsumerCheck):
         own = self._batches.get((call.consumer.handle, call.entry))
         if own is None:
             return
+        own.unclear = own.unclear or self.tracker.foresight.outcomes.get(call.invoke.op) in REFUSED
         index = call.message.message_id.batch_index
         before = len(own.settled)
         own.settled.update(range(index + 1) if call.cumulative else (index,))

@@ -28,6 +28,9 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.fault import Direction
 
+REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)
+"""How a call ends that the client did not take."""
+
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
     """A consumer's configuration value: fixed by the client, else its own step's or the Case's, else the default."""
@@ -95,7 +98,10 @@ class ConsumerCheck(TimedCheck):
         """An ack or nack completed well: the client had been told by then."""
 
     def asked(self, call: Call) -> None:
-        """An ack or nack left for the agent: the client had not been told before."""
+        """An ack or nack left for the agent, and was not refused: the client had not been told before.
+
+        A call of several messages that failed may have been taken for some of them, and is asked, too.
+        """
 
     def over(self, session: ConsumerSession, event: Event) -> None: ...
 
@@ -111,8 +117,10 @@ class ConsumerCheck(TimedCheck):
 
     @on(Invoke, "ack", "nack")
     def _call_invoked(self, event: Invoke) -> None:
-        for call in self.tracker.calls.get(event.op, ()):
-            self.asked(call)
+        calls = self.tracker.calls.get(event.op, ())
+        if len(calls) > 1 or self.tracker.foresight.outcomes.get(event.op) not in REFUSED:
+            for call in calls:
+                self.asked(call)
 
     @on(Invoke, "close")
     def _close_invoked(self, event: Invoke) -> None:
@@ -200,7 +208,8 @@ class Handover:
             return
         entry = entry_on(session, frame.ids[0])
         for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
-            if not (index >= 0 and index < len(frame.members) and frame.members[index].compacted_out):
+            compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
+            if not compacted and _is_open(frame, index):
                 self._offers[session.consumer.handle, entry, index] = Offer(session, frame, entry, index)
 
     def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
@@ -233,6 +242,12 @@ class Handover:
             and offer.session.ended is None
             and late("answer", offer.frame.t_ns, completion.t_ns)
         ]
+
+
+def _is_open(frame: Frame, index: int) -> bool:
+    """Whether this message of a batch is not acknowledged yet, as the ack_set of its MESSAGE says."""
+    words = frame.ack_sets[0] if frame.ack_sets else ()
+    return not words or index < 0 or (index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1))
 
 
 def to_client(event: Frame) -> bool:

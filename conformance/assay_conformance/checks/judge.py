@@ -3,6 +3,10 @@
 Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
 it, the others may be. A requirement of the Case that was not exercised is `invalid` when a fault stayed unfired,
 a finding when a client operation never ended (liveness), `untestable` otherwise.
+
+A machine that stood still ran another schedule than the Case's: what that brought about is a finding as ever, but what
+it did not bring about (a precondition, a fault, the end of an operation, a breach that needed its pauses) is
+`inconclusive`.
 """
 
 from __future__ import annotations
@@ -13,16 +17,20 @@ import msgspec
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, routes
+from assay_conformance.checks.tolerance import MS, TOLERANCES, LoadRecord, Tolerance
 from assay_conformance.checks.tracker import Tracker
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Garbled, Overdue
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Level, Requirement
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
 
 NEVER_ENDED = "operation-never-ended"
 AGENT_LOST = "agent-lost"
 AGENT_GARBLED = "agent-contradicts-protocol"
+
+STOOD_STILL = "the machine stood still for too long: what happened was not the Case's schedule"
 
 BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
 """What a breach of a requirement of this level comes to."""
@@ -60,7 +68,10 @@ def judge(
 class BenchFacts:
     """What the bench's own events say about the attempt."""
 
-    def __init__(self) -> None:
+    KINDS = (Fired, Overdue, AgentEnded, Garbled, Ended)
+
+    def __init__(self, load: LoadRecord) -> None:
+        self.load = load
         self.fired: set[int] = set()
         self.overdue: list[Overdue] = []
         self.lost: AgentEnded | None = None
@@ -82,41 +93,58 @@ class BenchFacts:
     def unfired(self, case: Case) -> list[int]:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
 
+    @property
+    def stood_still(self) -> bool:
+        """The machine was kept from running for so long that the pauses of a Case lost their meaning."""
+        end_ns = 0 if self.ended is None else self.ended.t_ns
+        return not self.load.quiet(0, end_ns, TOLERANCES["schedule"])
+
+    def stuck(self) -> Overdue | None:
+        """The first operation that had its time, on a machine that ran, and did not end."""
+        for overdue in self.overdue:
+            deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
+            if self.load.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline):
+                return overdue
+        return None
+
 
 def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
     """One pass, after the one that reads ahead: every check sees the events it has handlers for, then its `finish`."""
     events = tuple(events)
     tracker.foresight.read(events)
-    by_type, by_word = _table(checks)
-    attempt = BenchFacts()
+    attempt = BenchFacts(tracker.load)
+    by_type, by_word = _table(checks, attempt)
     for event in events:
         tracker.see(event)
         kind = type(event)
+        handlers = by_type.get(kind, ())
         if (named := by_word.get(kind)) is not None:
             word = event.command if kind is Frame else event.verb  # type: ignore[union-attr]
-            for handler in named.get(word, ()):
-                _call(handler, event)
-        if kind in (Fired, Overdue, AgentEnded, Garbled, Ended):
-            attempt.see(event)
-        for handler in by_type.get(kind, ()):
-            _call(handler, event)
+            handlers = named.get(word, handlers)
+        for handler in handlers:
+            try:
+                handler(event)
+            except Exception as error:
+                _crashed(handler, error)
     for check in checks:
-        _call(check.finish)
+        try:
+            check.finish()
+        except Exception as error:
+            _crashed(check.finish, error)
     return attempt
 
 
-def _call(method: Callable[..., None], *event: Event) -> None:
+def _crashed(method: Callable[..., None], error: Exception) -> None:
     """A check that raises is our bug or a pack's: its requirement gets harness-error, every other is judged."""
-    try:
-        method(*event)
-    except Exception as error:
-        check: Check = method.__self__  # type: ignore[attr-defined]
-        check.crashed = check.crashed or error
+    check: Check = method.__self__  # type: ignore[attr-defined]
+    check.crashed = check.crashed or error
 
 
-def _table(checks: Sequence[Check]) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
-    """Handlers of all events of a type, and of those with one command or verb."""
-    by_type: dict[type, list[Handler]] = {}
+def _table(
+    checks: Sequence[Check], attempt: BenchFacts
+) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
+    """Handlers of all events of a type, and all of those with a command or verb that some handler names."""
+    by_type: dict[type, list[Handler]] = {kind: [attempt.see] for kind in BenchFacts.KINDS}
     by_word: dict[type, dict[str, list[Handler]]] = {}
     for check in checks:
         for kind, word, name in routes(type(check)):
@@ -124,6 +152,9 @@ def _table(checks: Sequence[Check]) -> tuple[dict[type, list[Handler]], dict[typ
                 by_type.setdefault(kind, []).append(getattr(check, name))
             else:
                 by_word.setdefault(kind, {}).setdefault(word, []).append(getattr(check, name))
+    for kind, named in by_word.items():
+        for handlers in named.values():
+            handlers += by_type.get(kind, ())
     return by_type, by_word
 
 
@@ -164,13 +195,23 @@ def _verdict(
         return BROKEN[requirement.level], check.findings[0].sentence, check.findings
     if own and (liveness := _liveness(requirement, case, attempt_end)):
         return BROKEN[requirement.level], liveness.sentence, (liveness,)
-    if own and (unfired := attempt_end.unfired(case)):
+    unfired = attempt_end.unfired(case) if own else []
+    unreached = bool(unfired or attempt_end.overdue or not check.exercised)
+    if own and attempt_end.stood_still and (unreached or _needs_its_pauses(case)):
+        return Verdict.INCONCLUSIVE, STOOD_STILL, ()
+    if unfired:
         return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired", ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()
     if not check.exercised:
         return Verdict.UNTESTABLE, "the Case ended without its precondition", ()
     return Verdict.PASS, "", ()
+
+
+def _needs_its_pauses(case: Case) -> bool:
+    """Something in it happens at a time, not upon an event."""
+    waits = any(step.at_ms is not None or (step.who is Who.WAIT and step.verb == "ms") for step in case.steps)
+    return waits or any(isinstance(fault.trigger, AtTime) for fault in case.faults)
 
 
 def _liveness(requirement: Requirement, case: Case, attempt_end: BenchFacts) -> Finding | None:
@@ -180,8 +221,7 @@ def _liveness(requirement: Requirement, case: Case, attempt_end: BenchFacts) -> 
         return _bench_finding(requirement, case, AGENT_LOST, lost.reason, lost.seq)
     if attempt_end.garbled is not None:
         return _bench_finding(requirement, case, AGENT_GARBLED, attempt_end.garbled.reason, attempt_end.garbled.seq)
-    if attempt_end.overdue:
-        first = attempt_end.overdue[0]
+    if (first := attempt_end.stuck()) is not None:
         sentence = f"{first.verb} (operation {first.op}) had not ended {first.deadline_ms} ms after it was asked for"
         return _bench_finding(requirement, case, NEVER_ENDED, sentence, first.seq)
     return None

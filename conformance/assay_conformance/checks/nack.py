@@ -81,6 +81,9 @@ class RedeliveredInWindow(ConsumerCheck):
 
     The lower bound counts from the command, the upper one from the last refusal by this consumer: that later refusals
     must not postpone earlier ones is another requirement. An ack in between excuses the client from asking at all.
+
+    Each refusal may have a timer of its own, and a timer outlives the session that its message came on: a request is
+    too early only when none that runs for its entry is due. One that names no entry asks for all of them.
     """
 
     requirement = RequirementId("nack.redelivered-in-window")
@@ -89,6 +92,8 @@ class RedeliveredInWindow(ConsumerCheck):
         self._refused: dict[tuple[int, Entry], _Refused] = {}
         self._acked: set[tuple[int, Entry]] = set()
         self._refusals_ns: dict[int, list[int]] = {}
+        self._timers: dict[tuple[int, Entry], list[int]] = {}
+        """When each refusal of an entry was asked for that may not have been acted upon."""
 
     def asked(self, call: Call) -> None:
         key = (call.consumer.handle, call.entry)
@@ -97,7 +102,9 @@ class RedeliveredInWindow(ConsumerCheck):
             for (handle, entry), waiting in self._refused.items():
                 if handle == key[0] and (entry == call.entry or (call.cumulative and entry < call.entry)):
                     waiting.excused = True
-        elif key not in self._acked and self.session_of(call) is not None:
+            return
+        self._timers.setdefault(key, []).append(call.invoke.t_ns)
+        if key not in self._acked and self.session_of(call) is not None:
             waiting = self._refused.setdefault(key, _Refused(call, call))
             waiting.last = call
 
@@ -111,15 +118,30 @@ class RedeliveredInWindow(ConsumerCheck):
         if session is None or session.consumer is None or not from_client(event):
             return
         handle = session.consumer.handle
-        mine = [entry for (owner, entry) in self._refused if owner == handle]
-        found = requested(session, event, mine)
         window = window_of(self.view, session.consumer)
+        mine = {entry for (owner, entry) in self._timers if owner == handle}
+        asked_for = requested(session, event, mine)
+        due = {entry for entry in asked_for if window is None or self._is_due((handle, entry), window, event)}
+        found = [entry for entry in asked_for if (handle, entry) in self._refused]
         if window is not None and found:
             oldest = min(found, key=lambda entry: self._refused[handle, entry].first.invoke.t_ns)
             for entry in found if event.ids else (oldest,):
-                self._judge(self._refused[handle, entry], window, event)
+                self._judge(
+                    self._refused[handle, entry], window, event, early=not (due & {entry} if event.ids else due)
+                )
         for entry in found:
-            del self._refused[handle, entry]
+            if entry in due or event.ids:
+                del self._refused[handle, entry]
+            else:
+                self._refused[handle, entry].excused = True
+
+    def _is_due(self, key: tuple[int, Entry], window: Window, event: Frame) -> bool:
+        """Some refusal of the entry has waited for long enough; those that have are done with."""
+        earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
+        running = [asked_ns for asked_ns in self._timers[key] if event.t_ns - asked_ns < earliest_ns]
+        some = len(running) < len(self._timers[key])
+        self._timers[key] = running
+        return some
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:
@@ -147,9 +169,8 @@ class RedeliveredInWindow(ConsumerCheck):
                         event,
                     )
 
-    def _judge(self, waiting: _Refused, window: Window, event: Frame) -> None:
+    def _judge(self, waiting: _Refused, window: Window, event: Frame, early: bool) -> None:
         handle, first, last = waiting.first.consumer.handle, waiting.first.invoke, waiting.last
-        early = event.t_ns - first.t_ns < window.earliest_ns - TOLERANCES["nack-early"].slack_ns
         if early and not number_in_force(self.view, waiting.first.consumer, "ack_timeout_ms"):
             self.breach(
                 "too-early",
@@ -373,6 +394,8 @@ class AckedNotRedelivered(ConsumerCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or not event.at_broker or not plain_acks(event):
             return
+        if session.ended is not None:
+            return  # The broker had closed the consumer, and takes no ACK of it any more.
         for entry in acked_entries(session, event) if event.ack_type != "Cumulative" else ():
             key = (session.consumer.handle, entry)
             settled = self._settled.get(key)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, operations
+from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import (
     AgentEnded,
@@ -160,7 +160,7 @@ class LeavesOnReceiptAhead(Check):
         receipt, line = ahead.receipt, ahead.unit.line
         given_up = (operation.completion for operation in operations(self, ahead.head))
         if any(
-            end is not None and end.outcome is not Outcome.OK and end.t_ns < receipt.t_ns + IN_FLIGHT_NS
+            end is not None and end.outcome is not Outcome.OK and ended_ns(end) < receipt.t_ns + IN_FLIGHT_NS
             for end in given_up
         ):
             return

@@ -39,6 +39,7 @@ TOLERANCES: dict[str, Tolerance] = {
         500, "periods of a rate are told apart by arrival at the bench; a stall would squeeze two into one"
     ),
     "keep-alive": Tolerance(2_000, "keep-alive timers are coarse: they count whole intervals"),
+    "schedule": Tolerance(1_000, "the pauses of a Case and the times its faults wait for are hundreds of ms apart"),
     "reconnect": Tolerance(1_000, "backoff starts at 100 ms and doubles with up to 20 % jitter"),
 }
 

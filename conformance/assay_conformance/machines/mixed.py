@@ -1,0 +1,315 @@
+"""Mixed lives: several producers and consumers of one topic, what they do to each other, and what goes wrong meanwhile.
+
+Drawn like the lives of one producer (`life`): plain lists of opcodes, interpreted by a small model that skips what does
+not apply. An opcode picks a handle by number, counted round among those that are open, so that every list is a life and
+a shorter one stays so. These lives look for what checks should not say, rather than for what a client should not do:
+payloads too small for an identity, producers reopened under their name, two consumers of one subscription, and streams
+that no network would tear are all in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
+
+from hypothesis import strategies as st
+
+from assay_conformance.model.case import Case, ClientConfig, Config, Limits, Step, Topic, Topology, Who
+from assay_conformance.model.fault import (
+    Action,
+    AnswerError,
+    Corrupt,
+    Cut,
+    CutHow,
+    Delay,
+    Direction,
+    Drop,
+    Duplicate,
+    Fault,
+    Hold,
+    OnFrame,
+    Resegment,
+    Until,
+)
+
+T = TypeVar("T")
+
+CLIENT, FIRST_NUMBER = 1, 2
+TOPIC, SUBSCRIPTION = "t", "s"
+MAX_SENDS = 40
+MAX_FAULTS = 4
+MAX_HANDLES = 3
+"""Producers, and consumers, that are open at once."""
+
+CHUNKING_LIMIT_BYTES = 1_000
+"""The broker's message limit where the producer chunks: small enough that a few kilobytes are several chunks."""
+
+SIZES = (2, 10, 16, 300, 1_500, 2_500)
+"""Without an identity, with nothing else, of one chunk, and of several."""
+
+PAUSES_MS = (5, 50, 150, 400)
+RECEIVE_TIMEOUT_MS = 300
+SEND_TIMEOUT_MS = 2_000
+
+
+class Do(StrEnum):
+    """What can happen."""
+
+    SEND = "send"
+    FLUSH = "flush"
+    OPEN_PRODUCER = "open-producer"
+    REOPEN_PRODUCER = "reopen-producer"
+    CLOSE_PRODUCER = "close-producer"
+    OPEN_CONSUMER = "open-consumer"
+    CLOSE_CONSUMER = "close-consumer"
+    RECEIVE = "receive"
+    ACK = "ack"
+    ACK_UP_TO = "ack-up-to"
+    NACK = "nack"
+    PAUSE = "pause"
+    SETTLE = "settle"
+    UNLOAD = "unload"
+    RESTART = "restart"
+
+
+class Act(NamedTuple):
+    """`who` picks among the open handles, round and round; `number` counts messages, names one, or picks a pause;
+    `size` picks one of SIZES."""
+
+    do: Do
+    who: int = 0
+    number: int = 1
+    size: int = 3
+
+
+class Harm(NamedTuple):
+    """Something that goes wrong: `action`, at the k-th `command` in its direction."""
+
+    command: str
+    action: Action
+    k: int = 1
+    after_ms: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for a whole life."""
+
+    deduplication: bool = False
+    partitions: int = 0
+    batching: bool = False
+    chunking: bool = False
+    named: bool = True
+    compression: str = "NONE"
+    subscription_type: str = "exclusive"
+    receiver_queue_size: int = 1_000
+    ack_group_ms: int = 100
+    batch_index_ack: bool = False
+
+
+DIRECTIONS: dict[str, Direction] = {
+    **dict.fromkeys(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "ACK", "FLOW"), Direction.TO_BROKER),
+    **dict.fromkeys(
+        ("SEND_RECEIPT", "PRODUCER_SUCCESS", "MESSAGE", "CONNECTED", "SUCCESS", "LOOKUP_RESPONSE"), Direction.TO_CLIENT
+    ),
+}
+"""The frames that faults aim at."""
+
+
+@dataclass(slots=True)
+class _Mixed:
+    """The model: who is open, and under which name."""
+
+    terms: Terms
+    steps: list[Step] = field(default_factory=list)
+    producers: dict[int, str] = field(default_factory=dict)
+    """Open producers -> name; empty where the broker gives one."""
+    consumers: list[int] = field(default_factory=list)
+    number: int = FIRST_NUMBER
+    names: int = 0
+    sent: int = 0
+
+    def live(self, act: Act) -> None:
+        match act.do:
+            case Do.OPEN_PRODUCER if len(self.producers) < MAX_HANDLES:
+                self.names += 1
+                self._open_producer(f"p{self.names}" if self.terms.named else "")
+            case Do.OPEN_CONSUMER if len(self.consumers) < self._most_consumers():
+                self.consumers.append(self._open("open_consumer", topics=[TOPIC], subscription=SUBSCRIPTION))
+            case Do.PAUSE:
+                self._step(Who.WAIT, "ms", ms=_pick(PAUSES_MS, act.number))
+            case Do.SETTLE:
+                self._step(Who.WAIT, "ops")
+            case Do.UNLOAD:
+                self._step(Who.BROKER, "unload", topic=TOPIC)
+            case Do.RESTART:
+                self._step(Who.BROKER, "restart")
+            case _ if act.do in _OF_PRODUCERS and self.producers:
+                self._produce(act, _pick(tuple(self.producers), act.who))
+            case _ if act.do in _OF_CONSUMERS and self.consumers:
+                self._consume(act, _pick(self.consumers, act.who))
+
+    def _produce(self, act: Act, producer: int) -> None:
+        if act.do is Do.SEND:
+            count = min(act.number, MAX_SENDS - self.sent)
+            self.sent += count
+            if count > 0:
+                self._step(Who.AGENT, "send", producer=producer, count=count, size=_pick(SIZES, act.size))
+        elif act.do is Do.FLUSH:
+            self._step(Who.AGENT, "flush", producer=producer)
+        else:
+            name = self.producers.pop(producer)
+            self._step(Who.AGENT, "close", handle=producer)
+            if act.do is Do.REOPEN_PRODUCER:
+                self._open_producer(name)
+
+    def _consume(self, act: Act, consumer: int) -> None:
+        named: dict[Do, tuple[str, dict[str, Any]]] = {
+            Do.ACK: ("ack", {"all": True}),
+            Do.ACK_UP_TO: ("ack", {"messages": [act.number], "cumulative": True}),
+            Do.NACK: ("nack", {"messages": [act.number]}),
+        }
+        if act.do is Do.CLOSE_CONSUMER:
+            self.consumers.remove(consumer)
+            self._step(Who.AGENT, "close", handle=consumer)
+        elif act.do is Do.RECEIVE:
+            # Acks name what was delivered, so what they name has to be there.
+            args = {"consumer": consumer, "count": act.number, "timeout_ms": RECEIVE_TIMEOUT_MS}
+            self._awaited("receive", args)
+        else:
+            verb, args = named[act.do]
+            self._step(Who.AGENT, verb, consumer=consumer, **args)
+
+    def _most_consumers(self) -> int:
+        return 1 if self.terms.subscription_type == "exclusive" else MAX_HANDLES
+
+    def _open_producer(self, name: str) -> None:
+        config = {"config": {"producer_name": name}} if name else {}
+        self.producers[self._open("open_producer", topic=TOPIC, **config)] = name
+
+    def _open(self, verb: str, **args: Any) -> int:
+        return self._awaited(verb, {"client": CLIENT, **args})
+
+    def _awaited(self, verb: str, args: dict[str, Any]) -> int:
+        """A step that the next one waits for, and its number."""
+        number, self.number = self.number, self.number + 1
+        self.steps.append(Step(Who.AGENT, verb, args, saves=number))
+        self._step(Who.WAIT, "ops", ops=[number])
+        return number
+
+    def _step(self, who: Who, verb: str, **args: Any) -> None:
+        self.steps.append(Step(who, verb, args))
+
+
+_OF_PRODUCERS = frozenset({Do.SEND, Do.FLUSH, Do.CLOSE_PRODUCER, Do.REOPEN_PRODUCER})
+_OF_CONSUMERS = frozenset({Do.RECEIVE, Do.ACK, Do.ACK_UP_TO, Do.NACK, Do.CLOSE_CONSUMER})
+
+
+def case_of(acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str) -> Case:
+    """The Case these are. One producer and one consumer are there from the start."""
+    life = _Mixed(terms)
+    for act in (Act(Do.OPEN_PRODUCER), Act(Do.OPEN_CONSUMER), *acts):
+        life.live(act)
+    return Case(
+        id=f"generated/{name}",
+        title="a generated life of producers and consumers",
+        requirements=(),
+        # The last wait keeps the faults in force until the life is over: the epilogue begins by healing them.
+        steps=(Step(Who.AGENT, "open_client", {}, saves=CLIENT), *life.steps, Step(Who.WAIT, "ops")),
+        faults=tuple(_fault(harm) for harm in islice(harms, MAX_FAULTS)),
+        topology=Topology(
+            topics=(Topic(name=TOPIC, partitions=terms.partitions, deduplication=terms.deduplication),),
+            **({"max_message_bytes": CHUNKING_LIMIT_BYTES} if terms.chunking else {}),
+        ),
+        config=ClientConfig(producer=_producer_config(terms), consumer=_consumer_config(terms)),
+        capabilities=("producer", "consumer"),
+        limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
+        generated=True,
+    )
+
+
+def _fault(harm: Harm) -> Fault:
+    trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k)
+    return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
+
+
+def _producer_config(terms: Terms) -> Config:
+    return {
+        "send_timeout_ms": SEND_TIMEOUT_MS,
+        "batching": terms.batching,
+        "batching_max_messages": 3,
+        "chunking": terms.chunking and not terms.batching,
+        "compression": terms.compression,
+    }
+
+
+def _consumer_config(terms: Terms) -> Config:
+    return {
+        "subscription_type": terms.subscription_type,
+        "receiver_queue_size": terms.receiver_queue_size,
+        "ack_group_ms": terms.ack_group_ms,
+        "batch_index_ack": terms.batch_index_ack,
+        "nack_delay_ms": 100,
+    }
+
+
+def _pick(among: Sequence[T], number: int) -> T:
+    return among[number % len(among)]
+
+
+_numbers = st.integers(0, 5)
+_times = st.integers(1, 5)
+_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers)
+_calls = st.builds(Act, st.sampled_from(Do), _numbers, _times, _numbers)
+_receives = st.builds(Act, st.just(Do.RECEIVE), _numbers, _times, st.just(0))
+_settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
+# A scene is a call, or messages on their way to being settled.
+_scenes = st.one_of(
+    st.tuples(_sends), st.tuples(_calls), st.tuples(_sends, _receives), st.tuples(_sends, _receives, _settles)
+)
+_cuts = st.sampled_from(
+    (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
+)
+_lasting = st.sampled_from((100, 500))
+_anywhere = st.builds(Harm, st.sampled_from(tuple(DIRECTIONS)), _cuts, _times, _lasting)
+# These name what they are for: most frames may neither be lost nor come twice without the connection dying of it.
+_torn = st.builds(
+    Harm,
+    st.sampled_from(("SEND", "SEND_RECEIPT", "MESSAGE")),
+    st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
+    _times,
+    _lasting,
+)
+_refused = st.builds(
+    Harm,
+    st.sampled_from(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP")),
+    st.sampled_from(("ServiceNotReady", "PersistenceError", "TooManyRequests")).map(AnswerError),
+    _times,
+    _lasting,
+)
+terms = st.builds(
+    Terms,
+    deduplication=st.booleans(),
+    partitions=st.sampled_from((0, 0, 3)),
+    batching=st.booleans(),
+    chunking=st.booleans(),
+    named=st.booleans(),
+    compression=st.sampled_from(("NONE", "LZ4", "ZSTD")),
+    subscription_type=st.sampled_from(("exclusive", "shared", "failover")),
+    receiver_queue_size=st.sampled_from((1_000, 1, 3)),
+    ack_group_ms=st.sampled_from((100, 0, 50)),
+    batch_index_ack=st.booleans(),
+)
+
+
+def mixed_lives() -> st.SearchStrategy[Case]:
+    """Cases of any requirement. Their ids say nothing: the plan numbers them."""
+    return st.builds(
+        lambda scenes, harms, agreed: case_of(chain.from_iterable(scenes), harms, agreed, "mixed"),
+        st.lists(_scenes),
+        st.lists(st.one_of(_anywhere, _torn, _refused)),
+        terms,
+    )

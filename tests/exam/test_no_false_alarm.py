@@ -1,0 +1,63 @@
+"""Mixed lives of an honest client, with faults of every kind: no check finds anything in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import msgspec
+
+from assay_conformance.machines import mixed, plan
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Fired
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.rawclient.probe import RawTrial, Tried
+
+LIVES, SEED = 400, 5
+LEAST_LIVES = 300
+"""Fewer may come of a seed: a life that was drawn before is not drawn again."""
+
+OF_OTHER_WORLDS = ("connection.answers-ping", "connection.leaves-silent-peer", "throttling.")
+"""Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate."""
+
+
+@cache
+def _drawn() -> tuple[Case, ...]:
+    return tuple(plan.draw(mixed.mixed_lives(), LIVES, SEED))
+
+
+@cache
+def _tried() -> tuple[Tried, ...]:
+    return tuple(RawTrial(seed=number).in_virtual_time(case) for number, case in enumerate(_drawn()))
+
+
+def test_an_honest_client_is_never_blamed() -> None:
+    told = {tried.case.id: [f.sentence for j in tried.judgements for f in j.findings] for tried in _tried()}
+    assert {case: sentences for case, sentences in told.items() if sentences} == {}
+
+
+def test_every_verdict_is_a_pass() -> None:
+    assert {j.verdict for tried in _tried() for j in tried.judgements} == {Verdict.PASS}
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(_drawn()) >= LEAST_LIVES
+
+
+def test_every_kind_of_harm_is_done() -> None:
+    done = Counter(event.action for tried in _tried() for event in tried.events if isinstance(event, Fired))
+    named = {msgspec.to_builtins(fault.action)["do"] for case in _drawn() for fault in case.faults}
+    assert named - set(done) == set()
+    assert min(done.values()) >= 10
+
+
+def test_most_checks_had_something_to_judge() -> None:
+    requirements = RawTrial().pack.catalogue.requirements
+    of_this_world = {id for id in requirements if not id.startswith(OF_OTHER_WORLDS)}
+    exercised = {j.requirement for tried in _tried() for j in tried.judgements if j.exercised}
+    assert len(exercised) >= 0.8 * len(of_this_world)
+
+
+def test_the_same_seed_gives_the_same_lives() -> None:
+    again = plan.draw(mixed.mixed_lives(), LIVES, SEED)
+    assert msgspec.json.encode(again) == msgspec.json.encode(_drawn())
