@@ -1,4 +1,4 @@
-"""The honest raw client behind an agent that misbehaves where it is told to: `python impostor.py BEHAVIOUR`.
+"""The reference client behind an agent that misbehaves where it is told to: `python impostor.py BEHAVIOUR`.
 
 A trap is a producer on a topic whose name ends in `-trap`; its first send springs the behaviour. Everything else is
 served honestly, and lets the two meet without luck: in first attempts, sends to topics that end in `-beside` wait for
@@ -21,8 +21,8 @@ from typing import Any
 from assay_conformance.model.agent import MAX_LINE_BYTES
 from assay_fixtures.clock import MonotonicClock
 from assay_fixtures.net import SocketNetwork
-from assay_fixtures.rawclient.__main__ import StandardStreams
-from assay_fixtures.rawclient.agent import serve
+from assay_fixtures.reference.__main__ import StandardStreams
+from assay_fixtures.reference.agent import serve
 
 Command = dict[str, Any]
 

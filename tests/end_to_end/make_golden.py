@@ -1,7 +1,7 @@
 """Make the golden run folder of today's schema: `python -m tests.end_to_end.make_golden`.
 
-A short run of the raw client with one rule broken, so that it holds passes and a failure. What is only rendered from
-it (page, JUnit, replay files, log) is not kept.
+A short run of the reference client with one rule broken, so that it holds passes and a failure. What is only
+rendered from it (page, JUnit, replay files, log) is not kept.
 """
 
 from __future__ import annotations

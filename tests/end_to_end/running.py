@@ -26,17 +26,17 @@ IMPOSTOR = str(HERE / "impostor.py")
 ORDER = "ordering.keeps-send-order"
 ANY_TOPIC = Topic(name="t")
 
-_RAW_COMMAND = 'command = ["{python}", "-m", "assay_fixtures.rawclient"]'
+_COMMAND = 'command = ["{python}", "-m", "assay_fixtures.reference"]'
 
 
 def agent_toml(folder: Path, *command: str) -> Path:
-    """The manifest of the raw client, started by another command."""
-    text = manifest.find("raw").path.read_text("utf-8")
-    assert _RAW_COMMAND in text
+    """The manifest of the reference client, started by another command."""
+    text = manifest.find("reference").path.read_text("utf-8")
+    assert _COMMAND in text
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "agent.toml"
     words = msgspec.json.encode(command).decode()
-    path.write_text(text.replace(_RAW_COMMAND, f"command = {words}"), "utf-8")
+    path.write_text(text.replace(_COMMAND, f"command = {words}"), "utf-8")
     return path
 
 
@@ -46,8 +46,8 @@ def impostor(folder: Path, behaviour: str, *, beside: int = 0) -> Path:
 
 
 def mutant(folder: Path, mutation: str) -> Path:
-    """The manifest of a raw client that breaks one rule."""
-    return agent_toml(folder, "{python}", "-m", "assay_fixtures.rawclient", "--mutation", mutation)
+    """The manifest of a reference client that breaks one rule."""
+    return agent_toml(folder, "{python}", "-m", "assay_fixtures.reference", "--mutation", mutation)
 
 
 def three_sends(

@@ -33,15 +33,20 @@ class Place:
         return str(path)
 
     def agent_toml(self, old: str, new: str) -> str:
-        """The raw client's manifest with one line wrong."""
-        text = manifest.find("raw").path.read_text("utf-8")
+        """The reference client's manifest with one line wrong."""
+        text = manifest.find("reference").path.read_text("utf-8")
         assert old in text
         return self.file("agent.toml", text.replace(old, new, 1))
 
     def expectations(self, old: str, new: str) -> list[str]:
         """A certification with an expectations file in which one line is wrong."""
         assert old in EXPECTATIONS
-        return ["certify", "raw", "--expectations", self.file("expectations.toml", EXPECTATIONS.replace(old, new, 1))]
+        return [
+            "certify",
+            "reference",
+            "--expectations",
+            self.file("expectations.toml", EXPECTATIONS.replace(old, new, 1)),
+        ]
 
     def golden(self) -> Path:
         return shutil.copytree(GOLDEN / "1.0", self.base / "golden")
@@ -81,12 +86,12 @@ class Place:
         """A replay file with one thing wrong."""
         text = REPLAY.read_text("utf-8")
         assert old in text
-        return ["replay", self.file("replay.json", text.replace(old, new)), "--agent", "raw"]
+        return ["replay", self.file("replay.json", text.replace(old, new)), "--agent", "reference"]
 
 
 EXPECTATIONS = """
 schema = "1.0"
-agent = "raw"
+agent = "reference"
 tested = "*"
 [[expect]]
 requirement = "resend.same-unit"
@@ -108,14 +113,17 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         lambda _: ["certify", "nobody"],
         r"agent 'nobody' is unknown; expected one of .*pulsar-python.*, or the path of an agent\.toml",
     ),
-    "agent that is no name": (lambda _: ["certify", "raw@"], r"agent 'raw@': expected NAME, NAME@VERSION or .*"),
+    "agent that is no name": (
+        lambda _: ["certify", "reference@"],
+        r"agent 'reference@': expected NAME, NAME@VERSION or .*",
+    ),
     "version that is none": (
         lambda _: ["certify", "pulsar-python@three"],
         r"agent pulsar-python@three: expected a pep440 version, or latest",
     ),
     "version of an agent that has none": (
-        lambda _: ["certify", "raw@9.9"],
-        r"agent raw comes with the bench: expected no version but 0\.1\.0",
+        lambda _: ["certify", "reference@9.9"],
+        r"agent reference comes with the bench: expected no version but 0\.1\.0",
     ),
     "missing agent.toml": (
         lambda place: ["certify", str(place.base / "agent.toml")],
@@ -150,11 +158,11 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r'{base}/agent\.toml: key "schema" is \'2\.0\', expected "1\.0": this assay reads 1\.x',
     ),
     "missing expectations": (
-        lambda place: ["certify", "raw", "--expectations", str(place.base / "e.toml")],
+        lambda place: ["certify", "reference", "--expectations", str(place.base / "e.toml")],
         r"{base}/e\.toml: expected a readable UTF-8 file: .*No such file or directory.*",
     ),
     "expectations that are no TOML": (
-        lambda place: ["certify", "raw", "--expectations", place.file("e.toml", "schema == 1\n")],
+        lambda place: ["certify", "reference", "--expectations", place.file("e.toml", "schema == 1\n")],
         r"{base}/e\.toml: expected TOML: .+",
     ),
     "expectations with a wrong key": (
@@ -175,15 +183,15 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/expectations\.toml: \[\[expect\]\] number 1: 'case' is 'resend/some-message', expected the id .*",
     ),
     "expectations of another agent": (
-        lambda place: place.expectations('agent = "raw"', 'agent = "cooked"'),
-        r"{base}/expectations\.toml: 'agent' is 'cooked', expected 'raw', the agent to be certified",
+        lambda place: place.expectations('agent = "reference"', 'agent = "cooked"'),
+        r"{base}/expectations\.toml: 'agent' is 'cooked', expected 'reference', the agent to be certified",
     ),
     "expectations of a newer schema": (
         lambda place: place.expectations('schema = "1.0"', 'schema = "2.0"'),
         r"{base}/expectations\.toml: 'schema' is '2\.0', expected 1\.x, which this assay reads",
     ),
     "unknown requirement": (
-        lambda _: ["certify", "raw", "--select", "resend.keeps-orders"],
+        lambda _: ["certify", "reference", "--select", "resend.keeps-orders"],
         r"'resend\.keeps-orders' is no requirement, chapter or Case; `assay list requirements` names them",
     ),
     "missing wheel": (
@@ -199,8 +207,8 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         r"{base}/x\.whl: brings its own version; expected it without @3\.13\.0",
     ),
     "wheel for an agent that has none": (
-        lambda place: ["certify", "raw", "--wheel", place.file("x.whl", "no zip")],
-        r"agent raw comes with the bench: expected no wheel",
+        lambda place: ["certify", "reference", "--wheel", place.file("x.whl", "no zip")],
+        r"agent reference comes with the bench: expected no wheel",
     ),
     "folder that is no run": (
         lambda place: ["check", str(place.base)],
@@ -260,7 +268,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
 
 OURS: dict[str, tuple[Arguments, str]] = {
     "run folder that cannot be made": (
-        lambda _: ["certify", "raw", "--run-dir", ELSEWHERE],
+        lambda _: ["certify", "reference", "--run-dir", ELSEWHERE],
         rf"{ELSEWHERE}/[0-9-]+: cannot be written: No such file or directory; what came before it is kept",
     ),
 }
@@ -303,7 +311,9 @@ SENTENCE = re.compile(r"assay: (\S+): cannot be written: File too large; what ca
 def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, list[str]]:
     """Exit code and stderr."""
     command = [sys.executable, "-c", NO_ROOM, str(limit_bytes), *arguments]
-    told = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+    # A .pyc that is cut short would stay behind: Python 3.11 keeps such a file, and fails on it from then on.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    told = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, timeout=60)
     return told.returncode, told.stderr.splitlines()
 
 
@@ -320,7 +330,7 @@ def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, lis
 def test_full_disk_is_one_sentence_that_names_the_file(
     limit_bytes: int, select: str, file: str, tmp_path: Path
 ) -> None:
-    code, told = without_room(limit_bytes, "certify", "raw", "--select", select, cwd=tmp_path)
+    code, told = without_room(limit_bytes, "certify", "reference", "--select", select, cwd=tmp_path)
     (folder,) = (tmp_path / "runs").iterdir()
     match = SENTENCE.fullmatch(told[-1])
     assert code == 4
@@ -340,7 +350,7 @@ def test_whole_files_stay_whole_when_the_disk_is_full(tmp_path: Path) -> None:
 
 
 def test_run_that_met_a_full_disk_says_that_it_is_partial(tmp_path: Path) -> None:
-    without_room(8_000, "certify", "raw", "--select", "resend/unreceipted-sends", cwd=tmp_path)
+    without_room(8_000, "certify", "reference", "--select", "resend/unreceipted-sends", cwd=tmp_path)
     (folder,) = (tmp_path / "runs").iterdir()
     told = subprocess.run(command_line("check", str(folder)), capture_output=True, check=False, timeout=60)
     assert told.returncode == 130

@@ -97,7 +97,7 @@ def interrupted(runs: Path, number: signal.Signals, moment_s: float, arguments: 
 @pytest.mark.parametrize("number", EXIT_CODE, ids=lambda number: number.name)
 def test_interrupted_run_is_readable_and_leaves_nothing(number: signal.Signals, seed: int, tmp_path: Path) -> None:
     moment_s = random.Random(f"{number} {seed}").uniform(0, 1.2)
-    running = interrupted(tmp_path / "runs", number, moment_s, ["raw"])
+    running = interrupted(tmp_path / "runs", number, moment_s, ["reference"])
     assert running.process.returncode == EXIT_CODE[number]
     stored = StoredRun(running.folder)
     for case in stored.plan:

@@ -41,22 +41,24 @@ def items() -> int:
 
 
 def test_there_is_one_item_for_each_requirement_and_case(pytester: pytest.Pytester) -> None:
-    told = certify(pytester, "--assay-agent", "raw", "--assay-tier", "full", "--collect-only", "-q")
+    told = certify(pytester, "--assay-agent", "reference", "--assay-tier", "full", "--collect-only", "-q")
     items = {line.partition("[")[2].rstrip("]") for line in told.outlines if "test_requirement[" in line}
     assert items == {f"{requirement} in {case.id}" for case in load_packs().cases for requirement in case.requirements}
 
 
 def test_collecting_runs_nothing(pytester: pytest.Pytester) -> None:
-    certify(pytester, "--assay-agent", "raw", "--collect-only", "-q")
+    certify(pytester, "--assay-agent", "reference", "--collect-only", "-q")
     assert not (pytester.path / "runs").exists()
 
 
 def test_client_that_keeps_everything_passes_every_item(pytester: pytest.Pytester) -> None:
-    certify(pytester, "--assay-agent", "raw", "-k", RESEND_AND_ACK).assert_outcomes(passed=3, deselected=items() - 3)
+    certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK).assert_outcomes(
+        passed=3, deselected=items() - 3
+    )
 
 
 def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: pytest.Pytester) -> None:
-    certify(pytester, "--assay-agent", "raw", "-k", RESEND_AND_ACK)
+    certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK)
     stored = only_run(pytester)
     assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/one-interval"}
     spans_ms = []
@@ -81,7 +83,7 @@ def test_listed_failure_is_an_expected_one(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", agent, "-k", "resend/same-message")
     (finding,) = {f.code for j in only_run(pytester).judgements() for f in j.findings}
     (agent.parent / "expectations.toml").write_text(
-        f'schema = "1.0"\nagent = "raw"\ntested = "*"\n[[expect]]\nrequirement = "resend.same-unit"\n'
+        f'schema = "1.0"\nagent = "reference"\ntested = "*"\n[[expect]]\nrequirement = "resend.same-unit"\n'
         f'case = "resend/same-message"\ncode = "{finding}"\nversions = "*"\nreason = "known"\n'
     )
     told = certify(pytester, "--assay-agent", agent, "-k", "resend/same-message")
@@ -93,8 +95,11 @@ def test_listed_failure_is_an_expected_one(pytester: pytest.Pytester) -> None:
     [
         ((), "the assay suite needs --assay-agent, e.g. --assay-agent pulsar-python"),
         (("--assay-agent", "nobody"), "agent 'nobody' is unknown; expected one of *"),
-        (("--assay-agent", "raw", "--assay-wheel", "x.whl"), "agent raw comes with the bench: expected no wheel"),
-        (("--assay-agent", "raw", "--assay-expectations", "x.toml"), "x.toml: expected a readable UTF-8 file: *"),
+        (
+            ("--assay-agent", "reference", "--assay-wheel", "x.whl"),
+            "agent reference comes with the bench: expected no wheel",
+        ),
+        (("--assay-agent", "reference", "--assay-expectations", "x.toml"), "x.toml: expected a readable UTF-8 file: *"),
     ],
 )
 def test_wrong_option_is_a_usage_error(arguments: tuple[str, ...], sentence: str, pytester: pytest.Pytester) -> None:

@@ -34,7 +34,7 @@ def assay(*arguments: str, plug_ins: Path = TOY) -> subprocess.CompletedProcess[
 def certified(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, dict[str, Any]]:
     """Exit code and verdicts of a run of the toy Case."""
     runs = tmp_path_factory.mktemp("toy") / "runs"
-    told = assay("certify", "raw", "--select", "toy", "--run-dir", str(runs), "--strict", "--json")
+    told = assay("certify", "reference", "--select", "toy", "--run-dir", str(runs), "--strict", "--json")
     return told.returncode, json.loads(told.stdout)
 
 
@@ -68,7 +68,7 @@ def test_list_shows_it_beside_ours() -> None:
 
 
 def test_without_it_nothing_knows_it(tmp_path: Path) -> None:
-    told = assay("certify", "raw", "--select", "toy", "--run-dir", str(tmp_path / "runs"), plug_ins=tmp_path)
+    told = assay("certify", "reference", "--select", "toy", "--run-dir", str(tmp_path / "runs"), plug_ins=tmp_path)
     assert told.returncode == 2
     assert told.stderr == "assay: 'toy' is no requirement, chapter or Case; `assay list requirements` names them\n"
 

@@ -13,7 +13,7 @@ from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.event import Completion, ErrorClass
 from assay_conformance.model.fault import Cut, Drop, Fault
 from assay_conformance.model.verdict import Judgement
-from assay_fixtures.rawclient.probe import RawTrial, Tried
+from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
 SEND_TIMEOUT_MS = 30_000
 
@@ -38,7 +38,7 @@ def thirty_second_time_out() -> Case:
 
 
 CASE = thirty_second_time_out()
-LATE = RawTrial(client=frozenset({Mutation.SEND_TIMEOUT_LATE}))
+LATE = ReferenceTrial(client=frozenset({Mutation.SEND_TIMEOUT_LATE}))
 """Misses the time-out by more than is tolerated, so that there is something to find."""
 
 
@@ -76,7 +76,7 @@ def test_virtual_time_repeats_itself_exactly(virtual: Tried) -> None:
 
 
 def test_honest_client_passes_in_virtual_time() -> None:
-    assert {j.verdict.value for j in RawTrial().in_virtual_time(CASE).judgements} == {"pass"}
+    assert {j.verdict.value for j in ReferenceTrial().in_virtual_time(CASE).judgements} == {"pass"}
 
 
 def test_sockets_and_real_time_give_the_same_findings(virtual: Tried) -> None:

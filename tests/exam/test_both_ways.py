@@ -17,7 +17,7 @@ from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.model.case import Case
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.packs import load_packs
-from assay_fixtures.rawclient.probe import RawTrial, Tried
+from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
 PACK = load_packs()
 CASES = {case.id: case for case in PACK.cases}
@@ -53,7 +53,7 @@ def _cases_of(row: str) -> list[Case]:
 
 @cache
 def _honest(case_id: str) -> Tried:
-    return RawTrial().in_virtual_time(CASES[case_id])
+    return ReferenceTrial().in_virtual_time(CASES[case_id])
 
 
 def _failed_rows(tried: Tried) -> set[str]:
@@ -70,9 +70,9 @@ def test_an_honest_client_passes(case_id: str) -> None:
 def _tried(mutant: Mutation | BrokerMutation) -> tuple[Tried, ...]:
     """A mutant in every Case of the row it breaks."""
     if isinstance(mutant, Mutation):
-        trial, row = RawTrial(client=frozenset({mutant})), MUTATIONS[mutant].row
+        trial, row = ReferenceTrial(client=frozenset({mutant})), MUTATIONS[mutant].row
     else:
-        trial, row = RawTrial(broker=frozenset({mutant})), BROKER_ROWS[mutant]
+        trial, row = ReferenceTrial(broker=frozenset({mutant})), BROKER_ROWS[mutant]
     return tuple(trial.in_virtual_time(case) for case in _cases_of(row))
 
 

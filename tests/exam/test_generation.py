@@ -16,7 +16,7 @@ from assay_conformance.model.event import Fired
 from assay_conformance.model.fault import Cut, OnFrame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
-from assay_fixtures.rawclient.probe import RawTrial, Tried
+from assay_fixtures.reference.probe import ReferenceTrial, Tried
 from assay_fixtures.runner.explore import Failure, explore
 
 REQUIREMENTS = (RequirementId("resend.unreceipted-again"),)
@@ -32,7 +32,7 @@ def _drawn() -> tuple[Case, ...]:
 
 @cache
 def _found() -> list[Failure]:
-    planted = RawTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
+    planted = ReferenceTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
     return asyncio.run(explore(_drawn(), planted.probe, parallel=8))
 
 
@@ -52,7 +52,7 @@ def test_it_is_reduced_to_three_sends_and_one_cut() -> None:
 
 def test_nothing_can_be_taken_from_what_is_left() -> None:
     failure = _found()[0]
-    planted = RawTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
+    planted = ReferenceTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
     for index in range(len(failure.reduced.steps)):
         steps = failure.reduced.steps[:index] + failure.reduced.steps[index + 1 :]
         smaller = msgspec.structs.replace(failure.reduced, steps=steps)
@@ -62,12 +62,12 @@ def test_nothing_can_be_taken_from_what_is_left() -> None:
 
 
 def test_the_reduced_case_passes_with_the_honest_client() -> None:
-    assert RawTrial().in_virtual_time(_found()[0].reduced).probed.breaches == frozenset()
+    assert ReferenceTrial().in_virtual_time(_found()[0].reduced).probed.breaches == frozenset()
 
 
 @cache
 def _honest() -> tuple[Tried, ...]:
-    return tuple(RawTrial().in_virtual_time(case) for case in _drawn())
+    return tuple(ReferenceTrial().in_virtual_time(case) for case in _drawn())
 
 
 def test_an_honest_client_has_no_finding_in_any_of_them() -> None:

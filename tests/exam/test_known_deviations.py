@@ -9,7 +9,7 @@ import pytest
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents.manifest import find
 from assay_fixtures.packs import load_packs
-from assay_fixtures.rawclient.probe import RawTrial
+from assay_fixtures.reference.probe import ReferenceTrial
 from assay_reports.expectations import Expectation, check_known, read_expectations
 from assay_reports.replay import read_replay
 
@@ -39,7 +39,7 @@ def test_a_listed_failure_has_reason_and_wire_excerpt(entry: Expectation) -> Non
 @pytest.mark.parametrize("path", sorted((MANIFEST.folder / "replays").glob("*.json")), ids=lambda path: path.stem)
 def test_an_honest_client_passes_the_replayed_case(path: Path) -> None:
     replay = read_replay(path.read_bytes(), str(path))
-    verdicts = {j.requirement: j.verdict for j in RawTrial().in_virtual_time(replay.case).judgements}
+    verdicts = {j.requirement: j.verdict for j in ReferenceTrial().in_virtual_time(replay.case).judgements}
     assert {breach.requirement: verdicts[breach.requirement] for breach in replay.breaches} == {
         breach.requirement: Verdict.PASS for breach in replay.breaches
     }

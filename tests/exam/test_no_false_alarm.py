@@ -11,7 +11,7 @@ from assay_conformance.machines import mixed, plan
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.verdict import Verdict
-from assay_fixtures.rawclient.probe import RawTrial, Tried
+from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
 LIVES, SEED = 400, 5
 LEAST_LIVES = 300
@@ -28,7 +28,7 @@ def _drawn() -> tuple[Case, ...]:
 
 @cache
 def _tried() -> tuple[Tried, ...]:
-    return tuple(RawTrial(seed=number).in_virtual_time(case) for number, case in enumerate(_drawn()))
+    return tuple(ReferenceTrial(seed=number).in_virtual_time(case) for number, case in enumerate(_drawn()))
 
 
 def test_an_honest_client_is_never_blamed() -> None:
@@ -52,7 +52,7 @@ def test_every_kind_of_harm_is_done() -> None:
 
 
 def test_most_checks_had_something_to_judge() -> None:
-    requirements = RawTrial().pack.catalogue.requirements
+    requirements = ReferenceTrial().pack.catalogue.requirements
     of_this_world = {id for id in requirements if not id.startswith(OF_OTHER_WORLDS)}
     exercised = {j.requirement for tried in _tried() for j in tried.judgements if j.exercised}
     assert len(exercised) >= 0.8 * len(of_this_world)

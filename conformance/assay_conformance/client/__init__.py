@@ -1,4 +1,4 @@
-"""The honest raw client: Pulsar's producer and consumer without sockets or clocks, and the cheats made of it."""
+"""The reference client: Pulsar's producer and consumer without sockets or clocks, and the cheats made of it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from assay_conformance.wire import (
 )
 
 PROTOCOL_VERSION = 21
-CLIENT_VERSION = "assay-raw-client"
+CLIENT_VERSION = "assay-reference-client"
 _LENGTH_BYTES = 4
 
 Answered = Callable[[Frame | Refusal], None]

@@ -1,0 +1,192 @@
+"""Producers that are closed and opened again under their name, and payloads too small to say whose they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.dedup import EffectivelyOnce
+from assay_conformance.checks.ordering import KeepsSendOrder
+from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import DUPLICATE, NAME, PRODUCER, Script, digest_of, unit_of
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.event import Member, Meta
+
+AGAIN = 7
+"""The handle of the producer that is opened under the name of the first."""
+
+DEDUPLICATED = Case(
+    id="test/case",
+    title="A history by hand",
+    requirements=(),
+    steps=(),
+    topology=Topology(topics=(Topic(name="t", deduplication=True),)),
+)
+
+
+class Story(Script):
+    """Messages of ten bytes: what crosses and is stored of them has no identity."""
+
+    def small(self, number: int, handle: int = PRODUCER) -> dict[str, Any]:
+        member = Member(size=10, digest=digest_of(number, handle), sequence_id=number)
+        return {"members": (member,), "unit": unit_of([number], handle)}
+
+    def sent(self, *numbers: int, handle: int = PRODUCER, conn: int = 0, producer_id: int = 0) -> None:
+        for number in numbers:
+            if (handle, number) not in self._sends:
+                self.send(number, handle, size=10)
+            self.send_frame(number, handle=handle, conn=conn, producer_id=producer_id, **self.small(number, handle))
+
+    def kept(self, *numbers: int, handle: int = PRODUCER, conn: int = 0, producer_id: int = 0) -> None:
+        """Stored, receipted and reported as sent."""
+        for number in numbers:
+            self.stored(number, handle=handle, **self.small(number, handle))
+            self.receipt(number, conn=conn, producer_id=producer_id)
+            self.ok(number, handle)
+
+    def close(self, handle: int = PRODUCER) -> None:
+        self.complete(self.invoke("close", handle, args={"handle": handle}))
+
+    def reopened(self, conn: int = 0, **config: str) -> None:
+        self.producer(AGAIN, conn=conn, producer_id=1, **config)
+
+    def judged(self, check: type[Check], case: Case = ANY_CASE) -> list[str]:
+        self.read_back()
+        return [finding.code for finding in trial(check, self.done(), case).findings]
+
+
+def closed_and_opened_again() -> Story:
+    """Two small messages each, under one name, numbered from 0 both times."""
+    story = Story()
+    story.producer()
+    story.sent(0, 1)
+    story.kept(0, 1)
+    story.close()
+    story.reopened()
+    return story
+
+
+def test_small_messages_of_both_are_held() -> None:
+    story = closed_and_opened_again()
+    story.sent(0, 1, handle=AGAIN, producer_id=1)
+    story.kept(0, 1, handle=AGAIN, producer_id=1)
+    assert story.judged(KeepsSendOrder) == []
+
+
+def test_small_message_that_is_missing_is_found() -> None:
+    story = closed_and_opened_again()
+    story.sent(0, 1, handle=AGAIN, producer_id=1)
+    story.kept(0, handle=AGAIN, producer_id=1)
+    story.receipt(1, producer_id=1)
+    story.ok(1, AGAIN)
+    assert story.judged(KeepsSendOrder) == ["acked-but-missing"]
+
+
+def test_small_messages_out_of_order_are_found() -> None:
+    story = closed_and_opened_again()
+    story.sent(0, 1, handle=AGAIN, producer_id=1)
+    story.kept(1, 0, handle=AGAIN, producer_id=1)
+    assert story.judged(KeepsSendOrder) == ["stored-out-of-order"]
+
+
+def test_first_messages_of_the_second_are_no_resend() -> None:
+    for check in (SameUnit, KeepsQueueOrder, UnreceiptedAgain):
+        story = closed_and_opened_again()
+        story.sent(0, 1, handle=AGAIN, producer_id=1)
+        story.kept(0, 1, handle=AGAIN, producer_id=1)
+        assert story.judged(check) == []
+
+
+def test_small_message_sent_again_as_other_bytes_is_found() -> None:
+    story = closed_and_opened_again()
+    story.sent(0, handle=AGAIN, producer_id=1)
+    story.cut()
+    story.producer_again(1, producer_id=1)
+    story.send_frame(0, handle=AGAIN, conn=1, producer_id=1, **{**story.small(0, AGAIN), "unit": 1})
+    assert story.judged(SameUnit) == ["bytes-changed"]
+
+
+def chunk(number: int, of: int, last_of: int | None = None) -> dict[str, Any]:
+    """Chunk `number` of message `of`; only the last says whose message it is."""
+    meta = Meta(producer_name=NAME, sequence_id=of, uuid=f"{NAME}-{of}", chunk_id=number, chunks=3)
+    fields: dict[str, Any] = {"meta": meta, "unit": unit_of([number, of, last_of or PRODUCER])}
+    return fields if last_of is not None and number == 2 else {**fields, "members": ()}
+
+
+def interrupted_by_a_reopening() -> Story:
+    """A chunked message is begun and cut off, its producer closed; the next of that name begins with the same id."""
+    story = Story()
+    story.producer()
+    story.send(0)
+    for number in (0, 1):
+        story.send_frame(0, **chunk(number, 0))
+    story.cut()
+    story.close()
+    story.reopened(conn=1)
+    story.send(0, AGAIN)
+    return story
+
+
+def test_chunks_of_the_second_are_no_resend_of_the_first() -> None:
+    for check in (SameUnit, KeepsQueueOrder):
+        story = interrupted_by_a_reopening()
+        for number in range(3):
+            story.send_frame(0, handle=AGAIN, conn=1, producer_id=1, **chunk(number, 0, AGAIN))
+        assert story.judged(check) == []
+
+
+def test_chunks_of_the_second_interrupted_before_its_last_are_no_resend_either() -> None:
+    story = interrupted_by_a_reopening()
+    story.send_frame(0, handle=AGAIN, conn=1, producer_id=1, **chunk(0, 0, AGAIN))
+    assert story.judged(SameUnit) == []
+
+
+def test_chunk_sent_again_as_other_bytes_is_found() -> None:
+    story = Story()
+    story.producer()
+    story.send(0)
+    story.send_frame(0, **chunk(0, 0))
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1, **{**chunk(0, 0), "unit": 1})
+    assert story.judged(SameUnit) == ["bytes-changed"]
+
+
+def test_session_that_two_producers_may_have_written_is_nobodys() -> None:
+    story = Story()
+    story.producer()
+    story.sent(0)
+    story.invoke("close", PRODUCER, args={"handle": PRODUCER})  # not known to have ended
+    story.cut()
+    story.invoke("open_producer", AGAIN, args={"topic": "t", "config": {"producer_name": NAME}})
+    story.producer_again(1)
+    story.send(0, AGAIN, size=10)
+    story.send_frame(0, handle=AGAIN, conn=1, **story.small(0, AGAIN))
+    story.stored(0, handle=AGAIN, **story.small(0, AGAIN))
+    story.ok(0, AGAIN)
+    assert story.judged(KeepsSendOrder) == []
+
+
+def test_two_producers_of_one_name_at_a_time_are_not_effectively_once() -> None:
+    story = Story()
+    story.producer(producer_name=NAME)
+    story.cut()
+    story.producer(AGAIN, conn=1, producer_id=1, producer_name=NAME)
+    story.send(0, AGAIN)
+    story.send_frame(0, handle=AGAIN, conn=1, producer_id=1)
+    story.receipt(0, conn=1, producer_id=1, id=DUPLICATE)
+    story.ok(0, AGAIN)
+    assert story.judged(EffectivelyOnce, DEDUPLICATED) == []
+
+
+def test_message_lost_by_the_second_producer_of_a_name_is_found() -> None:
+    story = Story()
+    story.producer(producer_name=NAME)
+    story.close()
+    story.reopened(producer_name=NAME)
+    story.send(0, AGAIN)
+    story.send_frame(0, handle=AGAIN, producer_id=1)
+    story.receipt(0, producer_id=1, id=DUPLICATE)
+    story.ok(0, AGAIN)
+    assert story.judged(EffectivelyOnce, DEDUPLICATED) == ["lost"]
