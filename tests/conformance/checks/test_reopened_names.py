@@ -48,7 +48,7 @@ class Story(Script):
     def close(self, handle: int = PRODUCER) -> None:
         self.complete(self.invoke("close", handle, args={"handle": handle}))
 
-    def reopened(self, conn: int = 0, **config: str) -> None:
+    def reopened(self, conn: int = 0, **config: Any) -> None:
         self.producer(AGAIN, conn=conn, producer_id=1, **config)
 
     def judged(self, check: type[Check], case: Case = ANY_CASE) -> list[str]:
