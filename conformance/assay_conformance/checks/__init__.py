@@ -8,6 +8,7 @@ from types import ModuleType
 from assay_conformance.checks import (
     ack,
     batching,
+    chunk_resending,
     chunk_sending,
     chunking,
     connection,
@@ -31,6 +32,7 @@ _CHAPTERS = (
     receipts,
     timeouts,
     dedup,
+    chunk_resending,
     chunk_sending,
     chunking,
     ack,

@@ -1,33 +1,15 @@
-"""Chunking, the sending half, and both together: a message too large for one frame travels in pieces, and a connection
-lost between two of them costs nothing.
-"""
+"""Chunking, the sending half: a message too large for one frame travels in pieces."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.chunking import Arrival, ChunkedCheck, Story
-from assay_conformance.checks.chunks import Assembly, Fate
-from assay_conformance.checks.consumption import (
-    from_client,
-    to_client,
-)
-from assay_conformance.checks.dedup import may_repeat_ids
-from assay_conformance.checks.lines import Line
-from assay_conformance.checks.tracker import ConsumerSession, Entry, Operation
-from assay_conformance.model.event import (
-    Completion,
-    ErrorClass,
-    Frame,
-    Member,
-    Meta,
-    Outcome,
-    Received,
-    Stored,
-)
+from assay_conformance.checks.consumption import from_client
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Member, Meta, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 VARIABLE_BYTES = 8
@@ -95,8 +77,8 @@ class SplitsLarge(Check):
         if meta.uuid is None or not meta.chunks or not meta.chunk_total_bytes or meta.chunk_id is None:
             self.breach(
                 "metadata-missing",
-                f"{_chunk(event)} at {ms(event.t_ns)} says uuid {meta.uuid!r}, chunk {meta.chunk_id} of {meta.chunks}, "
-                f"{meta.chunk_total_bytes} bytes in all; expected all four",
+                f"{chunk_of(event)} at {ms(event.t_ns)} says uuid {meta.uuid!r}, chunk {meta.chunk_id} of "
+                f"{meta.chunks}, {meta.chunk_total_bytes} bytes in all; expected all four",
                 event,
             )
             return
@@ -116,7 +98,7 @@ class SplitsLarge(Check):
         split.last = number
         if wrong is not None:
             code, sentence = wrong
-            self.breach(code, f"{_chunk(event)} at {ms(event.t_ns)} {sentence}", split.first, event)
+            self.breach(code, f"{chunk_of(event)} at {ms(event.t_ns)} {sentence}", split.first, event)
         elif number + 1 == meta.chunks:
             self._complete(split, event)
 
@@ -147,7 +129,7 @@ class SplitsLarge(Check):
         if split.meta.compression == "NONE" and total != member.size:
             self.breach(
                 "wrong-total",
-                f"{_chunk(event)} and those before it announce {total} bytes in all and carry {member.size}",
+                f"{chunk_of(event)} and those before it announce {total} bytes in all and carry {member.size}",
                 split.first,
                 event,
             )
@@ -157,7 +139,7 @@ class SplitsLarge(Check):
         if send is not None and not _sent_as(send, member):
             self.breach(
                 "joined-differs",
-                f"the chunks up to {_chunk(event)} at {ms(event.t_ns)} join to {member.size} bytes of digest "
+                f"the chunks up to {chunk_of(event)} at {ms(event.t_ns)} join to {member.size} bytes of digest "
                 f"{member.digest:08x}, expected what the application sent: {send.invoke.size} bytes of digest "
                 f"{send.invoke.digest or 0:08x}",
                 send.invoke,
@@ -214,241 +196,5 @@ class SplitsLarge(Check):
         return self.view.producer_setting(handle, "chunking") is True
 
 
-def _chunk(event: Frame) -> str:
+def chunk_of(event: Frame) -> str:
     return f"SEND of sequence id {event.sequence_id} on connection {event.conn}"
-
-
-@dataclass(slots=True)
-class _Sending:
-    """The chunks of one producer under one uuid, over all its sessions.
-
-    `receipted`: chunks before this one had a receipt written.
-    """
-
-    first: Frame
-    line: Line
-    sequence_id: int
-    sessions: list[int] = field(default_factory=list)
-    begins: int = 0
-    receipted: int = 0
-    last: Frame | None = None
-    message: Message | None = None
-
-    @property
-    def interrupted(self) -> bool:
-        return len(self.sessions) > 1
-
-
-class SurvivesReconnect(ChunkedCheck):
-    """A connection lost between two chunks: the sending goes on at the first chunk without a receipt, under the same
-    uuid, and the consumer gets the message once and intact.
-
-    Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
-    for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault altered a
-    SEND of its, or took one out of its stream: no chunks can be stored in order then. Nor need they be where sequence
-    ids may come twice, for deduplication drops such a last chunk.
-    """
-
-    requirement = RequirementId("chunking.survives-reconnect")
-
-    def start(self) -> None:
-        super().start()
-        self._sendings: dict[tuple[int, str], _Sending] = {}
-        self._carriers: dict[tuple[int, int], list[_Sending]] = {}
-        self._stored: dict[str, Assembly] = {}
-        self._whole: set[Message] = set()
-        self._deliveries: dict[Message, list[tuple[Received, ConsumerSession | None]]] = {}
-        self._entries: dict[Entry, Message] = {}
-        self._arrivals: dict[tuple[int, Message], int] = {}
-        self._redelivered: set[int] = set()
-
-    # --- the producer's half ---
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        meta, session = event.meta, self.tracker.producer_of(event)
-        if meta is None or meta.chunk_id is None or meta.uuid is None or session is None or not from_client(event):
-            return
-        line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
-        if line is None:
-            return
-        key = (id(line), meta.uuid)
-        sending = self._sendings.get(key)
-        if sending is None:
-            sending = self._sendings[key] = _Sending(event, line, meta.sequence_id)
-        if session.request.seq not in sending.sessions:
-            self._goes_on(sending, meta, meta.chunk_id, event)
-            sending.sessions.append(session.request.seq)
-            sending.begins = meta.chunk_id
-            self._carriers.setdefault((session.request.seq, meta.sequence_id), []).append(sending)
-        if meta.chunk_id + 1 == meta.chunks:
-            sending.last = event
-            self._known(sending, meta, event)
-
-    def _goes_on(self, sending: _Sending, meta: Meta, number: int, event: Frame) -> None:
-        sure = sending.line.handle not in self.tracker.foresight.unsure
-        if sure and sending.sessions and number > sending.receipted:
-            self.breach(
-                "chunk-skipped",
-                f"{_chunk(event)} goes on with chunk {number} of {meta.uuid} at {ms(event.t_ns)}; chunk "
-                f"{sending.receipted} had no receipt when its connection was lost, expected the sending to go on there",
-                sending.first,
-                event,
-            )
-
-    def _known(self, sending: _Sending, meta: Meta, event: Frame) -> None:
-        """Its last chunk is out: the message is known, and whether it was begun under another uuid."""
-        identity = event.members[0].identity if event.members else None
-        send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
-        if identity is None or send is None:
-            return
-        sending.message = (identity.handle, identity.number)
-        before = next(
-            (
-                other
-                for other in self._sendings.values()
-                if other is not sending
-                and other.line is sending.line
-                and other.sequence_id == sending.sequence_id
-                and other.last is None
-                and send.invoke.seq < other.first.seq < sending.first.seq
-            ),
-            None,
-        )
-        if before is not None:
-            assert before.first.meta is not None
-            self.breach(
-                "uuid-changed",
-                f"message {identity.number} of producer {identity.handle} was begun as {before.first.meta.uuid} at "
-                f"{ms(before.first.t_ns)} and, after its connection was lost, sent as {meta.uuid}: its chunks can not "
-                "be joined",
-                before.first,
-                sending.first,
-            )
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipt(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if session is None or event.sequence_id is None or not to_client(event):
-            return
-        for sending in self._carriers.get((session.request.seq, event.sequence_id), ()):
-            if sending.sessions[-1] == session.request.seq:
-                sending.receipted = max(sending.receipted, sending.begins + 1)
-                sending.begins += 1
-
-    # --- the broker ---
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if event.meta.chunk_id is not None and event.meta.uuid is not None:
-            assembly = self._stored.setdefault(event.topic, Assembly())
-            entry = Entry(event.topic, event.id.ledger, event.id.entry)
-            identity = event.members[0].identity if event.members else None
-            if assembly.add(event.meta, entry) is Fate.COMPLETE and identity is not None:
-                self._whole.add((identity.handle, identity.number))
-
-    # --- the consumer's half ---
-
-    def arrived(self, arrival: Arrival) -> None:
-        identity = arrival.frame.members[0].identity if arrival.frame.members else None
-        if arrival.fate is Fate.COMPLETE and identity is not None:
-            message = (identity.handle, identity.number)
-            self._entries[arrival.entry] = message
-            place = (arrival.session.request.seq, message)
-            self._arrivals[place] = self._arrivals.get(place, 0) + 1
-
-    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None:
-            self._redelivered.add(session.request.seq)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer, entry = self.taken(event)
-        message = self._entries.get(entry) if entry is not None else None
-        if message is None and event.identity is not None:
-            message = (event.identity.handle, event.identity.number)
-        if consumer is None or message is None or not self._sendings:
-            return
-        session = None if entry is None else consumer.last_on(entry.topic)
-        self._deliveries.setdefault(message, []).append((event, session))
-
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        self.not_delivered(event)
-
-    def story(self, handle: int, entry: Entry) -> Story | None:
-        del handle
-        message = self._entries.get(entry)
-        for sending in self._sendings.values():
-            if sending.interrupted and sending.message == message:
-                return f", its sending, begun at {ms(sending.first.t_ns)}, having been interrupted", (sending.first,)
-        return None
-
-    # --- end to end ---
-
-    def finish(self) -> None:
-        super().finish()
-        lines = self.tracker.lines
-        for (_, uuid), sending in self._sendings.items():
-            send = None if sending.message is None else self.tracker.send_of(*sending.message)
-            if send is None or send.outcome is not Outcome.OK or not sending.interrupted:
-                continue
-            handle = send.invoke.handle or 0
-            spoiled = handle in lines.torn_sends or handle in lines.forged_sends
-            if not spoiled and not may_repeat_ids(self.view, handle):
-                self._end_to_end(uuid, sending, send)
-
-    def _end_to_end(self, uuid: str, sending: _Sending, send: Operation) -> None:
-        assert sending.message is not None
-        assert sending.last is not None
-        assert send.completion is not None
-        handle, number = sending.message
-        if sending.message not in self._whole:
-            self.breach(
-                "stored-incomplete",
-                f"message {number} of producer {handle} was reported as sent at {ms(send.completion.t_ns)}, its "
-                f"connection having been lost between chunks; the broker does not hold all chunks of {uuid} in order",
-                sending.first,
-                sending.last,
-                send.completion,
-            )
-            return
-        deliveries = self._deliveries.get(sending.message, [])
-        for received, _ in deliveries:
-            if (received.size, received.digest) != (send.invoke.size, send.invoke.digest):
-                self.breach(
-                    "damaged",
-                    f"message {number} of producer {handle}, interrupted between chunks, came to consumer "
-                    f"{received.handle} as {received.size} bytes of digest {received.digest:08x}, expected "
-                    f"{send.invoke.size} bytes of digest {send.invoke.digest or 0:08x}",
-                    send.invoke,
-                    received,
-                )
-                return
-        if not self._twice(sending.message, deliveries) and deliveries:
-            self.exercise(deliveries[0][0])
-
-    def _twice(self, message: Message, deliveries: list[tuple[Received, ConsumerSession | None]]) -> bool:
-        """On one session, with no redelivery asked for, a message comes as often as all its chunks did.
-
-        That is once, unless the last chunk was stored again as well: deduplication is another requirement.
-        """
-        seen: dict[int, list[Received]] = {}
-        for received, session in deliveries:
-            if session is None or session.request.seq in self._redelivered:
-                continue
-            earlier = seen.setdefault(session.request.seq, [])
-            earlier.append(received)
-            whole = self._arrivals.get((session.request.seq, message), 0)
-            if len(earlier) > max(whole, 1):
-                self.breach(
-                    "delivered-twice",
-                    f"message {message[1]} of producer {message[0]}, interrupted between chunks, came to consumer "
-                    f"{received.handle} at {ms(earlier[0].t_ns)} and again at {ms(received.t_ns)}, expected once",
-                    earlier[0],
-                    received,
-                )
-                return True
-        return False

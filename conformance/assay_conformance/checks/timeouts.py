@@ -27,7 +27,8 @@ class SendTimeout(Check):
     Judged are sends made when the producer had been opened: a client may take sends before, and keep them until it is.
 
     One timer may take the whole queue with it when the head expires (Java and C++ do): the young ones die early, but
-    never before the oldest is due. A blocking send starts its clock when the queue lets it in, which nobody sees.
+    never before the oldest is due. A batch's clock starts with its first message (Java) or when it closes (C++, Go),
+    which the batching delay bounds. A blocking send starts its clock when the queue lets it in, which nobody sees.
     """
 
     requirement = RequirementId("resend.send-timeout")
@@ -56,7 +57,14 @@ class SendTimeout(Check):
             if timeout_ms != 0 and not blocking:
                 self._judge(handle, sends, int(timeout_ms or DEFAULT_SEND_TIMEOUT_MS) * MS)
 
+    def _batching_ns(self, handle: int) -> int:
+        """How long a message may have waited in an open batch."""
+        if self.view.producer_setting(handle, "batching") is not True:
+            return 0
+        return int(self.view.producer_setting(handle, "batching_max_publish_delay_ms") or 0) * MS
+
     def _judge(self, handle: int, sends: list[Operation], timeout_ns: int) -> None:
+        batching_ns = self._batching_ns(handle)
         expired_ns: int | None = None
         closing = self.tracker.lines.closings.get(handle)
         for send in sends:
@@ -65,7 +73,8 @@ class SendTimeout(Check):
             if called_ns is None:
                 continue
             due_ns = called_ns + timeout_ns
-            if self._receipted_in_time(handle, send, due_ns) or self._otherwise_ended(end, closing, due_ns):
+            latest_ns = due_ns + batching_ns
+            if self._receipted_in_time(handle, send, latest_ns) or self._otherwise_ended(end, closing, latest_ns):
                 continue
             if end is not None and end.error is ErrorClass.TIMEOUT:
                 seen_ns = end.done_ns or end.t_ns
@@ -74,7 +83,7 @@ class SendTimeout(Check):
                         self._early(handle, send, end, due_ns)
                     continue
                 expired_ns = seen_ns
-            self._late(handle, send, called_ns, due_ns)
+            self._late(handle, send, called_ns, latest_ns)
 
     def _called_ns(self, handle: int, send: Operation) -> int | None:
         """When the client was called, or the latest it can have been; None when it may not have been called at all.

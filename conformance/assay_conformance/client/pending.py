@@ -125,17 +125,24 @@ class Pending:
 
     # --- time-out ---
 
+    def due_ns(self, created_ns: int) -> int | None:
+        """When what was created then times out; None for never."""
+        if self._settings.send_timeout_ms == 0 or self._shared.mutated(Mutation.NEVER_TIMES_OUT):
+            return None
+        return created_ns + self._age_ns()
+
     def _age_ns(self) -> int:
         return self._settings.send_timeout_ms * MS + self._shared.lateness_ns(Mutation.SEND_TIMEOUT_LATE)
 
     def _arm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        timed = self._settings.send_timeout_ms > 0 and not self._shared.mutated(Mutation.NEVER_TIMES_OUT)
-        if timed and self._ops:
-            self._timer = self._shared.timers.at(self._ops[0].created_ns + self._age_ns(), self._time_out)
+        due_ns = self.due_ns(self._ops[0].created_ns) if self._ops else None
+        if due_ns is not None:
+            self._timer = self._shared.timers.at(due_ns, self.time_out)
 
-    def _time_out(self) -> None:
+    def time_out(self) -> None:
+        """Fail every unit whose time is up."""
         expired_ns = self._shared.now_ns - self._age_ns()
         expired = []
         while self._ops and self._ops[0].created_ns <= expired_ns:

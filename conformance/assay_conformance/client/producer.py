@@ -178,8 +178,21 @@ class Producer(Handler):
         max_bytes = None if shared.mutated(Mutation.BATCH_IGNORES_BYTES) else settings.batching_max_bytes
         batch = OpenBatch(settings, shared.now_ns, settings.batching_max_messages + extra, max_bytes)
         delay_ns = settings.batching_max_publish_delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
-        batch.timer = shared.after(delay_ns, self._close_batch)
+        due_ns = self._pending.due_ns(shared.now_ns)
+        if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
+            batch.timer = shared.timers.at(due_ns, self._expire_batch)
+        else:
+            batch.timer = shared.after(delay_ns, self._close_batch)
         return batch
+
+    def _expire_batch(self) -> None:
+        """The oldest message of the open batch has waited for as long as a send may."""
+        self._pending.time_out()
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            text = "no receipt within the send time-out: its batch had not closed yet"
+            self._pending.release(batch.sent, Failed(ErrorClass.TIMEOUT, text, certain=True))
+            self._pending.settled()
 
     def _close_batch(self) -> None:
         batch, self._batch = self._batch, None

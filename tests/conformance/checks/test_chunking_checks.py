@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.chunk_sending import SplitsLarge, SurvivesReconnect
+from assay_conformance.checks.chunk_resending import SurvivesReconnect
+from assay_conformance.checks.chunk_sending import SplitsLarge
 from assay_conformance.checks.chunking import RepeatedChunk, WholeOnly
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.tracker import Entry

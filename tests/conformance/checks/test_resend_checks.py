@@ -395,6 +395,29 @@ def test_send_that_the_client_may_never_have_been_given_is_not_judged() -> None:
     assert _codes(trial(SendTimeout, story.at(5000).done())) == []
 
 
+def _batched(ended_ms: int) -> SendTimeout:
+    """Message 0 waits 1,000 ms in an open batch, longer than the 500 ms it has, and ends at `ended_ms`."""
+    story = Script()
+    story.producer(send_timeout_ms=500, batching=True, batching_max_publish_delay_ms=1_000)
+    story.at(100).send(0)
+    story.at(1100).send_frame(0, batch=True)
+    story.at(ended_ms).unknown(0)
+    return trial(SendTimeout, story.done())
+
+
+def test_time_out_since_the_batch_closed_is_accepted() -> None:
+    check = _batched(1_610)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_time_out_as_soon_as_the_batch_closed_is_accepted() -> None:
+    assert _codes(_batched(1_110)) == []
+
+
+def test_late_time_out_of_a_batch_is_found() -> None:
+    assert _codes(_batched(2_000)) == ["late"]
+
+
 def test_time_out_runs_from_the_call() -> None:
     story = _timed()
     story.at(1610)

@@ -6,6 +6,7 @@ import pytest
 from tests.conformance.client.peer import Peer
 
 from assay_conformance.client import Done, Mutation
+from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import CommandType as C
 from assay_conformance.wire import decode_batch, decompress
 from assay_conformance.wire.compression import Codec
@@ -51,6 +52,17 @@ def test_flush_closes_the_open_batch() -> None:
     peer.send(b"a", b"b")
     peer.flush()
     assert sizes(peer) == [2]
+
+
+def test_open_batch_times_out_with_its_first_message() -> None:
+    peer = batching(batching_max_publish_delay_ms=1_000, send_timeout_ms=300)
+    ops = peer.send(b"a")
+    peer.advance(100)
+    ops += peer.send(b"b")
+    peer.advance(199)
+    assert peer.results.keys().isdisjoint(ops)
+    peer.advance(1)
+    assert [peer.results[op].error for op in ops] == [ErrorClass.TIMEOUT] * 2  # type: ignore[union-attr]
 
 
 def test_batch_carries_lowest_highest_and_single_ids() -> None:
