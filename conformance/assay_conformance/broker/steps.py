@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -12,8 +12,8 @@ from assay_conformance.broker.raw import StoredEntry
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.store import Hold
 from assay_conformance.broker.topics import Topics
-from assay_conformance.model.case import Rate
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.policy import Policies, Rate
 
 
 class _Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,20 +58,20 @@ class RateChange(Rate, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rate as a step gives it: a misspelt key must not pass for no limit."""
 
 
-class SetPolicy(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Change what is given of a topic's policy; its rates start anew."""
+class SetPolicy(Policies, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Change what is given of a topic's own policies, or of the namespace's where no topic is named; rates that change
+    start anew."""
 
-    deduplication: bool | None = None
+    topic: str | None = None
     publish_rate: RateChange | None = None
     dispatch_rate: RateChange | None = None
     subscription_rate: RateChange | None = None
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
-        given: dict[str, Any] = {
-            name: value for name, value in msgspec.structs.asdict(self).items() if name != "topic" and value is not None
-        }
-        for topic in topics.of_local(self.topic):
-            topic.apply(msgspec.structs.replace(topic.policy, **given))
+        if self.topic is None:
+            topics.change_namespaces(self)
+        else:
+            topics.change_policies(topics.of_local(self.topic), self)
 
 
 class HoldStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ then nothing is read until one is there again, or 16 ms worth of them where that
 from __future__ import annotations
 
 from assay_conformance.broker.timers import NS_PER_S
-from assay_conformance.model.case import Rate
+from assay_conformance.model.policy import Rate
 
 RESOLUTION_NS = 16_000_000
 """A pause is never for less than what flows in during this time."""
@@ -104,8 +104,8 @@ class PublishLimiter:
     __slots__ = ("_bytes", "_messages")
 
     def __init__(self, rate: Rate, now_ns: int) -> None:
-        self._messages = FlowBucket(rate.messages, rate.period_s, now_ns) if rate.messages else None
-        self._bytes = FlowBucket(rate.bytes, rate.period_s, now_ns) if rate.bytes else None
+        self._messages = FlowBucket(rate.messages, rate.period_s, now_ns) if rate.messages > 0 else None
+        self._bytes = FlowBucket(rate.bytes, rate.period_s, now_ns) if rate.bytes > 0 else None
 
     def consume(self, messages: int, size: int, now_ns: int) -> bool:
         """Charge an accepted SEND; False when reading must pause now."""
@@ -117,4 +117,4 @@ class PublishLimiter:
 
 
 def _bucket(limit: int, period_s: int, now_ns: int, forgives: bool) -> PeriodBucket | None:
-    return PeriodBucket(limit, period_s, now_ns, forgives=forgives) if limit else None
+    return PeriodBucket(limit, period_s, now_ns, forgives=forgives) if limit > 0 else None

@@ -20,9 +20,8 @@ from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.throttle import DispatchLimiter, PublishLimiter
-from assay_conformance.model.case import Rate
-from assay_conformance.model.case import Topic as Policy
 from assay_conformance.model.event import MessageId
+from assay_conformance.model.policy import Policies, Rate
 from assay_conformance.wire import Payload
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, ServerError
 
@@ -36,7 +35,9 @@ _TAKEN = RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already c
 class Topic:
     """`local` is its name in the topology. `new_ledger` gives ids that only increase."""
 
-    def __init__(self, host: Host, name: TopicName, local: str, policy: Policy, new_ledger: Callable[[], int]) -> None:
+    def __init__(
+        self, host: Host, name: TopicName, local: str, policies: Policies, new_ledger: Callable[[], int]
+    ) -> None:
         self.name = name
         self.local = local
         self.partition = name.partition
@@ -44,12 +45,12 @@ class Topic:
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
         self.producers: dict[str, Producer] = {}
         self.subscriptions: dict[str, Subscription] = {}
-        self.policy = policy
+        self.policies = Policies()
         self._host = host
         self._new_ledger = new_ledger
         self._dispatch_limiter: DispatchLimiter | None = None
         self.store.open_ledger(new_ledger())
-        self.apply(policy)
+        self.apply(policies)
 
     # --- producers --------------------------------------------------------------------------------------------------
 
@@ -136,29 +137,30 @@ class Topic:
 
     # --- what the bench does to a topic -----------------------------------------------------------------------------
 
-    def apply(self, policy: Policy) -> None:
-        """Take on a policy: rates start with full buckets, deduplication with what is stored."""
-        self.policy = policy
-        if not policy.deduplication:
+    def apply(self, policies: Policies) -> None:
+        """Take on policies. Rates that changed start with full buckets, deduplication with what is stored."""
+        before, self.policies = self.policies, policies
+        if not policies.deduplication:
             self.publishing.dedup = None
         elif self.publishing.dedup is None:
             self.publishing.dedup = Deduplication()
             self.publishing.dedup.replay(self.store.entries)
-        self._start_rates()
+        if _rates(policies) != _rates(before):
+            self._start_rates()
 
     def _start_rates(self) -> None:
-        rate = self.policy.publish_rate
-        self.publishing.limiter = PublishLimiter(rate, self._host.now_ns) if _is_limited(rate) else None
-        self._dispatch_limiter = self._limiter(self.policy.dispatch_rate)
+        rate = self.policies.publish_rate
+        self.publishing.limiter = PublishLimiter(rate, self._host.now_ns) if rate is not None and rate.limits else None
+        self._dispatch_limiter = self._limiter(self.policies.dispatch_rate)
         for subscription in self.subscriptions.values():
             self._limit(subscription)
 
     def _limit(self, subscription: Subscription) -> None:
-        own = self._limiter(self.policy.subscription_rate)
+        own = self._limiter(self.policies.subscription_rate)
         subscription.limit(tuple(limiter for limiter in (self._dispatch_limiter, own) if limiter is not None))
 
-    def _limiter(self, rate: Rate) -> DispatchLimiter | None:
-        if not _is_limited(rate):
+    def _limiter(self, rate: Rate | None) -> DispatchLimiter | None:
+        if rate is None or not rate.limits:
             return None
         forgives = self._host.breaks(BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT)
         return DispatchLimiter(rate, self._host.now_ns, forgives=forgives)
@@ -198,5 +200,5 @@ class Topic:
             next(iter(self.producers.values())).evict(url)
 
 
-def _is_limited(rate: Rate) -> bool:
-    return bool(rate.messages or rate.bytes)
+def _rates(policies: Policies) -> tuple[Rate | None, ...]:
+    return policies.publish_rate, policies.dispatch_rate, policies.subscription_rate

@@ -8,18 +8,20 @@ client there, afterwards every broker names it. A request at a broker that does 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, parse, partition_of
+from assay_conformance.broker.policies import PolicyLevels, changed, stated
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topic as Policy
 from assay_conformance.model.case import Topology
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.policy import Policies
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 
@@ -42,6 +44,11 @@ class Topics:
         self._locals = {parse(names[policy.name]).full: policy.name for policy in topology.topics}
         self._full = {local: full for full, local in self._locals.items()}
         self._namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._policies)}
+        self.policies = PolicyLevels(
+            topology.settings.policies, ((namespace, topology.namespace) for namespace in self._namespaces)
+        )
+        for full, policy in self._policies.items():
+            self.policies.set_topic(full, stated(policy))
         self._topics: dict[str, Topic] = {}
         self._owners: dict[str, int] = {}
         self._loaded: set[str] = set()
@@ -131,11 +138,28 @@ class Topics:
     def owned_by(self, broker: int) -> list[Topic]:
         return [topic for topic in self._topics.values() if self._owners.get(topic.name.full, 0) == broker]
 
+    def apply_policies(self) -> None:
+        """Let every topic take on what is set now; what did not change for it goes on."""
+        for topic in self._topics.values():
+            topic.apply(self.policies.effective(_base(topic.name), topic.name.namespace))
+
+    def change_policies(self, topics: Iterable[Topic], by: Policies) -> None:
+        """Set policies of these topics themselves."""
+        for full in {_base(topic.name) for topic in topics}:
+            self.policies.set_topic(full, changed(self.policies.of_topic(full), by))
+        self.apply_policies()
+
+    def change_namespaces(self, by: Policies) -> None:
+        """Set policies of every namespace there is: a Case has one."""
+        for namespace in self._namespaces:
+            self.policies.set_namespace(namespace, changed(self.policies.of_namespace(namespace), by))
+        self.apply_policies()
+
     def _topic(self, name: TopicName) -> Topic:
         topic = self._topics.get(name.full)
         if topic is None:
-            policy = self._policy(name) or Policy(name=name.full)
-            topic = Topic(self._host, name, self._local(name), policy, lambda: next(self._ledgers))
+            policies = self.policies.effective(_base(name), name.namespace)
+            topic = Topic(self._host, name, self._local(name), policies, lambda: next(self._ledgers))
             self._topics[name.full] = topic
         return topic
 

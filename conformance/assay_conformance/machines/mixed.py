@@ -222,7 +222,7 @@ def case_of(acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str)
         faults=tuple(_fault(harm) for harm in islice(harms, MAX_FAULTS)),
         topology=Topology(
             topics=(Topic(name=TOPIC, partitions=terms.partitions, deduplication=terms.deduplication),),
-            **({"max_message_bytes": CHUNKING_LIMIT_BYTES} if terms.chunking else {}),
+            max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else Topology().max_message_bytes,
         ),
         config=ClientConfig(producer=_producer_config(terms), consumer=_consumer_config(terms)),
         capabilities=("producer", "consumer"),

@@ -11,6 +11,8 @@ import msgspec
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Fault
+from assay_conformance.model.policy import BrokerSettings, Policies
+from assay_conformance.model.policy import Rate as Rate
 from assay_conformance.model.requirement import RequirementId
 
 ConfigValue = int | float | str | bool
@@ -51,16 +53,8 @@ class Tier(StrEnum):
     FULL = "full"
 
 
-class Rate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A rate limit; 0 = unlimited. `period_s` is ratePeriodInSecond."""
-
-    messages: int = 0
-    bytes: int = 0
-    period_s: int = 1
-
-
-class Topic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A topic of the Case's world; `name` is local, the bench makes it unique per Case."""
+class Topic(Policies, frozen=True, omit_defaults=True, kw_only=True):
+    """A topic of the Case's world, with its own policies; `name` is local, the bench makes it unique per Case."""
 
     name: str
     partitions: int = 0
@@ -72,13 +66,16 @@ class Topic(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Brokers and topics. A broker's constants are those of pulsar-semantics; a Case lowers them where it must wait."""
+    """Brokers and topics. A broker's constants are those of pulsar-semantics; a Case lowers them where it must wait.
+    `namespace` are the policies of the namespace all topics are in."""
 
     topics: tuple[Topic, ...] = (Topic(name="t"),)
     brokers: int = 1
     max_message_bytes: int = 5 * 1024 * 1024
     keep_alive_ms: int = 30_000
     protocol_version: int = 21
+    settings: BrokerSettings = BrokerSettings()
+    namespace: Policies = Policies()
 
 
 class ClientConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

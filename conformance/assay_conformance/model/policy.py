@@ -1,0 +1,103 @@
+"""What can be set for topics, at three levels: the topic, its namespace, the broker."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Rate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A rate limit; 0 = not set, -1 = unlimited whatever the levels below say. `period_s` is ratePeriodInSecond."""
+
+    messages: int = 0
+    bytes: int = 0
+    period_s: int = 1
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.messages or self.bytes)
+
+    @property
+    def limits(self) -> bool:
+        return self.messages > 0 or self.bytes > 0
+
+
+class BacklogAction(StrEnum):
+    """What happens to producers, or to the slowest subscription, once a backlog is over its quota."""
+
+    PRODUCER_REQUEST_HOLD = "producer_request_hold"
+    PRODUCER_EXCEPTION = "producer_exception"
+    CONSUMER_BACKLOG_EVICTION = "consumer_backlog_eviction"
+
+
+class BacklogQuota(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How large a topic's largest backlog may be; 0 or less = without limit. `limit_s`: age of its first entry."""
+
+    limit_bytes: int = -1
+    limit_s: int = -1
+    action: BacklogAction = BacklogAction.PRODUCER_REQUEST_HOLD
+
+
+class Retention(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How long, and up to how many bytes, acknowledged entries are kept; -1 = without limit."""
+
+    minutes: int = 0
+    bytes: int = 0
+
+
+class DelayedDelivery(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Whether `deliver_at_time` counts, and delayedDeliveryTickTimeMillis."""
+
+    active: bool = True
+    tick_ms: int = 1_000
+
+
+class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What one level sets; None = nothing, the next level counts."""
+
+    deduplication: bool | None = None
+    publish_rate: Rate | None = None
+    dispatch_rate: Rate | None = None
+    subscription_rate: Rate | None = None
+    message_ttl_s: int | None = None
+    retention: Retention | None = None
+    backlog_quota: BacklogQuota | None = None
+    delayed_delivery: DelayedDelivery | None = None
+    max_unacked_per_consumer: int | None = None
+    max_unacked_per_subscription: int | None = None
+
+
+class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What Pulsar's broker.conf sets. `policies` hold for topics that nothing nearer says otherwise of; `dispatch_rate`
+    is one broker's for all its topics together."""
+
+    policies: Policies = Policies()
+    dispatch_rate: Rate = Rate()
+    batch_index_acks: bool = True
+    """acknowledgmentAtBatchIndexLevelEnabled."""
+    precise_flow_control: bool = False
+    """preciseDispatcherFlowControl: reads are sized by the messages an entry has on average."""
+    rate_counts_entries: bool = False
+    """dispatchThrottlingOnBatchMessageEnabled: a batch is charged to a message rate as one."""
+    throttles_caught_up: bool = True
+    """dispatchThrottlingOnNonBacklogConsumerEnabled: rates hold for subscriptions without a backlog too."""
+    delayed_strict: bool = False
+    """isDelayedDeliveryDeliverAtTimeStrict: nothing comes early, not even by a tick."""
+    failover_delay_ms: int = 1_000
+    """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
+
+
+def nearest(*levels: Policies) -> Policies:
+    """Per policy, what the first level that sets it says. A rate of 0 sets nothing."""
+    found: dict[str, object] = {}
+    for level in levels:
+        for name in Policies.__struct_fields__:
+            value = getattr(level, name)
+            if name not in found and _says_something(value):
+                found[name] = value
+    return msgspec.structs.replace(Policies(), **found)
+
+
+def _says_something(value: object) -> bool:
+    return value.is_set if isinstance(value, Rate) else value is not None
