@@ -79,10 +79,12 @@ def hostile(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return HostileRun(HOSTILE[request.param], ran, peak_kib() - before_kib)
 
 
-def test_misbehaviour_is_a_clear_finding(hostile: HostileRun) -> None:
-    judgement = hostile.ran.last(TRAP)
-    assert (judgement.verdict, {finding.code for finding in judgement.findings}) == (Verdict.FAIL, {hostile.told.code})
-    assert hostile.told.words in judgement.reason
+def test_misbehaviour_is_a_clear_finding_of_one_requirement(hostile: HostileRun) -> None:
+    last = hostile.ran.last(TRAP).attempt
+    judgements = [j for j in hostile.ran.result.judgements if (j.case, j.attempt) == (TRAP.id, last) and j.findings]
+    assert [j.verdict for j in judgements] == [Verdict.FAIL]
+    assert {finding.code for finding in judgements[0].findings} == {hostile.told.code}
+    assert hostile.told.words in judgements[0].reason
 
 
 def test_other_cases_go_on_and_are_judged(hostile: HostileRun) -> None:

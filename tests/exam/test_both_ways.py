@@ -38,6 +38,12 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
 ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.OVERTAKES_RESEND: (frozenset({"RSD-002"}), "what overtakes a resend breaks its order and the topic's"),
     Mutation.IGNORES_LAST_SEQUENCE_ID: (frozenset({"DDP-010"}), "ids used twice are dropped as duplicates, and lost"),
+    Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
+    BrokerMutation.DEDUP_STORES_DUPLICATES: (
+        frozenset({"ROB-009"}),
+        "receipts for nothing that is pending make the client connect again and again, and its sends never end",
+    ),
+    Mutation.NEVER_TIMES_OUT: (frozenset({"ROB-009"}), "a send that never times out never ends"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

@@ -1,11 +1,11 @@
-"""Cases for malformed input: damaged messages, and bytes in odd pieces."""
+"""Cases for robustness: damaged messages, bytes in odd pieces, and calls that must end whatever happens."""
 
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import plains
-from assay_conformance.model.case import Case, Config
-from assay_conformance.model.fault import Corrupt, Fault, Resegment
+from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.model.fault import Corrupt, Cut, Fault, Refuse, Resegment
 
 EARLIEST: Config = {"initial_position": "earliest"}
 
@@ -46,7 +46,59 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
     )
 
 
+def flushes_side_by_side() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 2)
+    plan.wait_sends(2)
+    plan.flush(producer)
+    plan.flush(producer)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "robustness/flushes-side-by-side",
+        "Two flushes wait for the same receipts",
+        ("robustness.operations-end",),
+        capabilities=("producer",),
+        limits=Limits(operation_ms=2_000),
+    )
+
+
+def calls_during_an_outage() -> Case:
+    """The service is gone for good; each call has a time-out of its own or must end without one."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer)
+    plan.receive(consumer, 2, timeout_ms=500)
+    plan.wait_fired(1)
+    plan.send(producer, 2)
+    plan.flush(producer)
+    plan.wait_ops()
+    plan.close(producer)
+    plan.close(consumer)
+    plan.wait_ops()
+    plan.close(client)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/calls-during-an-outage",
+        "The connection is lost and none is to be had any more, while calls go on",
+        ("robustness.operations-end",),
+        client={"operation_timeout_ms": 1_000},
+        producer={"send_timeout_ms": 500},
+        consumer=EARLIEST,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT"), action=Refuse()),
+            Fault(trigger=down("SEND_RECEIPT"), action=Cut()),
+        ),
+        limits=Limits(operation_ms=5_000),
+    )
+
+
 CASES = (
+    flushes_side_by_side(),
+    calls_during_an_outage(),
     damaged_messages(),
     pieces("byte-by-byte", "From CONNECTED on every byte comes alone", Resegment(piece_bytes=1)),
     pieces(

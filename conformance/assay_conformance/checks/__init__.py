@@ -14,6 +14,7 @@ from assay_conformance.checks import (
     connection,
     dedup,
     flow,
+    liveness,
     nack,
     ordering,
     receipts,
@@ -42,6 +43,7 @@ _CHAPTERS = (
     flow,
     connection,
     robustness,
+    liveness,
 )
 
 

@@ -123,8 +123,11 @@ class Check:
 
 
 def grade(events: tuple[Event, ...]) -> Grade:
-    """A when the client's word and the wire or broker both speak, B when wire or broker alone, C the client alone."""
+    """A when the client's word and the wire or broker both speak, B when wire, broker or bench alone, C the client's
+    word alone."""
     witnesses = {WITNESS_OF[type(event)] for event in events}
+    if witnesses == {Witness.BENCH}:
+        return Grade.B
     if not witnesses & {Witness.WIRE, Witness.BROKER}:
         return Grade.C
     return Grade.A if Witness.AGENT in witnesses else Grade.B

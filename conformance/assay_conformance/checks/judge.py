@@ -1,8 +1,9 @@
 """One attempt of one Case: route its events through the checks, and say what each requirement came to.
 
 Every check whose capabilities the client declares sees every history: the Case's own requirements must be exercised by
-it, the others may be. A requirement of the Case that was not exercised is `invalid` when a fault stayed unfired,
-a finding when a client operation never ended (liveness), `untestable` otherwise.
+it, the others may be. A requirement of the Case that was not exercised is `invalid` when a fault stayed unfired, and
+`untestable` otherwise. An operation that never ended, or an agent that was lost, is a finding of one requirement,
+`liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
 
 A machine that stood still ran another schedule than the Case's: what that brought about is a finding as ever, but what
 it did not bring about (a precondition, a fault, the end of an operation, a breach that needed its pauses) is
@@ -17,18 +18,15 @@ import msgspec
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, routes
-from assay_conformance.checks.tolerance import MS, TOLERANCES, LoadRecord, Tolerance
+from assay_conformance.checks.liveness import OperationsEnd
+from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Who
-from assay_conformance.model.event import AgentEnded, Ended, Ending, Event, Fired, Frame, Garbled, Overdue
+from assay_conformance.model.event import Ended, Ending, Event, Fired, Frame, Overdue
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Level, Requirement
-from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
-
-NEVER_ENDED = "operation-never-ended"
-AGENT_LOST = "agent-lost"
-AGENT_GARBLED = "agent-contradicts-protocol"
+from assay_conformance.model.verdict import Finding, Judgement, Verdict
 
 STOOD_STILL = "the machine stood still for too long: what happened was not the Case's schedule"
 
@@ -53,6 +51,8 @@ def judge(
     ]
     attempt_end = run(events, view.tracker, applicable)
     found = {check.requirement: check for check in applicable}
+    if (liveness := found.get(OperationsEnd.requirement)) is not None and liveness.findings:
+        attempt_end.cut_short = liveness.findings[0].sentence
     judgements = [
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)
         for requirement in case.requirements
@@ -68,25 +68,21 @@ def judge(
 class BenchFacts:
     """What the bench's own events say about the attempt."""
 
-    KINDS = (Fired, Overdue, AgentEnded, Garbled, Ended)
+    KINDS = (Fired, Overdue, Ended)
 
     def __init__(self, load: LoadRecord) -> None:
         self.load = load
         self.fired: set[int] = set()
-        self.overdue: list[Overdue] = []
-        self.lost: AgentEnded | None = None
-        self.garbled: Garbled | None = None
+        self.overdue = False
         self.ended: Ended | None = None
+        self.cut_short = ""
+        """What kept the client from going through the Case, as the liveness requirement found it."""
 
     def see(self, event: Event) -> None:
         if isinstance(event, Fired):
             self.fired.add(event.fault)
         elif isinstance(event, Overdue):
-            self.overdue.append(event)
-        elif isinstance(event, AgentEnded):
-            self.lost = event
-        elif isinstance(event, Garbled):
-            self.garbled = self.garbled or event
+            self.overdue = True
         elif isinstance(event, Ended):
             self.ended = event
 
@@ -98,14 +94,6 @@ class BenchFacts:
         """The machine was kept from running for so long that the pauses of a Case lost their meaning."""
         end_ns = 0 if self.ended is None else self.ended.t_ns
         return not self.load.quiet(0, end_ns, TOLERANCES["schedule"])
-
-    def stuck(self) -> Overdue | None:
-        """The first operation that had its time, on a machine that ran, and did not end."""
-        for overdue in self.overdue:
-            deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
-            if self.load.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline):
-                return overdue
-        return None
 
 
 def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
@@ -193,12 +181,12 @@ def _verdict(
         return Verdict.HARNESS_ERROR, f"its check crashed: {type(check.crashed).__name__}: {check.crashed}", ()
     if check.findings:
         return BROKEN[requirement.level], check.findings[0].sentence, check.findings
-    if own and (liveness := _liveness(requirement, case, attempt_end)):
-        return BROKEN[requirement.level], liveness.sentence, (liveness,)
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue or not check.exercised)
     if own and attempt_end.stood_still and (unreached or _needs_its_pauses(case)):
         return Verdict.INCONCLUSIVE, STOOD_STILL, ()
+    if own and attempt_end.cut_short and (unfired or not check.exercised):
+        return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
     if unfired:
         return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired", ()
     if check.undecided_because:
@@ -212,20 +200,3 @@ def _needs_its_pauses(case: Case) -> bool:
     """Something in it happens at a time, not upon an event."""
     waits = any(step.at_ms is not None or (step.who is Who.WAIT and step.verb == "ms") for step in case.steps)
     return waits or any(isinstance(fault.trigger, AtTime) for fault in case.faults)
-
-
-def _liveness(requirement: Requirement, case: Case, attempt_end: BenchFacts) -> Finding | None:
-    """An agent that died or spoke nonsense, or an operation that never ended, in a Case that wanted something of it."""
-    if attempt_end.lost is not None:
-        lost = attempt_end.lost
-        return _bench_finding(requirement, case, AGENT_LOST, lost.reason, lost.seq)
-    if attempt_end.garbled is not None:
-        return _bench_finding(requirement, case, AGENT_GARBLED, attempt_end.garbled.reason, attempt_end.garbled.seq)
-    if (first := attempt_end.stuck()) is not None:
-        sentence = f"{first.verb} (operation {first.op}) had not ended {first.deadline_ms} ms after it was asked for"
-        return _bench_finding(requirement, case, NEVER_ENDED, sentence, first.seq)
-    return None
-
-
-def _bench_finding(requirement: Requirement, case: Case, code: str, sentence: str, seq: int) -> Finding:
-    return Finding(requirement=requirement.id, code=code, case=case.id, sentence=sentence, events=(seq,), grade=Grade.B)

@@ -58,6 +58,7 @@ class Mutation(StrEnum):
     CORRUPT_KEEPS_PERMIT = "corrupt-keeps-permit"
     LOSES_SPLIT_LENGTH = "loses-split-length"
     LOSES_THIRD_SEND = "loses-third-send"
+    FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,5 +233,10 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RSD-001",
         "after a connection that ended between its second and third receipt the oldest pending send is not resent",
         "planted: it needs three sends and one cut inside a window of one frame",
+    ),
+    Mutation.FLUSH_FORGETS_EARLIER: Broken(
+        "ROB-009",
+        "a flush takes the place of an earlier one that waits, which then never ends",
+        "pulsar-client-go#1409: of two flushes that wait for the same pending item only the last is completed",
     ),
 }

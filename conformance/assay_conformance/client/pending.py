@@ -115,6 +115,8 @@ class Pending:
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
         """`flushed` is called when every unit added before has left the queue."""
+        if self._shared.mutated(Mutation.FLUSH_FORGETS_EARLIER):
+            self._flushes.clear()
         self._flushes.append((self._added, flushed))
         self._finish_flushes()
 

@@ -6,15 +6,17 @@ from assay_conformance import catalogue
 from assay_conformance.checks import CHECKS
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.judge import judge
-from assay_conformance.history.script import Script
+from assay_conformance.checks.liveness import AGENT_LOST, NEVER_ENDED, OperationsEnd
+from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.event import AgentEnded, Ending, Event, Frame
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Judgement, Verdict
 
 CATALOGUE = catalogue.load()
 ORDER, IDS = RequirementId("resend.keeps-queue-order"), RequirementId("ordering.sequence-ids-step-by-one")
+LIVENESS = OperationsEnd.requirement
 CLIENT = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset(CATALOGUE.capabilities))
 CASE = Case(id="test/case", title="t", requirements=(ORDER, IDS), steps=())
 
@@ -31,6 +33,18 @@ def _story(*sequence_ids: int) -> list[Event]:
 def _judged(events: list[Event], attempt: int = 1, **checks: type[Check]) -> dict[str, Judgement]:
     told = judge(events, CASE, CLIENT, CATALOGUE, {**CHECKS, **{c.requirement: c for c in checks.values()}}, attempt)
     return {judgement.requirement: judgement for judgement in told}
+
+
+def _hung(*sequence_ids: int) -> list[Event]:
+    """Sends under these ids, and a flush that never ends."""
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(sequence_ids or (0, 1)):
+        story.send(number)
+        story.send_frame(number, sequence_id=sequence_id)
+    flush = story.invoke("flush", PRODUCER)
+    story.after(10_000).overdue(flush)
+    return story.done()
 
 
 class Raises(Check):
@@ -60,3 +74,43 @@ def test_a_breach_counts_as_exercised() -> None:
 
 def test_a_history_without_an_end_is_a_harness_error() -> None:
     assert {j.verdict for j in _judged(_story(0, 1)[:-1]).values()} == {Verdict.HARNESS_ERROR}
+
+
+def test_an_operation_that_never_ends_is_a_finding_of_liveness_alone() -> None:
+    told = _judged(_hung())
+    assert [f.code for f in told[LIVENESS].findings] == [NEVER_ENDED]
+    assert [j.requirement for j in told.values() if j.findings] == [LIVENESS]
+
+
+def test_what_a_hang_kept_from_being_exercised_is_untestable() -> None:
+    told = _judged(_hung())[ORDER]
+    assert told.verdict is Verdict.UNTESTABLE
+    assert told.reason.startswith("the Case was cut short: flush (operation ")
+
+
+def test_what_was_exercised_in_spite_of_a_hang_is_judged_by_what_was_seen() -> None:
+    assert _judged(_hung())[IDS].verdict is Verdict.PASS
+
+
+def test_a_breach_outranks_the_hang_beside_it() -> None:
+    assert _judged(_hung(0, 0))[IDS].verdict is Verdict.FAIL
+
+
+def test_a_lost_agent_is_a_finding_of_liveness_alone() -> None:
+    story = Script()
+    story.producer()
+    lost = story.add(AgentEnded, reason="the agent exited with 3", exit_status=3)
+    told = _judged(story.done(Ending.AGENT_LOST))
+    assert [(f.code, f.events) for f in told[LIVENESS].findings] == [(AGENT_LOST, (lost.seq,))]
+    assert {told[ORDER].verdict, told[IDS].verdict} == {Verdict.UNTESTABLE}
+
+
+def test_a_deadline_that_passed_on_a_starved_machine_is_no_finding() -> None:
+    story = Script()
+    story.producer()
+    flush = story.invoke("flush", PRODUCER)
+    story.at(10_100).overdue(flush)
+    story.load(10_000, loop_lag_ms=6_000)
+    told = _judged(story.done())
+    assert told[LIVENESS].verdict is Verdict.INCONCLUSIVE
+    assert told[ORDER].verdict is Verdict.INCONCLUSIVE

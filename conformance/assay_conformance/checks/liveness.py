@@ -1,0 +1,62 @@
+"""Liveness: whatever was asked of the client ends, and the agent is there to say so.
+
+A hang is one finding here, and none of the requirements whose Case it cut short.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, on
+from assay_conformance.checks.tolerance import MS, Tolerance
+from assay_conformance.model.event import AgentEnded, Completion, Garbled, Overdue
+from assay_conformance.model.requirement import RequirementId
+
+NEVER_ENDED = "operation-never-ended"
+AGENT_LOST = "agent-lost"
+AGENT_GARBLED = "agent-contradicts-protocol"
+
+
+class OperationsEnd(Check):
+    """Every operation completes before its deadline; the agent neither dies before the Case does nor talks nonsense.
+
+    A deadline that passed on a machine that did not let the client run proves nothing.
+    """
+
+    requirement = RequirementId("robustness.operations-end")
+
+    def start(self) -> None:
+        self._overdue: list[Overdue] = []
+        self._garbled = False
+
+    @on(Completion)
+    def ended(self, event: Completion) -> None:
+        self.exercise(event)
+
+    @on(Overdue)
+    def deadline_passed(self, event: Overdue) -> None:
+        self._overdue.append(event)
+
+    @on(AgentEnded)
+    def lost(self, event: AgentEnded) -> None:
+        self.breach(AGENT_LOST, event.reason, event)
+
+    @on(Garbled)
+    def contradicted(self, event: Garbled) -> None:
+        if not self._garbled:
+            self._garbled = True
+            self.breach(AGENT_GARBLED, event.reason, event)
+
+    def finish(self) -> None:
+        """A lost agent ends nothing any more, so what was under way then is no finding of its own."""
+        if self.findings:
+            return
+        for overdue in self._overdue:
+            deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
+            if self.tracker.load.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline):
+                self.breach(NEVER_ENDED, _stuck(overdue), overdue)
+                return
+        if self._overdue:
+            self.undecided(f"the machine was too busy to judge it: {_stuck(self._overdue[0])}")
+
+
+def _stuck(overdue: Overdue) -> str:
+    return f"{overdue.verb} (operation {overdue.op}) had not ended {overdue.deadline_ms} ms after it was asked for"
