@@ -47,10 +47,14 @@ _CHAPTERS = (
 )
 
 
+def _is_of(value: type, chapter: ModuleType) -> bool:
+    return value.__module__ == chapter.__name__ or value.__module__.startswith(f"{chapter.__name__}.")
+
+
 def _checks_of(chapter: ModuleType) -> Iterator[type[Check]]:
-    """The check classes a chapter defines: those that name a requirement of their own."""
+    """The check classes of a chapter, a module or a package that names them: those with a requirement of their own."""
     for value in vars(chapter).values():
-        own = isinstance(value, type) and issubclass(value, Check) and value.__module__ == chapter.__name__
+        own = isinstance(value, type) and issubclass(value, Check) and _is_of(value, chapter)
         if own and "requirement" in vars(value):
             yield value
 

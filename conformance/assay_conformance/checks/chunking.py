@@ -11,7 +11,6 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
-    Handover,
     acked_entries,
     entry_on,
     from_client,
@@ -21,6 +20,7 @@ from assay_conformance.checks.consumption import (
     plain_acks,
     to_client,
 )
+from assay_conformance.checks.handover import Handover
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import (
@@ -91,10 +91,6 @@ class ChunkedCheck(ConsumerCheck):
         assert session.consumer is not None
         limit = number_in_force(self.view, session.consumer, "max_pending_chunked_messages")
         return self.assembly(session).most > (DEFAULT_MAX_PENDING if limit is None else limit or 1 << 30)
-
-    def asked(self, call: Call) -> None:
-        if call.invoke.verb == "ack":
-            self.handover.take_back(call)
 
     def taken(self, event: Received) -> tuple[OpenedConsumer | None, Entry | None]:
         """Whose delivery it is, and of which entry; the offer it takes up is gone."""
@@ -259,7 +255,6 @@ class RepeatedChunk(ChunkedCheck):
             self._joined[place] = _Joined(repeats, arrival.frame)
 
     def asked(self, call: Call) -> None:
-        super().asked(call)
         if call.invoke.verb == "ack":
             self._acked.add((call.consumer.handle, call.entry))
             if call.cumulative:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Operation
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
     AgentEnded,
@@ -24,12 +24,23 @@ from assay_conformance.model.event import (
     Invoke,
     MessageId,
     Outcome,
-    Received,
 )
 from assay_conformance.model.fault import Direction
 
 REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)
 """How a call ends that the client did not take."""
+
+
+SessionKey = tuple[int, int]
+"""A session: connection and consumer id; state of one is dropped when it is over."""
+
+
+def session_key(session: ConsumerSession) -> SessionKey:
+    return (session.conn, session.consumer_id)
+
+
+LEAST_INTERVAL_MS = 40
+"""Below this a group interval is too short to tell two flushes from one delayed timer."""
 
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
@@ -178,76 +189,6 @@ def acked_entries(session: ConsumerSession, event: Frame) -> Iterator[Entry]:
     for place, id in enumerate(event.ids):
         if not (place < len(event.ack_sets) and event.ack_sets[place]):
             yield entry_on(session, id)
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A whole message that reached the client and belongs to the application."""
-
-    session: ConsumerSession
-    frame: Frame
-    entry: Entry
-    index: int
-
-
-class Handover:
-    """Messages that reached the client against those the application got.
-
-    A receive that ended short, although an offered message had been with the client for longer than any answer takes,
-    shows the message withheld. What the application has acked may be dropped when it comes again, so an ack takes the
-    offers of its entry back.
-    """
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-        self._offers: dict[tuple[int, Entry, int], Offer] = {}
-
-    def offer(self, session: ConsumerSession, frame: Frame) -> None:
-        """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
-        if session.consumer is None:
-            return
-        entry = entry_on(session, frame.ids[0])
-        for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
-            compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
-            if not compacted and _is_open(frame, index):
-                self._offers[session.consumer.handle, entry, index] = Offer(session, frame, entry, index)
-
-    def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
-        """The offer this delivery takes up."""
-        entry = self._view.tracker.entries.get(message.seq)
-        if entry is None or not self._offers:
-            return None
-        index = message.message_id.batch_index
-        keys = ((consumer.handle, entry, index), (consumer.handle, entry, -1 if index == 0 else 0))
-        return next((self._offers.pop(key) for key in keys if key in self._offers), None)
-
-    def take_back(self, call: Call) -> None:
-        """The application settled it, and with it all before when `cumulative`."""
-        if not self._offers:
-            return
-        handle, entry = call.consumer.handle, call.entry
-        for key in [key for key in self._offers if key[0] == handle and key[1].topic == entry.topic]:
-            if key[1] == entry or (call.cumulative and key[1] < entry):
-                del self._offers[key]
-
-    def withheld(self, receive: Operation) -> list[Offer]:
-        """What a receive that just ended short should have brought."""
-        completion, asked = receive.completion, int(receive.invoke.args.get("count", 1))
-        if completion is None or completion.outcome is not Outcome.OK or (completion.count or 0) >= asked:
-            return []
-        return [
-            offer
-            for (handle, _entry, _index), offer in self._offers.items()
-            if handle == receive.invoke.handle
-            and offer.session.ended is None
-            and late("answer", offer.frame.t_ns, completion.t_ns)
-        ]
-
-
-def _is_open(frame: Frame, index: int) -> bool:
-    """Whether this message of a batch is not acknowledged yet, as the ack_set of its MESSAGE says."""
-    words = frame.ack_sets[0] if frame.ack_sets else ()
-    return not words or index < 0 or (index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1))
 
 
 def to_client(event: Frame) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
-    Handover,
     TimedCheck,
     entry_on,
     from_client,
@@ -16,6 +15,7 @@ from assay_conformance.checks.consumption import (
     plain_acks,
     to_client,
 )
+from assay_conformance.checks.handover import Handover
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import (

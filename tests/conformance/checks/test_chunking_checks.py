@@ -283,6 +283,19 @@ def test_whole_message_that_is_withheld_is_found() -> None:
     assert story.judged(WholeOnly)[0] == ["not-delivered"]
 
 
+def test_whole_message_that_comes_again_after_its_ack_may_be_withheld() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    story.ack(1)
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(WholeOnly) == ([], 1)
+
+
 def test_message_withheld_on_a_busy_machine_is_undecided() -> None:
     story = Story()
     for chunk in range(CHUNKS):

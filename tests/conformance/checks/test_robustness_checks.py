@@ -191,6 +191,19 @@ def test_message_lost_in_pieces_is_found() -> None:
     assert story.judged(AnySegmentation)[0] == ["message-lost"]
 
 
+def test_acknowledged_message_that_comes_again_may_be_withheld() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0)
+    story.received(0)
+    ack = story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
+    story.complete(ack)
+    story.message(0)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(AnySegmentation) == ([], 1)
+
+
 def test_message_just_arrived_is_not_lost_yet() -> None:
     story = Story()
     story.in_pieces()

@@ -1,0 +1,143 @@
+"""When acknowledgments leave: gathered, one group interval after the first at the latest.
+
+Acks are judged on the session their message came on, while it lasts: what a client does with acks over a lost
+connection is the matter of `keeping`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    LEAST_INTERVAL_MS,
+    ConsumerCheck,
+    SessionKey,
+    acked_entries,
+    elapsed,
+    entry_on,
+    from_client,
+    late,
+    number_in_force,
+    of_batch,
+    plain_acks,
+    session_key,
+)
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.requirement import RequirementId
+
+SAME_FLUSH_NS = 5 * MS
+"""ACK frames closer than this left in one flush: a client may write one command an id."""
+
+
+@dataclass(slots=True)
+class _Flushing:
+    """What one session still owes, and what it has sent."""
+
+    pending: dict[Entry, Call] = field(default_factory=dict)
+    sent: dict[Entry, Frame] = field(default_factory=dict)
+    cumulative: Entry | None = None
+    moments: list[Frame] = field(default_factory=list)
+
+
+class FlushedInTime(ConsumerCheck):
+    """Obligation: an individual ack that completed, of a whole entry. Due one interval after the call."""
+
+    requirement = RequirementId("ack.flushed-in-time")
+
+    def start(self) -> None:
+        self._sessions: dict[SessionKey, _Flushing] = {}
+
+    def called(self, call: Call) -> None:
+        session = self.session_of(call)
+        if call.invoke.verb != "ack" or session is None or of_batch(call.message.message_id):
+            return
+        state = self._sessions.setdefault(session_key(session), _Flushing())
+        if call.cumulative:
+            state.cumulative = max(state.cumulative or call.entry, call.entry)
+            state.pending = {entry: pending for entry, pending in state.pending.items() if entry > call.entry}
+        elif call.entry in state.sent:
+            if state.sent[call.entry].seq > call.invoke.seq:
+                self.exercise(state.sent[call.entry])
+        elif not (state.cumulative and call.entry <= state.cumulative):
+            state.pending.setdefault(call.entry, call)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        state = self._sessions.setdefault(session_key(session), _Flushing())
+        if event.ack_type == "Cumulative":
+            settled = [entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])]
+        else:
+            settled = [entry for entry in acked_entries(session, event) if entry in state.pending]
+            state.sent.update(dict.fromkeys(acked_entries(session, event), event))
+        for entry in settled:
+            self._flushed(state.pending.pop(entry), session.consumer, event)
+        if settled:
+            self._grouped(state, session.consumer, event)
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in consumer.sessions:
+            self.over(session, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        state = self._sessions.pop(session_key(session), _Flushing())
+        for call in state.pending.values():
+            interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
+            if interval_ms is not None and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):
+                self.suspect(
+                    "ack-flush",
+                    call.called_ns,
+                    event.t_ns,
+                    "never-flushed",
+                    f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and "
+                    f"had sent no ACK for it by {ms(event.t_ns)}; the group interval is {interval_ms} ms",
+                    call.invoke,
+                    event,
+                )
+
+    def _flushed(self, call: Call, consumer: OpenedConsumer, event: Frame) -> None:
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+        if interval_ms is None:
+            return
+        if not late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):
+            self.exercise(event)
+        else:
+            self.suspect(
+                "ack-flush",
+                call.called_ns,
+                event.t_ns,
+                "flushed-late",
+                f"consumer {consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}; its ACK "
+                f"left {elapsed(event.t_ns, call.called_ns)} later, expected within the group interval of "
+                f"{interval_ms} ms",
+                call.invoke,
+                event,
+            )
+
+    def _grouped(self, state: _Flushing, consumer: OpenedConsumer, event: Frame) -> None:
+        """Three flushes in half an interval are no timer's work, unless a full group went at once."""
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
+        largest = number_in_force(self.view, consumer, "ack_group_max")
+        if interval_ms < LEAST_INTERVAL_MS or (largest is not None and len(event.ids) >= largest):
+            return
+        moments = state.moments
+        if moments and event.t_ns - moments[-1].t_ns < SAME_FLUSH_NS:
+            return
+        moments.append(event)
+        del moments[:-3]
+        if len(moments) == 3 and event.t_ns - moments[0].t_ns < interval_ms * MS / 2:
+            self.suspect(
+                "ack-flush",
+                moments[0].t_ns - interval_ms * MS,
+                event.t_ns,
+                "not-grouped",
+                f"consumer {consumer.handle} sent acknowledgments at {', '.join(ms(frame.t_ns) for frame in moments)}; "
+                f"a group interval of {interval_ms} ms collects them into one or two",
+                *moments,
+            )
+            moments.clear()

@@ -1,0 +1,81 @@
+"""Messages that reached a client, against those it handed to its application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.consumption import entry_on, late
+from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
+from assay_conformance.model.event import Frame, Outcome, Received
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A whole message that reached the client and belongs to the application."""
+
+    session: ConsumerSession
+    frame: Frame
+    entry: Entry
+    index: int
+
+
+class Handover:
+    """Messages that reached the client against those the application got.
+
+    A receive that ended short, although an offered message had been with the client for longer than any answer takes,
+    shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
+    again: a cumulative ack that was lost with its connection covers what the broker delivers once more.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._offers: dict[tuple[int, Entry, int], Offer] = {}
+
+    def offer(self, session: ConsumerSession, frame: Frame) -> None:
+        """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
+        if session.consumer is None:
+            return
+        entry = entry_on(session, frame.ids[0])
+        for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
+            compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
+            if not compacted and _is_open(frame, index):
+                self._offers[session.consumer.handle, entry, index] = Offer(session, frame, entry, index)
+
+    def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
+        """The offer this delivery takes up."""
+        entry = self._view.tracker.entries.get(message.seq)
+        if entry is None or not self._offers:
+            return None
+        index = message.message_id.batch_index
+        keys = ((consumer.handle, entry, index), (consumer.handle, entry, -1 if index == 0 else 0))
+        return next((self._offers.pop(key) for key in keys if key in self._offers), None)
+
+    def withheld(self, receive: Operation) -> list[Offer]:
+        """What a receive that just ended short should have brought."""
+        completion, asked = receive.completion, int(receive.invoke.args.get("count", 1))
+        if completion is None or completion.outcome is not Outcome.OK or (completion.count or 0) >= asked:
+            return []
+        return [
+            offer
+            for (handle, _, _), offer in self._offers.items()
+            if handle == receive.invoke.handle
+            and offer.session.ended is None
+            and late("answer", offer.frame.t_ns, completion.t_ns)
+            and not self._settled(handle, offer.entry)
+        ]
+
+    def _settled(self, handle: int, entry: Entry) -> bool:
+        """An ack of it, or of a later one when cumulative, was asked for."""
+        return any(
+            call.entry == entry or (call.cumulative and call.entry.topic == entry.topic and entry < call.entry)
+            for calls in self._view.tracker.calls.values()
+            for call in calls
+            if call.consumer.handle == handle and call.invoke.verb == "ack"
+        )
+
+
+def _is_open(frame: Frame, index: int) -> bool:
+    """Whether this message of a batch is not acknowledged yet, as the ack_set of its MESSAGE says."""
+    words = frame.ack_sets[0] if frame.ack_sets else ()
+    return not words or index < 0 or (index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1))

@@ -1,0 +1,10 @@
+"""Negative acknowledgment: what the application refused is asked for again, whole, at its time, and not once it was
+acknowledged after all."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.nack.ending import AckedNotRedelivered
+from assay_conformance.checks.nack.entries import WholeEntry
+from assay_conformance.checks.nack.timing import RedeliveredInWindow
+
+__all__ = ["AckedNotRedelivered", "RedeliveredInWindow", "WholeEntry"]

@@ -1,0 +1,56 @@
+"""When a client asks for what was refused again, and for what.
+
+A client may look at its refused messages only every `nack_tick_fraction` of the delay, and may forget the low bits of
+the time (`nack_precision_ms`): both are constants of its agent.toml, and where it states none the widest known apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import View
+from assay_conformance.checks.consumption import (
+    entry_on,
+    in_force,
+    number_in_force,
+)
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Frame
+
+REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
+
+WIDEST_PRECISION_MS = 256
+WIDEST_TICK_FRACTION = 1 / 3
+
+LEAST_DELAY_MS = 100
+"""Clients raise shorter delays to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """When, after the call, a REDELIVER may and must leave; without the tolerances."""
+
+    earliest_ns: int
+    latest_ns: int
+
+
+def window_of(view: View, consumer: OpenedConsumer) -> Window | None:
+    """None where the delay is not known."""
+    delay_ms = number_in_force(view, consumer, "nack_delay_ms")
+    if delay_ms is None:
+        return None
+    precision_ms = number_in_force(view, consumer, "nack_precision_ms")
+    fraction = in_force(view, consumer, "nack_tick_fraction")
+    tick_ms = max(delay_ms, LEAST_DELAY_MS) * float(WIDEST_TICK_FRACTION if fraction is None else fraction)
+    early_ms = WIDEST_PRECISION_MS if precision_ms is None else precision_ms
+    return Window(
+        earliest_ns=(delay_ms - early_ms) * MS, latest_ns=max(delay_ms, LEAST_DELAY_MS) * MS + round(tick_ms * MS)
+    )
+
+
+def requested(session: ConsumerSession, event: Frame, among: Iterable[Entry]) -> list[Entry]:
+    """The entries of `among` that a REDELIVER asks for; without ids it asks for everything."""
+    named = {entry_on(session, id) for id in event.ids}
+    return [entry for entry in among if entry.topic == session.topic and (not named or entry in named)]

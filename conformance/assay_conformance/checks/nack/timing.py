@@ -1,0 +1,166 @@
+"""When redelivery of a refused message is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    elapsed,
+    from_client,
+    late,
+    number_in_force,
+)
+from assay_conformance.checks.nack.requests import (
+    REDELIVER,
+    Window,
+    requested,
+    window_of,
+)
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Refused:
+    """An entry that waits for its redelivery: refused first, and last, by these calls."""
+
+    first: Call
+    last: Call
+    excused: bool = False
+
+
+class RedeliveredInWindow(ConsumerCheck):
+    """Not before the delay, not after the delay and a tick.
+
+    The lower bound counts from the command, the upper one from the last refusal by this consumer: that later refusals
+    must not postpone earlier ones is another requirement. An ack in between excuses the client from asking at all.
+
+    Each refusal may have a timer of its own, and a timer outlives the session that its message came on: a request is
+    too early only when none that runs for its entry is due. One that names no entry asks for all of them.
+    """
+
+    requirement = RequirementId("nack.redelivered-in-window")
+
+    def start(self) -> None:
+        self._refused: dict[tuple[int, Entry], _Refused] = {}
+        self._acked: set[tuple[int, Entry]] = set()
+        self._refusals_ns: dict[int, list[int]] = {}
+        self._timers: dict[tuple[int, Entry], list[int]] = {}
+        """When each refusal of an entry was asked for that may not have been acted upon."""
+
+    def asked(self, call: Call) -> None:
+        key = (call.consumer.handle, call.entry)
+        if call.invoke.verb == "ack":
+            self._acked.add(key)
+            for (handle, entry), waiting in self._refused.items():
+                if handle == key[0] and (entry == call.entry or (call.cumulative and entry < call.entry)):
+                    waiting.excused = True
+            return
+        self._timers.setdefault(key, []).append(call.invoke.t_ns)
+        if key not in self._acked and self.session_of(call) is not None:
+            waiting = self._refused.setdefault(key, _Refused(call, call))
+            waiting.last = call
+
+    def called(self, call: Call) -> None:
+        if call.invoke.verb == "nack":
+            self._refusals_ns.setdefault(call.consumer.handle, []).append(call.called_ns)
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        handle = session.consumer.handle
+        window = window_of(self.view, session.consumer)
+        mine = {entry for (owner, entry) in self._timers if owner == handle}
+        asked_for = requested(session, event, mine)
+        due = {entry for entry in asked_for if window is None or self._is_due((handle, entry), window, event)}
+        found = [entry for entry in asked_for if (handle, entry) in self._refused]
+        if window is not None and found:
+            oldest = min(found, key=lambda entry: self._refused[handle, entry].first.invoke.t_ns)
+            for entry in found if event.ids else (oldest,):
+                self._judge(
+                    self._refused[handle, entry], window, event, early=not (due & {entry} if event.ids else due)
+                )
+        for entry in found:
+            if entry in due or event.ids:
+                del self._refused[handle, entry]
+            else:
+                self._refused[handle, entry].excused = True
+
+    def _is_due(self, key: tuple[int, Entry], window: Window, event: Frame) -> bool:
+        """Some refusal of the entry has waited for long enough; those that have are done with."""
+        earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
+        running = [asked_ns for asked_ns in self._timers[key] if event.t_ns - asked_ns < earliest_ns]
+        some = len(running) < len(self._timers[key])
+        self._timers[key] = running
+        return some
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in consumer.sessions:
+            self.over(session, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        consumer = session.consumer
+        if consumer is None:
+            return
+        window = window_of(self.view, consumer)
+        for handle, entry in [key for key in self._refused if key[0] == consumer.handle]:
+            if entry.topic == session.topic:
+                waiting = self._refused.pop((handle, entry))
+                start_ns = None if window is None else self._from(waiting, window)
+                if window and start_ns is not None and late("nack-late", start_ns + window.latest_ns, event.t_ns):
+                    self.suspect(
+                        "nack-late",
+                        start_ns,
+                        event.t_ns,
+                        "never-requested",
+                        f"consumer {handle} was told at {ms(waiting.last.invoke.t_ns)} that {entry} is refused and had "
+                        f"sent no REDELIVER of it by {ms(event.t_ns)}, expected one within "
+                        f"{window.latest_ns / MS:.0f} ms",
+                        waiting.last.invoke,
+                        event,
+                    )
+
+    def _judge(self, waiting: _Refused, window: Window, event: Frame, early: bool) -> None:
+        handle, first, last = waiting.first.consumer.handle, waiting.first.invoke, waiting.last
+        if early and not number_in_force(self.view, waiting.first.consumer, "ack_timeout_ms"):
+            self.breach(
+                "too-early",
+                f"consumer {handle} asked for {waiting.first.entry} again {elapsed(event.t_ns, first.t_ns)} after the "
+                f"application refused it, expected at least {window.earliest_ns / MS:.0f} ms",
+                first,
+                event,
+            )
+            return
+        start_ns = self._from(waiting, window)
+        if start_ns is None:
+            return
+        if late("nack-late", start_ns + window.latest_ns, event.t_ns):
+            self.suspect(
+                "nack-late",
+                start_ns,
+                event.t_ns,
+                "too-late",
+                f"consumer {handle} asked for {last.entry} again {elapsed(event.t_ns, last.called_ns)} after the "
+                f"application refused it, expected within {window.latest_ns / MS:.0f} ms",
+                last.invoke,
+                event,
+            )
+        else:
+            self.exercise(event)
+
+    def _from(self, waiting: _Refused, window: Window) -> int | None:
+        """When the upper bound starts to run; None where there is none."""
+        last = waiting.last
+        if last.operation.outcome is not Outcome.OK or waiting.excused:
+            return None
+        start_ns = last.called_ns
+        for refused_ns in self._refusals_ns.get(last.consumer.handle, ()):
+            if start_ns < refused_ns <= start_ns + window.latest_ns:
+                start_ns = refused_ns
+        return start_ns
