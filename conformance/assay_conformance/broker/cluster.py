@@ -14,6 +14,7 @@ import msgspec
 from assay_conformance.broker.handlers import HANDLERS
 from assay_conformance.broker.host import ClusterSink, Host
 from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.steps import STEPS
 from assay_conformance.broker.topic import Topic
@@ -46,7 +47,10 @@ class CursorState(msgspec.Struct, frozen=True):
 
 class Cluster:
     """`urls[i]` is the service url of broker i; `topics` maps the topology's local names to full ones; `unix_ms` is
-    the wall clock at `now_ns`. All times are nanoseconds of one monotonic clock."""
+    the wall clock at `now_ns`. All times are nanoseconds of one monotonic clock.
+
+    `topics` is what an administrator works on, after `advance`: what it refuses is a RefusalError.
+    """
 
     def __init__(
         self,
@@ -61,14 +65,14 @@ class Cluster:
     ) -> None:
         self._topology = topology
         self._host = Host(sink, mutations, now_ns, unix_ms)
-        self._topics = Topics(self._host, topology, urls, topics)
+        self.topics = Topics(self._host, topology, urls, topics)
         self._sessions: dict[int, Session] = {}
 
     def opened(self, conn: int, broker: int, now_ns: int) -> None:
         """A client connected to broker `broker`."""
         self.advance(now_ns)
         self._sessions[conn] = Session(
-            self._host, conn, broker, topology=self._topology, topics=self._topics, handlers=HANDLERS
+            self._host, conn, broker, topology=self._topology, topics=self.topics, handlers=HANDLERS
         )
 
     def closed(self, conn: int, now_ns: int) -> None:
@@ -112,11 +116,14 @@ class Cluster:
             step = msgspec.convert(args, kind)
         except msgspec.ValidationError as error:
             raise UsageError(f"broker step {verb!r}: {error}") from error
-        step.carry_out(self._topics, self._sessions.values(), self._host)
+        try:
+            step.carry_out(self.topics, self._sessions.values(), self._host)
+        except RefusalError as refusal:
+            raise UsageError(f"broker step {verb!r}: {refusal}") from refusal
 
     def read_back(self) -> Iterator[ReadBackState | CursorState]:
         """The last word on every topic, those nobody used included, and on every subscription that is there."""
-        for topic in dict.fromkeys((*self._topics.stated(), *self._topics)):
+        for topic in dict.fromkeys((*self.topics.stated(), *self.topics)):
             yield ReadBackState(topic.local, tuple(_id(topic, index) for index in range(len(topic.store.entries))))
             for subscription in topic.subscriptions.values():
                 cursor = subscription.cursor

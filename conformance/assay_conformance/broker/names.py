@@ -45,3 +45,8 @@ def parse(text: str) -> TopicName:
 
 def partition_of(full: str, index: int) -> str:
     return f"{full}-partition-{index}"
+
+
+def base_of(full: str) -> str:
+    """The full name of the topic this is a partition of; its own where it is none."""
+    return _PARTITION.sub("", full)

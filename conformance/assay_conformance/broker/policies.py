@@ -19,6 +19,16 @@ class PolicyLevels:
         self._namespaces = dict(namespaces)
         self._topics: dict[str, Policies] = {}
 
+    def namespaces(self) -> list[str]:
+        """The names of those there are."""
+        return sorted(self._namespaces)
+
+    def has_namespace(self, namespace: str) -> bool:
+        return namespace in self._namespaces
+
+    def forget_namespace(self, namespace: str) -> None:
+        self._namespaces.pop(namespace, None)
+
     def of_topic(self, topic: str) -> Policies:
         """What a topic sets itself."""
         return self._topics.get(topic, Policies())

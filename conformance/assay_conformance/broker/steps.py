@@ -74,6 +74,22 @@ class SetPolicy(Policies, frozen=True, kw_only=True, forbid_unknown_fields=True)
             topics.change_policies(topics.of_local(self.topic), self)
 
 
+class Grow(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Give a partitioned topic more partitions."""
+
+    partitions: int
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        topics.grow(topics.full_of(self.topic), self.partitions)
+
+
+class Delete(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Delete a topic with everything in it, whoever uses it."""
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        topics.delete(topics.full_of(self.topic))
+
+
 class HoldStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Appends that match wait for `release`, and so does every one behind them. `count`: only so many match."""
 
@@ -102,7 +118,7 @@ class Restart(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def carry_out(self, topics: Topics, sessions: Iterable[Session], _host: Host) -> None:
         if self.broker is not None:
-            topics.check_broker(self.broker)
+            topics.placement.check(self.broker)
         for session in list(sessions):
             if self.broker in (None, session.broker):
                 session.end()
@@ -136,6 +152,8 @@ STEPS: dict[str, type[Step]] = {
     "move": Move,
     "terminate": Terminate,
     "set_policy": SetPolicy,
+    "grow": Grow,
+    "delete": Delete,
     "hold_store": HoldStore,
     "release": Release,
     "restart": Restart,

@@ -29,11 +29,12 @@ Settled = Callable[[RefusalError | None], None]
 """Told the outcome of an admission, which may take a while: None when it was granted."""
 
 
+_GONE = RefusalError(ServerError.TopicNotFound, "The topic was deleted")
 _TAKEN = RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
 
 class Topic:
-    """`local` is its name in the topology. `new_ledger` gives ids that only increase."""
+    """`local` is its name in the topology. `new_ledger` gives ids that only increase. `gone`: it was deleted."""
 
     def __init__(
         self, host: Host, name: TopicName, local: str, policies: Policies, new_ledger: Callable[[], int]
@@ -46,6 +47,7 @@ class Topic:
         self.producers: dict[str, Producer] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
+        self.gone = False
         self._host = host
         self._new_ledger = new_ledger
         self._dispatch_limiter: DispatchLimiter | None = None
@@ -58,11 +60,17 @@ class Topic:
         """Take a producer in. A name that is taken on another connection is asked for there first."""
         if producer.session.ended:
             return
+        if self.gone:
+            settled(_GONE)
+            return
         if self.publishing.terminated:
             settled(RefusalError(ServerError.TopicTerminatedError, TERMINATED))
             return
         holder = self.producers.get(producer.name)
-        if holder is None or producer.succeeds(holder):
+        if holder is None and 0 < (self.policies.max_producers or 0) <= len(self.producers):
+            text = f"Topic '{self.name.full}' reached max producers limit"
+            settled(RefusalError(ServerError.ProducerBusy, text))
+        elif holder is None or producer.succeeds(holder):
             self.producers[producer.name] = producer
             settled(None)
         elif holder.session is producer.session:
@@ -115,6 +123,9 @@ class Topic:
     def join(self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled) -> None:
         """Take a consumer in. One an Exclusive subscription has already is asked first whether it lives."""
         if consumer.session.ended:
+            return
+        if self.gone:
+            settled(_GONE)
             return
         try:
             subscription = self.subscribe(request.subscription, start, durable=request.durable)
@@ -180,6 +191,15 @@ class Topic:
             subscription.close_consumers(url)
         self.store.release()
         self.reload()
+
+    def close(self) -> None:
+        """Deleted: send everybody away; what was stored, or waits to be, is gone with it."""
+        self._evict_producers(None)
+        for subscription in list(self.subscriptions.values()):
+            subscription.close_consumers(None)
+            self.drop(subscription)
+        self.store.forget_waiting()
+        self.gone = True
 
     def reload(self) -> None:
         """Come up again with what was written."""

@@ -1,35 +1,28 @@
-"""Which topics there are, and which broker has each.
+"""Which topics there are.
 
-A topic of the topology exists from the start; any other in a known namespace is created when a client first uses it. A
-topic is loaded at its broker by the first look-up that reaches this broker: until then another broker redirects the
-client there, afterwards every broker names it. A request at a broker that does not have the topic is refused.
+A topic of the topology exists from the start. Any other in a known namespace is created by an administrator, or, where
+policies allow it, when a client first uses it. A partitioned topic is a number of partitions that may grow; the topics
+themselves are the partitions. A request at a broker that does not have the topic is refused.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-import msgspec
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, parse, partition_of
+from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, base_of, parse, partition_of
+from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.topic import Topic
-from assay_conformance.model.case import Topic as Policy
 from assay_conformance.model.case import Topology
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.policy import Policies
+from assay_conformance.model.policy import AutoCreation, Policies
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
-
-class Directions(NamedTuple):
-    """Where a look-up leads: the broker to connect to, or (`redirect`) to ask again."""
-
-    url: str
-    redirect: bool
+Change = Callable[[list[str], list[str]], None]
+"""Told the full names of topics that came to be and of those that are gone."""
 
 
 class Topics:
@@ -37,143 +30,220 @@ class Topics:
 
     def __init__(self, host: Host, topology: Topology, urls: Sequence[str], names: Mapping[str, str]) -> None:
         self._host = host
-        self._urls = urls
         self._ledgers = itertools.count(1)
         self._producers = itertools.count(1)
-        self._policies = {parse(names[policy.name]).full: policy for policy in topology.topics}
-        self._locals = {parse(names[policy.name]).full: policy.name for policy in topology.topics}
-        self._full = {local: full for full, local in self._locals.items()}
-        self._namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._policies)}
-        self.policies = PolicyLevels(
-            topology.settings.policies, ((namespace, topology.namespace) for namespace in self._namespaces)
-        )
-        for full, policy in self._policies.items():
-            self.policies.set_topic(full, stated(policy))
+        self._full = {topic.name: parse(names[topic.name]).full for topic in topology.topics}
+        self._locals = {full: local for local, full in self._full.items()}
+        self._partitions = {self._full[topic.name]: topic.partitions for topic in topology.topics if topic.partitions}
+        self._created = {self._full[topic.name] for topic in topology.topics if not topic.partitions}
         self._topics: dict[str, Topic] = {}
-        self._owners: dict[str, int] = {}
-        self._loaded: set[str] = set()
+        self.placement = Placement(urls)
+        self.changed: list[Change] = []
+        namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._locals)}
+        self.policies = PolicyLevels(
+            topology.settings.policies, ((namespace, topology.namespace) for namespace in namespaces)
+        )
+        for topic in topology.topics:
+            self.policies.set_topic(self._full[topic.name], stated(topic))
 
     def __iter__(self) -> Iterator[Topic]:
+        """Those that were used."""
         return iter(self._topics.values())
+
+    # --- what clients ask -------------------------------------------------------------------------------------------
 
     def resolve(self, text: str) -> TopicName:
         """The complete name a client meant. Raises RefusalError for a bad name and an unknown namespace."""
         name = parse(text)
-        if name.namespace not in self._namespaces:
+        if not self.policies.has_namespace(name.namespace):
             raise RefusalError(ServerError.TopicNotFound, "Namespace not found")
         return name
 
     def partitions(self, name: TopicName, *, create: bool) -> int:
         """How many partitions a topic has, 0 for none. Raises RefusalError for one that is not and must not become."""
-        policy = self._policies.get(name.full)
-        if policy is None and not create and name.full not in self._topics:
+        full = name.full
+        if full in self._partitions:
+            return self._partitions[full]
+        if self.exists(full):
+            return 0
+        if not create:
             raise RefusalError(ServerError.TopicNotFound, "")
-        return 0 if policy is None else policy.partitions
+        rule = self._auto_creation(name)
+        if rule.enabled and rule.partitions and name.partition < 0:
+            self.create(name, rule.partitions)
+            return rule.partitions
+        return 0
 
     def look_up(self, name: TopicName, broker: int) -> Directions:
-        owner = self._owners.get(name.full, 0)
-        if name.full in self._loaded or owner == broker:
-            self._loaded.add(name.full)
-            return Directions(self._urls[owner], redirect=False)
-        return Directions(self._urls[owner], redirect=True)
+        """Directions to a client that asks this broker."""
+        return self.placement.look_up(name.full, broker)
 
     def open(self, name: TopicName, broker: int, *, create: bool = True) -> Topic:
         """The topic, for a producer or consumer at this broker."""
+        full = name.full
         if name.domain != "persistent":
             raise RefusalError(ServerError.NotAllowedError, "Non-persistent topics are not served by this broker")
-        if self._owners.get(name.full, 0) != broker:
+        if self.placement.owner(full) != broker:
             raise RefusalError(
-                ServerError.ServiceNotReady, f"Topic {name.full} is not served by this broker: redo the lookup"
+                ServerError.ServiceNotReady, f"Topic {full} is not served by this broker: redo the lookup"
             )
-        if self.partitions(name, create=True):
-            raise RefusalError(ServerError.NotAllowedError, f"{name.full} is partitioned: name one of its partitions")
-        if not create and name.full not in self._topics and self._policy(name) is None:
-            raise RefusalError(ServerError.TopicNotFound, f"Topic {name.full} does not exist")
-        self._loaded.add(name.full)
+        if full in self._partitions:
+            raise RefusalError(ServerError.NotAllowedError, f"{full} is partitioned: name one of its partitions")
+        count = self._partitions.get(base_of(full), 0)
+        if count and name.partition >= count:
+            raise RefusalError(ServerError.NotAllowedError, f"{full}: its topic has only {count} partitions")
+        if not self.exists(full) and not (create and self._auto_creation(name).enabled):
+            raise RefusalError(ServerError.TopicNotFound, f"Topic {full} does not exist")
+        self.placement.load(full)
         return self._topic(name)
 
     def new_producer_name(self, broker: int) -> str:
         """A name no other producer of this cluster was given."""
         return f"assay-{broker}-{next(self._producers)}"
 
-    def of_namespace(self, namespace: str) -> list[str]:
-        """The full names of its persistent topics, partitions one by one."""
-        prefix = f"persistent://{namespace}/"
-        found = set(self._topics)
-        for full, policy in self._policies.items():
-            found.update([partition_of(full, index) for index in range(policy.partitions)] or [full])
-        return sorted(full for full in found if full.startswith(prefix))
+    def exists(self, full: str) -> bool:
+        """Whether this is a topic or a partition that was created."""
+        partition = parse(full).partition
+        return full in self._created or 0 <= partition < self._partitions.get(base_of(full), 0)
 
-    # --- for the steps of a Case ------------------------------------------------------------------------------------
+    def of_namespace(self, namespace: str, domain: str = "persistent") -> list[str]:
+        """The full names of its topics, partitions one by one."""
+        prefix = f"{domain}://{namespace}/"
+        return sorted(full for full in self._all() if full.startswith(prefix))
 
-    def stated(self) -> list[Topic]:
-        """Every topic and partition the topology states, used or not."""
-        return [topic for local in self._full for topic in self.of_local(local)]
+    def _all(self) -> Iterator[str]:
+        yield from self._created
+        for full, count in self._partitions.items():
+            yield from (partition_of(full, index) for index in range(count))
 
-    def of_local(self, local: str) -> list[Topic]:
-        """The topic a step names: one, or all partitions. Raises UsageError for a name the topology does not have."""
-        if local in self._full:
-            full = self._full[local]
-            count = self._policies[full].partitions
-            names = [partition_of(full, index) for index in range(count)] or [full]
+    # --- what is created, grows and goes ----------------------------------------------------------------------------
+
+    def partitioned(self) -> dict[str, int]:
+        """The full names of partitioned topics, each with its number of partitions."""
+        return dict(self._partitions)
+
+    def create(self, name: TopicName, partitions: int = 0) -> None:
+        """Make a topic, 0 partitions: one that has none. Raises RefusalError where there is one of this name."""
+        full = name.full
+        if self.exists(full) or full in self._partitions:
+            raise RefusalError(ServerError.NotAllowedError, f"{full} exists already")
+        if partitions:
+            self._partitions[full] = partitions
         else:
-            base, dash, index = local.rpartition("-partition-")
-            if not dash or base not in self._full:
-                raise UsageError(f"topic {local!r}: expected one of the topology's: {', '.join(sorted(self._full))}")
-            names = [f"{self._full[base]}-partition-{index}"]
-        return [self._topic(parse(full)) for full in names]
+            self._created.add(full)
+        self._tell([partition_of(full, index) for index in range(partitions)] or [full], [])
 
-    def move(self, topic: Topic, broker: int) -> str:
-        """Give a topic to another broker; its url. It is loaded there by the next look-up or use."""
-        self.check_broker(broker)
-        self._owners[topic.name.full] = broker
-        self._loaded.discard(topic.name.full)
-        return self._urls[broker]
+    def grow(self, full: str, partitions: int) -> None:
+        """Add partitions; each has the subscriptions of the first from its beginning, as Pulsar makes them.
 
-    def check_broker(self, broker: int) -> None:
-        """Raises UsageError for a broker that is not there."""
-        if not 0 <= broker < len(self._urls):
-            raise UsageError(f"broker {broker}: expected one of 0 to {len(self._urls) - 1}")
+        Raises RefusalError for a topic without partitions, and for a number that adds none.
+        """
+        before = self._partitions.get(full, 0)
+        if not before:
+            raise RefusalError(ServerError.TopicNotFound, f"{full} has no partitions")
+        if partitions <= before:
+            text = f"{full} has {before} partitions and cannot have {partitions}: a topic only grows"
+            raise RefusalError(ServerError.NotAllowedError, text)
+        self._partitions[full] = partitions
+        added = [partition_of(full, index) for index in range(before, partitions)]
+        first = self._topics.get(partition_of(full, 0))
+        for name in added if first is not None else []:
+            topic = self._topic(parse(name))
+            for subscription in first.subscriptions.values() if first is not None else ():
+                if subscription.durable:
+                    topic.subscribe(subscription.name, 0, durable=True)
+        self._tell(added, [])
 
-    def owned_by(self, broker: int) -> list[Topic]:
-        return [topic for topic in self._topics.values() if self._owners.get(topic.name.full, 0) == broker]
+    def delete(self, full: str) -> None:
+        """Send all clients of a topic, or of all its partitions, away and forget what it held."""
+        count = self._partitions.pop(full, 0)
+        gone = [partition_of(full, index) for index in range(count)] or [full]
+        for name in gone:
+            self._created.discard(name)
+            self.placement.forget(name)
+            topic = self._topics.pop(name, None)
+            if topic is not None:
+                topic.close()
+        if base_of(full) == full:
+            self.policies.forget_topic(full)
+        self._tell([], gone)
+
+    def _tell(self, added: list[str], gone: list[str]) -> None:
+        for change in self.changed:
+            change(added, gone)
+
+    # --- policies ---------------------------------------------------------------------------------------------------
 
     def apply_policies(self) -> None:
         """Let every topic take on what is set now; what did not change for it goes on."""
         for topic in self._topics.values():
-            topic.apply(self.policies.effective(_base(topic.name), topic.name.namespace))
+            topic.apply(self._effective(topic.name))
 
     def change_policies(self, topics: Iterable[Topic], by: Policies) -> None:
         """Set policies of these topics themselves."""
-        for full in {_base(topic.name) for topic in topics}:
+        for full in {base_of(topic.name.full) for topic in topics}:
             self.policies.set_topic(full, changed(self.policies.of_topic(full), by))
         self.apply_policies()
 
     def change_namespaces(self, by: Policies) -> None:
         """Set policies of every namespace there is: a Case has one."""
-        for namespace in self._namespaces:
+        for namespace in self.policies.namespaces():
             self.policies.set_namespace(namespace, changed(self.policies.of_namespace(namespace), by))
         self.apply_policies()
+
+    def _effective(self, name: TopicName) -> Policies:
+        return self.policies.effective(base_of(name.full), name.namespace)
+
+    def _auto_creation(self, name: TopicName) -> AutoCreation:
+        return self._effective(name).auto_creation or AutoCreation()
+
+    # --- for the steps of a Case ------------------------------------------------------------------------------------
+
+    def stated(self) -> list[Topic]:
+        """Every topic and partition of the topology that is still there, used or not."""
+        return [topic for local in self._full for topic in self._of_full(self._full[local])]
+
+    def full_of(self, local: str) -> str:
+        """The full name of a topic of the topology, or of a partition of one. Raises UsageError for any other."""
+        base, dash, index = local.rpartition("-partition-")
+        if local in self._full:
+            return self._full[local]
+        if not dash or base not in self._full:
+            raise UsageError(f"topic {local!r}: expected one of the topology's: {', '.join(sorted(self._full))}")
+        return f"{self._full[base]}-partition-{index}"
+
+    def of_local(self, local: str) -> list[Topic]:
+        """The topic a step names: one, or all partitions. Raises UsageError for a name the topology does not have."""
+        return self._of_full(self.full_of(local))
+
+    def _of_full(self, full: str) -> list[Topic]:
+        count = self._partitions.get(full, 0)
+        names = [partition_of(full, index) for index in range(count)] or [full]
+        return [self._topic(parse(name)) for name in names if self.exists(name) or name in self._topics]
+
+    def move(self, topic: Topic, broker: int) -> str:
+        """Give a topic to another broker; its url."""
+        return self.placement.move(topic.name.full, broker)
+
+    def owned_by(self, broker: int) -> list[Topic]:
+        return [topic for topic in self._topics.values() if self.placement.owner(topic.name.full) == broker]
+
+    def find(self, full: str) -> Topic | None:
+        """The topic of this name, where it exists."""
+        return self._topic(parse(full)) if self.exists(full) else None
 
     def _topic(self, name: TopicName) -> Topic:
         topic = self._topics.get(name.full)
         if topic is None:
-            policies = self.policies.effective(_base(name), name.namespace)
+            policies = self._effective(name)
             topic = Topic(self._host, name, self._local(name), policies, lambda: next(self._ledgers))
             self._topics[name.full] = topic
+            if not self.exists(name.full):
+                self.create(name)
         return topic
 
-    def _policy(self, name: TopicName) -> Policy | None:
-        policy = self._policies.get(name.full) or self._policies.get(_base(name))
-        return None if policy is None else msgspec.structs.replace(policy, partitions=0)
-
     def _local(self, name: TopicName) -> str:
-        base = _base(name)
+        base = base_of(name.full)
         if name.full in self._locals:
             return self._locals[name.full]
         return self._locals[base] + name.full[len(base) :] if base in self._locals else name.full
-
-
-def _base(name: TopicName) -> str:
-    """The full name of the topic this is a partition of; its own where it is none."""
-    return name.full if name.partition < 0 else name.full.rpartition("-partition-")[0]

@@ -140,7 +140,7 @@ class Schedule:
     # --- what the broker and the bench do ---
 
     def broker(self, verb: str, **args: Any) -> None:
-        """A broker verb: unload, move, terminate, set_policy, hold_store, release, restart, store_entries."""
+        """A broker verb, one of `broker.steps.STEPS`, with its arguments."""
         self.steps.append(Step(Who.BROKER, verb, args))
 
     def heal(self, fault: int) -> None:

@@ -53,6 +53,13 @@ class DelayedDelivery(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
     tick_ms: int = 1_000
 
 
+class AutoCreation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Whether a topic nobody created becomes one when it is first used, and with how many partitions (0 = none)."""
+
+    enabled: bool = True
+    partitions: int = 0
+
+
 class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one level sets; None = nothing, the next level counts."""
 
@@ -66,6 +73,8 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     delayed_delivery: DelayedDelivery | None = None
     max_unacked_per_consumer: int | None = None
     max_unacked_per_subscription: int | None = None
+    max_producers: int | None = None
+    auto_creation: AutoCreation | None = None
 
 
 class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
