@@ -2,7 +2,8 @@
 
 Pure: events in, rows and bands out. The page draws them as a sequence chart (client, wire, broker, faults), the
 terminal prints them as lines. Rows are in order of time and evenly spaced, since what matters is what came before
-what; the time stands beside each row, and a gap says how many events it leaves out.
+what; the time stands beside each row, and a gap says how many events it leaves out. The points are for an axis that is
+true to time.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Hold, R
 from assay_reports.words import LANE_OF, Lane, event_words, fault_words
 
 MAX_ROWS = 40
+MAX_POINTS = 300
+"""Events on a time axis: enough to see a Case's rhythm around a finding, few enough for a page of many findings."""
 
 _NOISE = (Load, ClockOffset, Stepped, Waited)
 _NOISE_COMMANDS = frozenset({"PING", "PONG"})
@@ -88,11 +91,13 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """`left_out` events of the history come after the last row."""
+    """`left_out` events of the history come after the last row. `points` are the rows and more of their neighbours, for
+    an axis that is true to time."""
 
     rows: tuple[Row, ...]
     bands: tuple[Band, ...]
     left_out: int = 0
+    points: tuple[Row, ...] = ()
 
 
 EMPTY = Timeline((), ())
@@ -109,7 +114,8 @@ def timeline(events: Iterable[Event], named: Iterable[int], case: Case, limit: i
     for index in kept:
         rows.append(_row(story[index], story[index].seq in wanted, skipped=index - above - 1))
         above = index
-    return Timeline(tuple(rows), tuple(_bands(story, rows, case)), left_out=len(story) - above - 1)
+    points = tuple(_row(story[index], story[index].seq in wanted) for index in _nearest(story, wanted, MAX_POINTS))
+    return Timeline(tuple(rows), tuple(_bands(story, rows, case)), len(story) - above - 1, points)
 
 
 def _is_noise(event: Event) -> bool:
@@ -151,7 +157,7 @@ def _distances(count: int, anchors: Sequence[int]) -> list[int]:
 _LOST = frozenset({Fate.DROPPED, Fate.CUT})
 
 
-def _row(event: Event, named: bool, skipped: int) -> Row:
+def _row(event: Event, named: bool, skipped: int = 0) -> Row:
     row = Row(event.seq, event.t_ns, LANE_OF[type(event)], event_words(event), named, skipped)
     if isinstance(event, Frame):
         return replace(row, direction=event.dir, sides=event.sides, lost=event.fate in _LOST)

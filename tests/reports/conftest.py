@@ -29,6 +29,7 @@ from assay_conformance.model.event import (
     Member,
     MessageId,
     Meta,
+    Note,
     Opened,
     Outcome,
     Received,
@@ -76,6 +77,8 @@ sources = [{{ name = "Java client, ProducerImpl", link = "https://example.org/pr
 """
 
 MS = 1_000_000
+
+HOSTILE = "\x1b]0;owned\x07[bold red]<script>alert(1)</script>]]>&\u202e{{ 7*7 }}\x00"
 
 
 def _entry(id: str, title: str, clause: str, row: str, level: str = "MUST", side: str = "client") -> str:
@@ -250,6 +253,17 @@ class Sample:
             folder="runs/2026-06-01-101500",
             events=lambda _case, _attempt: history,
             replays={CUT_CASE: f"replay/{CUT_CASE}.json"},
+        )
+
+    def hostile(self) -> Report:
+        """A failing run whose every free text wants to be more than text."""
+        finding = self.finding(sentence=HOSTILE, events=(0,))
+        return self.report(
+            self.judged(Verdict.FAIL, findings=(finding,), reason=HOSTILE),
+            self.judged(Verdict.FAIL, "lost", requirement=AGAIN),
+            entries=[self.entry("lost", requirement=AGAIN, reason=HOSTILE)],
+            events=[Note(seq=0, t_ns=0, text=HOSTILE)],
+            run=self.run(announced=HOSTILE, left_out=(), options={"tier": HOSTILE}),
         )
 
     def history(self) -> list[Event]:

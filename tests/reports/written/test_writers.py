@@ -1,14 +1,11 @@
-"""Terminal, JUnit and page: what they must say, and what hostile text in a run must not do to them."""
+"""Terminal and JUnit: what they must say, and what hostile text in a run must not do to them."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import io
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
@@ -26,23 +23,6 @@ from assay_reports.report import Report
 from assay_reports.verdicts import SHOWN
 
 Sample = Any
-
-HOSTILE = "\x1b]0;owned\x07[bold red]<script>alert(1)</script>]]>&\u202e{{ 7*7 }}\x00"
-
-
-def hostile(sample: Sample) -> Report:
-    """A failing run whose every free text wants to be more than text."""
-    finding = sample.finding(sentence=HOSTILE, events=(0,))
-    judged = sample.judged(Verdict.FAIL, findings=(finding,), reason=HOSTILE)
-    run = sample.run(announced=HOSTILE, left_out=(), options={"tier": HOSTILE})
-    told: Report = sample.report(
-        judged,
-        sample.judged(Verdict.FAIL, "lost", requirement="resend.unreceipted-again"),
-        entries=[sample.entry("lost", requirement="resend.unreceipted-again", reason=HOSTILE)],
-        events=[Note(seq=0, t_ns=0, text=HOSTILE)],
-        run=run,
-    )
-    return told
 
 
 def printed(report: Report, width: int | None = None, colour: bool = False) -> str:
@@ -125,7 +105,7 @@ def test_report_fits_its_terminal(sample: Sample, width: int) -> None:
 
 
 def test_hostile_text_stays_text_on_a_terminal(sample: Sample) -> None:
-    text = printed(hostile(sample), width=200)
+    text = printed(sample.hostile(), width=200)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
     assert "[bold red]" in text
 
@@ -211,95 +191,9 @@ def test_one_test_case_for_each_requirement_and_case(sample: Sample) -> None:
 
 
 def test_hostile_text_is_well_formed_xml(sample: Sample) -> None:
-    text = " ".join(ET.fromstring(junit(hostile(sample))).itertext())
+    text = " ".join(ET.fromstring(junit(sample.hostile())).itertext())
     assert "<script>alert(1)</script>" in text
     assert "\x1b" not in text
-
-
-# --- page -----------------------------------------------------------------------------------------------------------
-
-
-class _Page(HTMLParser):
-    def __init__(self, document: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.feed(document)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-
-    def meta(self, name: str) -> str:
-        (found,) = [a["content"] for tag, a in self.tags if tag == "meta" and a.get("http-equiv") == name]
-        return found or ""
-
-
-def test_page_is_one_file_without_script(sample: Sample) -> None:
-    read = _Page(page(hostile(sample)))
-    assert not {tag for tag, _ in read.tags} & {"script", "link", "img", "iframe", "object", "embed", "base", "form"}
-    assert not [attributes for _, attributes in read.tags if {"src", "style", "onclick", "onload"} & set(attributes)]
-
-
-def test_security_policy_allows_the_pages_own_style_alone(sample: Sample) -> None:
-    document = page(sample.report(sample.judged()))
-    (style,) = re.findall(r"<style>(.*?)</style>", document, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = _Page(document).meta("Content-Security-Policy")
-    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-
-
-def test_hostile_text_stays_text_on_the_page(sample: Sample) -> None:
-    document = page(hostile(sample))
-    assert "<script" not in document
-    assert "{{ 7*7 }}" in document
-    assert "\x1b" not in document
-    assert "\u202e" not in document
-
-
-def test_link_that_is_not_http_stays_text(sample: Sample) -> None:
-    report = sample.report(sample.judged())
-    source = report.catalogue.requirements["resend.keeps-order"].sources[0]
-    document = page(report).replace(source.link, "")
-    assert "javascript:" not in document
-    links = [attributes["href"] for tag, attributes in _Page(page(report)).tags if tag == "a"]
-    assert set(links) == {source.link}
-
-
-@pytest.mark.parametrize("link", ["javascript:alert(1)", "data:text/html,x", " https://x", ""])
-def test_only_http_links_become_links(link: str) -> None:
-    from assay_reports.page import is_http
-
-    assert not is_http(link)
-
-
-def test_timeline_draws_lanes_arrows_and_fault_bands(sample: Sample) -> None:
-    document = page(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))
-    classes = " ".join(str(a.get("class")) for _, a in _Page(document).tags).split()
-    assert {"band", "bar", "arrow", "life", "named", "client", "wire", "broker", "bench"} <= set(classes)
-
-
-def test_page_tells_clause_replay_and_environment(sample: Sample) -> None:
-    text = " ".join(_Page(page(sample.report(sample.judged(Verdict.FAIL, "out-of-order")))).text)
-    assert "Sends that go out again after a reconnect" in text
-    assert "assay replay 2026-06-01-101500/replay" in text
-    assert "Linux-x86_64, 2 cores, Python 3.11.2" in text
-    assert "assay check 2026-06-01-101500" in text
-
-
-def test_page_shows_the_evidence_of_a_listed_failure(sample: Sample) -> None:
-    entry = sample.entry(excerpt="SEND 2\nSEND 1", link="https://example.org/known", versions=">=3,<4")
-    document = page(sample.report(sample.judged(Verdict.FAIL, "out-of-order", "lost"), entries=[entry]))
-    text = " ".join(_Page(document).text)
-    assert "for >=3,<4: resends by hash order" in text
-    assert "SEND 2\nSEND 1" in text
-    assert document.count('href="https://example.org/known"') == 1
-
-
-def test_same_run_gives_the_same_page(sample: Sample) -> None:
-    assert page(sample.report(sample.judged())) == page(sample.report(sample.judged()))
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

@@ -1,14 +1,14 @@
-"""report.html: one file that needs nothing else, runs nothing and fetches nothing.
+"""report.html: one file that needs nothing else and fetches nothing.
 
-The content security policy allows this page's own style and no more; there is no script. Every text is escaped by the
-template engine after `clean` has made control characters visible, which `finalize` does for all of them.
+Without script it shows everything; the script (templates/report.js) adds searching, filtering and the time axis. The
+content security policy allows this page's own style and script, by their digests, and no more. Every text is escaped by
+the template engine after `clean` has made control characters visible, which `finalize` does for all of them.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -18,8 +18,8 @@ from markupsafe import Markup
 
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, Verdict
-from assay_reports import chart
 from assay_reports.outcome import WORDS
+from assay_reports.page import axis, chart, facts, overview
 from assay_reports.report import Report
 from assay_reports.text import clean, counted
 from assay_reports.verdicts import counts, shown
@@ -49,29 +49,37 @@ STATE_WORDS: dict[Expected, str] = {
 
 EXIT_TONE = {0: "good", 1: "bad", 2: "bad", 3: "open", 4: "open", 130: "open"}
 
+MOST_UNFOLDED = 20
+"""Unexpected failures that are told in full at once; beyond them each opens on demand."""
+
 
 def page(report: Report) -> str:
     """The whole document."""
-    told = report.failures
-    css = _css()
+    css, script = _own("report.css"), _own("report.js")
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
+    told = [(failure, chart.chart(failure.story), axis.story(failure.story)) for failure in report.failures]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             css=Markup(css),
-            csp=f"default-src 'none'; style-src '{_source(css)}'; base-uri 'none'; form-action 'none'",
+            script=Markup(script),
+            csp=_policy(css, script),
             report=report,
             subject=report.verdicts.subject,
             outcome_words=WORDS[report.verdicts.exit_code],
             outcome_tone=EXIT_TONE[report.verdicts.exit_code],
             counted=_tiles(counts(rows, requirements)),
             broker_counted=counts(rows, requirements, broker_side=True),
-            failures=[(failure, chart.chart(failure.story)) for failure in told if not failure.expected],
-            expected=[(failure, chart.chart(failure.story)) for failure in told if failure.expected],
-            facts=_facts(report),
-            day=_moment(report.run.started_unix_ms),
+            failures=[one for one in told if not one[0].expected],
+            expected=[one for one in told if one[0].expected],
+            most_unfolded=MOST_UNFOLDED,
+            filters=overview.filters(report),
+            cells=overview.cells(report),
+            cases=overview.cases(report),
+            facts=facts.facts(report),
+            day=facts.moment(report.run.started_unix_ms),
         )
     )
 
@@ -115,36 +123,17 @@ def _tiles(found: dict[str, int]) -> list[tuple[int, str, str]]:
     ]
 
 
-def _css() -> str:
-    return files("assay_reports").joinpath("templates/report.css").read_text("utf-8")
+def _own(name: str) -> str:
+    return files("assay_reports").joinpath("templates", name).read_text("utf-8")
 
 
-def _source(css: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+def _policy(css: str, script: str) -> str:
+    # style attributes and inline handlers stay forbidden: neither is covered by a digest.
+    return (
+        f"default-src 'none'; style-src '{_source(css)}'; script-src '{_source(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
 
 
-def _moment(unix_ms: int) -> str:
-    return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def _facts(report: Report) -> list[tuple[str, str]]:
-    """The environment, as name and value."""
-    run, subject = report.run, report.verdicts.subject
-    took = f"{(run.ended_unix_ms - run.started_unix_ms) / 1000:.1f} s" if run.ended_unix_ms else "not ended"
-    return [
-        ("run", run.run),
-        ("began", _moment(run.started_unix_ms)),
-        ("took", took),
-        ("suite", run.suite),
-        ("catalogue", run.catalogue),
-        ("client", f"{subject.client} {subject.version}, asked for as {run.facts.client_version}"),
-        ("agent", subject.agent),
-        ("broker", report.verdicts.broker),
-        ("machine", f"{run.machine.platform}, {counted(run.machine.cpus, 'core')}, Python {run.machine.python}"),
-        ("load measured by", run.load_source.value),
-        ("seed", str(run.seed)),
-        ("Hypothesis", run.hypothesis),
-        ("capabilities", ", ".join(sorted(run.facts.capabilities))),
-        ("fixed by the client", ", ".join(f"{key} = {value}" for key, value in sorted(run.facts.fixed.items()))),
-        ("options", ", ".join(f"{key} = {value}" for key, value in sorted(run.options.items()))),
-    ]
+def _source(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
