@@ -78,7 +78,6 @@ TOLD: dict[str, Told] = {
 }
 
 UNSERVED: dict[str, str] = {
-    "pulsar-python-3.13.0/access_modes": "exclusive producer access modes",
     "pulsar-python-3.13.0/key_batched": "Key_Shared subscriptions",
     "pulsar-python-3.13.0/schema": "schemas",
     "pulsar-python-3.13.0/subscriptions": "Key_Shared subscriptions",

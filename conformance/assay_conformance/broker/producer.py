@@ -1,10 +1,11 @@
-"""One producer on a topic."""
+"""One producer on a topic: the answers to its request, and its ends."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from assay_conformance.broker import replies
+from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import CommandType
 from assay_conformance.wire.pulsar_pb2 import CommandProducer
@@ -14,26 +15,71 @@ if TYPE_CHECKING:
 
 
 class Producer:
-    """`in_flight` counts SENDs the store has not answered; a CLOSE_PRODUCER is answered after them."""
+    """`in_flight` counts SENDs the store has not answered; a CLOSE_PRODUCER is answered after them. `topic_epoch` is
+    the epoch in which it had the topic for itself, None for one that never had. `gone`: its name is free, and nothing
+    of it is answered any more."""
 
-    __slots__ = ("_closing", "epoch", "gone", "in_flight", "name", "producer_id", "session", "topic")
+    __slots__ = (
+        "_closing",
+        "_request_id",
+        "access_mode",
+        "epoch",
+        "gone",
+        "in_flight",
+        "name",
+        "producer_id",
+        "session",
+        "topic",
+        "topic_epoch",
+    )
 
     def __init__(self, session: Session, topic: Topic, request: CommandProducer, name: str) -> None:
         self.session = session
         self.topic = topic
         self.producer_id = request.producer_id
         self.epoch = request.epoch
+        self.access_mode = request.producer_access_mode
+        self.topic_epoch: int | None = request.topic_epoch if request.HasField("topic_epoch") else None
         self.name = name
         self.in_flight = 0
         self.gone = False
+        self._request_id = request.request_id
         self._closing: int | None = None
 
     def succeeds(self, other: Producer) -> bool:
         """True when this is the same producer, created again by a client that lost the answer."""
         return self.session is other.session and self.producer_id == other.producer_id and self.epoch > other.epoch
 
+    # --- the answer to its request ----------------------------------------------------------------------------------
+
+    def admitted(self) -> None:
+        session = self.session
+        del session.joining_producers[self.producer_id]
+        session.producers[self.producer_id] = self
+        session.evicted.discard(self.producer_id)
+        self._succeed(self._request_id, self.topic.access.epoch)
+
+    def repeat(self, request_id: int) -> None:
+        """The client asked again: the answer it had, without the epoch, as a real broker gives it."""
+        self._succeed(request_id, None)
+
+    def _succeed(self, request_id: int, topic_epoch: int | None) -> None:
+        last = self.topic.publishing.last_sequence_id(self.name)
+        answer = replies.producer_success(request_id, self.name, last_sequence_id=last, topic_epoch=topic_epoch)
+        self.session.send(answer)
+
+    def queued(self) -> None:
+        """It waits for its turn: the client is told to, and the request is answered again then."""
+        self.session.send(replies.producer_success(self._request_id, self.name, ready=False))
+
+    def refused(self, refusal: RefusalError) -> None:
+        self.gone = True
+        self.session.joining_producers.pop(self.producer_id, None)
+        self.session.send(replies.error(self._request_id, refusal.error, refusal.message))
+
+    # --- its ends ---------------------------------------------------------------------------------------------------
+
     def leave(self) -> None:
-        """Gone: its name is free, and nothing of it is answered any more."""
         self.gone = True
         self.session.closing.discard(self)
         self.topic.forget(self)
@@ -43,6 +89,14 @@ class Producer:
         self.leave()
         if self._closing is None:
             self.session.close_producer(self.producer_id, url)
+        else:
+            self._answer_close()
+
+    def fence(self) -> None:
+        """Another took the topic for itself. The client is not told: it learns from what becomes of its next SEND."""
+        self.leave()
+        if self._closing is None:
+            del self.session.producers[self.producer_id]
         else:
             self._answer_close()
 

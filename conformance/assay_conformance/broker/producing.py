@@ -11,7 +11,6 @@ from assay_conformance.wire.pulsar_pb2 import (
     CommandCloseProducer,
     CommandProducer,
     CommandSend,
-    ProducerAccessMode,
     ServerError,
 )
 
@@ -20,12 +19,10 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
     """PRODUCER. An id that exists on this connection is answered as it was, whatever is asked for."""
     existing = session.producers.get(body.producer_id)
     if existing is not None:
-        _succeed(session, body.request_id, existing.name, -1)
+        existing.repeat(body.request_id)
         return
     if body.producer_id in session.joining_producers:
         raise RefusalError(ServerError.ServiceNotReady, "Producer is already present on the connection")
-    if body.producer_access_mode != ProducerAccessMode.Shared:
-        raise RefusalError(ServerError.NotAllowedError, "Only the Shared access mode is served by this broker")
     if body.HasField("schema"):
         raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
     topic = session.topics.open(session.topics.resolve(body.topic), session.broker)
@@ -33,31 +30,8 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
         topic.subscribe(body.initial_subscription_name, len(topic.store.entries), durable=True)
     name = body.producer_name or session.topics.new_producer_name(session.broker)
     producer = Producer(session, topic, body, name)
-    session.joining_producers.add(body.producer_id)
-
-    def settled(refusal: RefusalError | None) -> None:
-        session.joining_producers.discard(body.producer_id)
-        if refusal is not None:
-            session.send(replies.error(body.request_id, refusal.error, refusal.message))
-            return
-        session.producers[body.producer_id] = producer
-        session.evicted.discard(body.producer_id)
-        _succeed(session, body.request_id, name, topic.publishing.last_sequence_id(name))
-
-    topic.admit(producer, settled)
-
-
-def _succeed(session: Session, request_id: int, name: str, last_sequence_id: int) -> None:
-    session.send(
-        replies.reply(
-            CommandType.PRODUCER_SUCCESS,
-            request_id=request_id,
-            producer_name=name,
-            last_sequence_id=last_sequence_id,
-            schema_version=b"",
-            producer_ready=True,
-        )
-    )
+    session.joining_producers[body.producer_id] = producer
+    topic.admit(producer)
 
 
 def send(session: Session, body: CommandSend, frame: Frame) -> None:
@@ -80,7 +54,10 @@ def send(session: Session, body: CommandSend, frame: Frame) -> None:
 
 
 def close_producer(session: Session, body: CommandCloseProducer, _frame: Frame) -> None:
-    """CLOSE_PRODUCER. One that is not there is closed already."""
+    """CLOSE_PRODUCER. One that is not there is closed already, and one that still waits to be created never will be."""
+    waiting = session.joining_producers.pop(body.producer_id, None)
+    if waiting is not None:
+        waiting.leave()
     producer = session.producers.pop(body.producer_id, None)
     if producer is None:
         session.send(replies.reply(CommandType.SUCCESS, request_id=body.request_id))

@@ -24,6 +24,27 @@ def error(request_id: int, code: ServerError, text: str) -> Frame:
     return reply(CommandType.ERROR, request_id=request_id, error=code, message=text)
 
 
+def producer_success(
+    request_id: int,
+    name: str,
+    *,
+    last_sequence_id: int = -1,
+    topic_epoch: int | None = None,
+    ready: bool = True,
+) -> Frame:
+    """`topic_epoch` None: nobody has had the topic for itself."""
+    epoch = {} if topic_epoch is None else {"topic_epoch": topic_epoch}
+    return reply(
+        CommandType.PRODUCER_SUCCESS,
+        request_id=request_id,
+        producer_name=name,
+        last_sequence_id=last_sequence_id,
+        schema_version=b"",
+        producer_ready=ready,
+        **epoch,
+    )
+
+
 def send_receipt(producer_id: int, sequence_id: int, highest: int, ledger: int, entry: int) -> Frame:
     """`ledger` and `entry` are NO_ID for a duplicate, `highest` for a SEND that announced none."""
     built = BaseCommand(type=_SEND_RECEIPT)

@@ -109,7 +109,7 @@ class Session:
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Attached] = {}
         self.closing: set[Producer] = set()
-        self.joining_producers: set[int] = set()
+        self.joining_producers: dict[int, Producer] = {}
         self.joining_consumers: set[int] = set()
         self.evicted: set[int] = set()
         self._handlers = handlers
@@ -250,8 +250,10 @@ class Session:
         self._state = State.ENDED
         self._keep_alive.cancel()
         self.reading.stop()
-        producers, self.producers = self.producers, {}
-        for producer in (*producers.values(), *self.closing):
+        producers = *self.joining_producers.values(), *self.producers.values(), *self.closing
+        self.joining_producers.clear()
+        self.producers.clear()
+        for producer in producers:
             producer.leave()
         consumers, self.consumers = self.consumers, {}
         for attached in consumers.values():

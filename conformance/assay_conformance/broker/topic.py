@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay_conformance.broker.access import Access, Entrance
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Deduplication
@@ -30,6 +31,9 @@ Settled = Callable[[RefusalError | None], None]
 
 
 _GONE = RefusalError(ServerError.TopicNotFound, "The topic was deleted")
+_FENCED = RefusalError(ServerError.ProducerFenced, "Fenced out")
+_UNLOADED = RefusalError(ServerError.ServiceNotReady, "The topic was unloaded: redo the lookup")
+_TERMINATED = RefusalError(ServerError.TopicTerminatedError, TERMINATED)
 _TAKEN = RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
 
@@ -45,6 +49,7 @@ class Topic:
         self.store = Store()
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
         self.producers: dict[str, Producer] = {}
+        self.access = Access()
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
         self.gone = False
@@ -56,29 +61,62 @@ class Topic:
 
     # --- producers --------------------------------------------------------------------------------------------------
 
-    def admit(self, producer: Producer, settled: Settled) -> None:
-        """Take a producer in. A name that is taken on another connection is asked for there first."""
-        if producer.session.ended:
-            return
+    def admit(self, producer: Producer) -> None:
+        """Take a producer in, refuse it, or let it wait until the topic is its own."""
+        try:
+            self._check_usable()
+            entry = self.access.ask(producer, occupied=bool(self.producers))
+            if entry is Entrance.QUEUED:
+                producer.queued()
+                return
+            if entry is Entrance.FENCES:
+                self._throw_out()
+                self.access.hold(producer)
+            self._register(producer)
+        except RefusalError as refusal:
+            self._refuse(producer, refusal)
+
+    def _refuse(self, producer: Producer, refusal: RefusalError) -> None:
+        producer.refused(refusal)
+        self.forget(producer)
+
+    def _check_usable(self) -> None:
         if self.gone:
-            settled(_GONE)
-            return
+            raise _GONE
         if self.publishing.terminated:
-            settled(RefusalError(ServerError.TopicTerminatedError, TERMINATED))
-            return
+            raise _TERMINATED
+
+    def _throw_out(self) -> None:
+        """Make room for one that fences."""
+        self._refuse_waiting(_FENCED)
+        while self.producers:
+            next(iter(self.producers.values())).fence()
+
+    def _refuse_waiting(self, refusal: RefusalError) -> None:
+        """Before those they wait for go: lest it is their turn."""
+        while self.access.waiting:
+            self.access.waiting.popleft().refused(refusal)
+
+    def _register(self, producer: Producer) -> None:
+        """Give a producer its name. One that is taken on another connection is asked for there first."""
         holder = self.producers.get(producer.name)
         if holder is None and 0 < (self.policies.max_producers or 0) <= len(self.producers):
-            text = f"Topic '{self.name.full}' reached max producers limit"
-            settled(RefusalError(ServerError.ProducerBusy, text))
-        elif holder is None or producer.succeeds(holder):
+            raise RefusalError(ServerError.ProducerBusy, f"Topic '{self.name.full}' reached max producers limit")
+        if holder is None or producer.succeeds(holder):
             self.producers[producer.name] = producer
-            settled(None)
+            producer.admitted()
         elif holder.session is producer.session:
-            settled(self._busy(producer))
+            raise self._busy(producer)
         else:
-            holder.session.ask_alive(
-                lambda alive: settled(self._busy(producer)) if alive else self.admit(producer, settled)
-            )
+            holder.session.ask_alive(lambda alive: self._holder_answered(producer, alive))
+
+    def _holder_answered(self, producer: Producer, alive: bool) -> None:
+        if producer.gone:
+            return
+        if alive:
+            self._refuse(producer, self._busy(producer))
+        else:
+            self.admit(producer)
 
     def _busy(self, producer: Producer) -> RefusalError:
         return RefusalError(
@@ -87,8 +125,19 @@ class Topic:
         )
 
     def forget(self, producer: Producer) -> None:
+        """A producer is gone, or does not wait any more; it may be another one's turn."""
         if self.producers.get(producer.name) is producer:
             del self.producers[producer.name]
+        following = self.access.left(producer, occupied=bool(self.producers))
+        if following is not None:
+            self._promote(following)
+
+    def _promote(self, producer: Producer) -> None:
+        try:
+            self._check_usable()
+            self._register(producer)
+        except RefusalError as refusal:
+            self._refuse(producer, refusal)
 
     # --- entries -----------------------------------------------------------------------------------------------------
 
@@ -179,14 +228,14 @@ class Topic:
     def terminate(self) -> None:
         """Nothing more is stored: producers are sent away, consumers are told once they have everything."""
         self.publishing.terminated = True
-        self._evict_producers(None)
+        self._evict_producers(None, _TERMINATED)
         for subscription in self.subscriptions.values():
             subscription.terminated = True
             subscription.tell_end()
 
     def unload(self, url: str | None) -> None:
         """Send everybody away, finish what waits to be written, and load again."""
-        self._evict_producers(url)
+        self._evict_producers(url, _UNLOADED)
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(url)
         self.store.release()
@@ -194,7 +243,7 @@ class Topic:
 
     def close(self) -> None:
         """Deleted: send everybody away; what was stored, or waits to be, is gone with it."""
-        self._evict_producers(None)
+        self._evict_producers(None, _GONE)
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(None)
             self.drop(subscription)
@@ -214,7 +263,8 @@ class Topic:
             self.publishing.dedup.replay(self.store.entries)
         self._start_rates()
 
-    def _evict_producers(self, url: str | None) -> None:
+    def _evict_producers(self, url: str | None, refusal: RefusalError) -> None:
+        self._refuse_waiting(refusal)
         # Closing one may end its connection, and take others with it.
         while self.producers:
             next(iter(self.producers.values())).evict(url)

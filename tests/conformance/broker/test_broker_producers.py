@@ -183,12 +183,6 @@ def test_a_thousand_unwritten_sends_stop_the_reading() -> None:
     assert (bench.paused, bench.receipts()) == (set(), list(range(1500)))
 
 
-def test_exclusive_access_is_refused() -> None:
-    bench = Bench()
-    bench.connect()
-    assert bench.produce(producer_access_mode=1).body.error == ServerError.NotAllowedError
-
-
 def test_terminated_topic_takes_no_producer() -> None:
     bench = _with_producer()
     bench.step("terminate", topic="t")
