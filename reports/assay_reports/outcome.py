@@ -127,15 +127,18 @@ def _codes(cell: Cell) -> str:
 
 def _of_stated(entry: Entry) -> Reason | None:
     cause = _OF_ENTRY.get(entry.state)
-    if cause is None:
-        return None
+    return None if cause is None else Reason(cause, entry_sentence(entry))
+
+
+def entry_sentence(entry: Entry) -> str:
+    """Why an entry that is stale or expired fails the run."""
     listed = entry.expectation
     told = (
         "is listed as a failure and passes; take the entry out"
-        if cause is Cause.STALE
+        if entry.state is EntryState.STALE
         else f"is listed until {listed.expires}; look again, then move the date or take the entry out"
     )
-    return Reason(cause, f"{listed.requirement} in {listed.case}: {listed.code} {told}")
+    return f"{listed.requirement} in {listed.case}: {listed.code} {told}"
 
 
 def _nothing(standing: Standing, selected: int) -> list[Reason]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.running import mutant
+from tests.end_to_end.running import agent_toml, mutant
 
 from assay_conformance.client import Mutation
 from assay_conformance.model.event import Began, Ended
@@ -35,15 +36,27 @@ def only_run(pytester: pytest.Pytester) -> StoredRun:
     return StoredRun(folder)
 
 
+def ids(tier: str) -> list[str]:
+    """Every item of the reference client, which declares what all Cases need: requirements, and others."""
+    cases = [case for case in load_packs().cases if tier == "full" or case.tier.value == "fast"]
+    own = [f"{requirement} in {case.id}" for case in cases for requirement in case.requirements]
+    return own + [f"others in {case.id}" for case in cases]
+
+
 def items() -> int:
-    """Items of the fast tier."""
-    return sum(len(case.requirements) for case in load_packs().cases if case.tier.value == "fast")
+    return len(ids("fast"))
 
 
-def test_there_is_one_item_for_each_requirement_and_case(pytester: pytest.Pytester) -> None:
+def junit(pytester: pytest.Pytester) -> dict[str, str]:
+    """Item -> how JUnit says it ended."""
+    cases = ET.parse(pytester.path / "junit.xml").iter("testcase")
+    ends = {case: [child.tag for child in case if child.tag != "properties"] for case in cases}
+    return {str(case.get("name")).partition("[")[2][:-1]: (*tags, "passed")[0] for case, tags in ends.items()}
+
+
+def test_there_is_an_item_for_each_requirement_and_case_and_one_for_the_others(pytester: pytest.Pytester) -> None:
     told = certify(pytester, "--assay-agent", "reference", "--assay-tier", "full", "--collect-only", "-q")
-    items = {line.partition("[")[2].rstrip("]") for line in told.outlines if "test_requirement[" in line}
-    assert items == {f"{requirement} in {case.id}" for case in load_packs().cases for requirement in case.requirements}
+    assert [line.partition("[")[2][:-1] for line in told.outlines if "::test_" in line] == ids("full")
 
 
 def test_collecting_runs_nothing(pytester: pytest.Pytester) -> None:
@@ -53,7 +66,7 @@ def test_collecting_runs_nothing(pytester: pytest.Pytester) -> None:
 
 def test_client_that_keeps_everything_passes_every_item(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK).assert_outcomes(
-        passed=3, deselected=items() - 3
+        passed=6, deselected=items() - 6
     )
 
 
@@ -70,24 +83,112 @@ def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: py
     assert max(began for began, _ in spans_ms) < min(ended for _, ended in spans_ms)
 
 
-def test_broken_client_fails_exactly_the_items_it_breaks(pytester: pytest.Pytester) -> None:
+def test_broken_client_fails_wherever_it_shows(pytester: pytest.Pytester) -> None:
     agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
     told = certify(pytester, "--assay-agent", agent, "-k", RESEND_AND_ACK, "-rf")
-    told.assert_outcomes(passed=2, failed=1, deselected=items() - 3)
-    told.stdout.fnmatch_lines(["FAILED *test_requirement[[]resend.same-unit in resend/same-message]*"])
-    told.stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_listed_failure_is_an_expected_one(pytester: pytest.Pytester) -> None:
-    agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
-    certify(pytester, "--assay-agent", agent, "-k", "resend/same-message")
-    (finding,) = {f.code for j in only_run(pytester).judgements() for f in j.findings}
-    (agent.parent / "expectations.toml").write_text(
-        f'schema = "1.0"\nagent = "reference"\ntested = "*"\n[[expect]]\nrequirement = "resend.same-unit"\n'
-        f'case = "resend/same-message"\ncode = "{finding}"\nversions = "*"\nreason = "known"\n'
+    told.assert_outcomes(passed=4, failed=2, deselected=items() - 6)
+    told.stdout.fnmatch_lines(
+        [
+            "FAILED *test_requirement[[]resend.same-unit in resend/same-message]*",
+            "FAILED *test_other_requirements[[]others in resend/queue-order]*",
+        ]
     )
-    told = certify(pytester, "--assay-agent", agent, "-k", "resend/same-message")
-    told.assert_outcomes(xfailed=1, deselected=items() - 1)
+
+
+# --- which Cases, when ------------------------------------------------------------------------------------------------
+
+
+def test_cases_start_when_the_first_item_is_set_up_and_not_before(pytester: pytest.Pytester) -> None:
+    before = pytester.makepyfile(
+        test_before="""
+        from pathlib import Path
+
+        def test_of_somebody_else():
+            assert not Path("runs").exists()
+        """
+    )
+    words = ("--assay-agent", "reference", "-k", "somebody or ack/one-interval")
+    told = pytester.runpytest_subprocess(before, *SUITE, *words, timeout=120)
+    told.assert_outcomes(passed=3, deselected=items() - 2)
+    assert set(only_run(pytester).plan) == {"ack/one-interval"}
+
+
+def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> None:
+    words = ("-m", "assay(chapter='resend', level='MUST', tier='fast')", "--strict-markers")
+    told = certify(pytester, "--assay-agent", "reference", "--collect-only", "-q", *words)
+    pack = load_packs()
+    stated = pack.catalogue.requirements
+    musts = [name for name in ids("fast") if name.startswith("resend.") and stated[name.split()[0]].level == "MUST"]
+    assert [line.partition("[")[2][:-1] for line in told.outlines if "::test_" in line] == musts
+
+
+def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester) -> None:
+    agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
+    chosen = "resend/same-message or ack/one-interval"
+    words = ("--pyargs", "assay_conformance.suite", "--assay-agent", agent, "-k", chosen)
+    pytester.runpytest_subprocess(*words, "--assay-run-dir", "first", timeout=120).assert_outcomes(
+        passed=3, failed=1, deselected=items() - 4
+    )
+    told = pytester.runpytest_subprocess(*words, "--lf", timeout=120)
+    told.assert_outcomes(failed=1, deselected=items() - 1)
+    assert set(only_run(pytester).plan) == {"resend/same-message"}
+
+
+@pytest.mark.parametrize("option", ["-x", "--maxfail=1"])
+def test_first_failure_cancels_the_rest_of_the_run(option: str, pytester: pytest.Pytester) -> None:
+    agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
+    # The second of them takes some seconds, and its items come later.
+    words = ("-k", "resend/same-message or throttling/overshoot-is-repaid", option)
+    told = certify(pytester, "--assay-agent", agent, *words)
+    told.assert_outcomes(failed=1, deselected=items() - 4)
+    stored = only_run(pytester)
+    assert stored.info.interrupted
+    assert {judgement.case for judgement in stored.judgements()} == {"resend/same-message"}
+
+
+def test_session_that_ends_in_good_order_does_not_interrupt_its_run(pytester: pytest.Pytester) -> None:
+    certify(pytester, "--assay-agent", "reference", "-k", "ack/one-interval")
+    stored = only_run(pytester)
+    assert (stored.info.interrupted, stored.info.ended_unix_ms is None) == (False, False)
+
+
+def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
+    agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
+    words = ("--assay-agent", agent, "-k", RESEND_AND_ACK, "-n", "2", "--junitxml", "junit.xml")
+    told = certify(pytester, *words)
+    told.assert_outcomes(passed=4, failed=2)
+    stored = only_run(pytester)
+    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/one-interval"}
+    assert [stored.attempts(case) for case in stored.plan] == [[1], [1], [1]]
+    failed = {name for name, end in junit(pytester).items() if end == "failure"}
+    assert failed == {"resend.same-unit in resend/same-message", "others in resend/queue-order"}
+    told.stdout.fnmatch_lines([f"assay: run runs/{stored.path.name}, page *"])
+
+
+def test_session_of_xdist_that_exercised_nothing_fails(pytester: pytest.Pytester) -> None:
+    words = ("--assay-agent", agent_that_only_sends(pytester.path), "-k", "ack/one-interval", "-n", "2")
+    told = certify(pytester, *words)
+    told.assert_outcomes(skipped=1)
+    assert told.ret is pytest.ExitCode.TESTS_FAILED
+    told.stdout.fnmatch_lines(["assay: no requirement's precondition occurred in any Case"])
+
+
+def agent_that_only_sends(folder: Path) -> Path:
+    path = agent_toml(folder / "agent", "{python}", "-m", "assay_fixtures.reference")
+    text = path.read_text()
+    start, end = text.index("capabilities = ["), text.index("]", text.index("capabilities = [")) + 1
+    path.write_text(text[:start] + 'capabilities = ["producer"]' + text[end:])
+    return path
+
+
+def test_agent_that_does_not_come_up_is_an_error_with_its_sentence(pytester: pytest.Pytester) -> None:
+    agent = agent_toml(pytester.path / "agent", "false")
+    told = certify(pytester, "--assay-agent", agent, "-k", "ack/one-interval")
+    told.assert_outcomes(errors=2, deselected=items() - 2)
+    told.stdout.fnmatch_lines(["ack/one-interval was not judged: no Case was run, since the agent did not come up: *"])
+
+
+# --- wrong options, and none ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One item per requirement and Case: the plugin runs the selected Cases side by side, each item settles its verdict."""
+"""The plugin runs the selected Cases side by side; each item waits for its Case and settles its verdict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class CertifiedItem(Protocol):
-    """The judgement of one requirement in one Case, as the plugin's fixture provides it."""
+    """What the requirements of one item came to, as the plugin's fixtures provide it."""
 
     def settle(self) -> None:
         """Pass, or end the item as pytest failure, skip or expected failure, with the finding's sentence."""
@@ -16,3 +16,8 @@ class CertifiedItem(Protocol):
 def test_requirement(assay_item: CertifiedItem) -> None:
     """The client keeps this requirement in this Case."""
     assay_item.settle()
+
+
+def test_other_requirements(assay_others: CertifiedItem) -> None:
+    """The client keeps whatever else the history of this Case shows: every check sees every history."""
+    assay_others.settle()
