@@ -44,14 +44,20 @@ Acted = Sequence[tuple[Live, tuple[int, ...]]]
 
 
 class FrameLink:
-    """All connections of one Case. `topics` maps full topic names to the topology's.
+    """All connections of one Case. `topics` maps full topic names to the topology's. `grows`: faults may be added.
 
     `fired` counts how often each fault acted. Raises UsageError for a fault that cannot work. Whatever calls the broker
     other than by a delivery of this link does so within `busy()`.
     """
 
     def __init__(
-        self, faults: Sequence[Fault], sink: LinkSink, recorder: Recorder, *, topics: Mapping[str, str]
+        self,
+        faults: Sequence[Fault],
+        sink: LinkSink,
+        recorder: Recorder,
+        *,
+        topics: Mapping[str, str],
+        grows: bool = False,
     ) -> None:
         self._sink = sink
         self._recorder = recorder
@@ -62,14 +68,24 @@ class FrameLink:
         self._outbox = self._ways.outbox
         self._deadlines = self._ways.deadlines
         self._frames = 0
-        self.fired = [0] * len(faults)
-        self._lives = [Live(number, fault, self._next_number) for number, fault in enumerate(faults)]
-        self._learning = any(names_party(fault.scope) for fault in faults)
-        self._watches: dict[Direction, dict[int, tuple[Watch, ...]]] = {}
+        self.fired: list[int] = []
+        self._lives: list[Live] = []
+        # Who is who is told once, when it begins: a fault that comes later needs to know too.
+        self._learning = grows or any(names_party(fault.scope) for fault in faults)
+        self._watches: dict[Direction, dict[int, tuple[Watch, ...]]] = {direction: {} for direction in DIRECTIONS}
+        for fault in faults:
+            self.add(fault)
+
+    def add(self, fault: Fault) -> int:
+        """One more fault behind those there are; its number. Its scope may name topics and the like only if the link
+        `grows`."""
+        live = Live(len(self._lives), fault, self._next_number)
+        self._lives.append(live)
+        self.fired.append(0)
         self._watch()
-        for live in self._lives:
-            if live.at_ns is not None:
-                self._deadlines.add(live.at_ns)
+        if live.at_ns is not None:
+            self._deadlines.add(live.at_ns)
+        return live.number
 
     # --- connections ---
 
@@ -318,5 +334,6 @@ class FrameLink:
         self._frames = number + 1
         return number
 
-    def _local(self, full: str) -> str | None:
-        return self._topics.get(full.partition(_PARTITION)[0])
+    def _local(self, full: str) -> str:
+        base = full.partition(_PARTITION)[0]
+        return self._topics.get(base, base)

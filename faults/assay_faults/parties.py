@@ -18,7 +18,7 @@ from assay_faults.fields import body_of
 
 @dataclass(slots=True)
 class Party:
-    """A producer, a consumer, or a topic asked about. `topic` is the topology's name."""
+    """A producer, a consumer, or a topic asked about. `topic`: its name in the topology, else the full one."""
 
     topic: str | None
     producer_name: str | None = None
@@ -70,11 +70,11 @@ _ASKING: Final = frozenset(
 
 
 class Parties:
-    """The parties of one connection. `local` turns a full topic name into the topology's name."""
+    """The parties of one connection. `local` turns a full topic name into the topology's, where that has one."""
 
     __slots__ = ("_consumers", "_local", "_producers", "_requests")
 
-    def __init__(self, local: Callable[[str], str | None]) -> None:
+    def __init__(self, local: Callable[[str], str]) -> None:
         self._local = local
         self._producers: dict[int, Party] = {}
         self._consumers: dict[int, Party] = {}
