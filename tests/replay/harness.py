@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from tests.replay.normal import ERASED, NAMESPACES, TOLD
+from tests.replay.normal import ERASED, NAMESPACES, TOLD, TURNS
 from tests.replay.reading import Line, Recording
 
 from assay_conformance.broker import BrokerMutation, Cluster
@@ -27,6 +27,7 @@ from assay_conformance.wire import (
     decode,
     encode_around,
 )
+from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
 
 NS_PER_US = 1000
 UNREAD_US = 1000
@@ -48,11 +49,12 @@ class Answer:
 class Answers:
     """A sink that keeps what the cluster answers, by stream."""
 
+    stream_of: Callable[[int, Frame], Stream]
     now_us: int = 0
     streams: dict[Stream, deque[Answer]] = field(default_factory=lambda: defaultdict(deque))
 
     def send(self, conn: int, frame: Frame) -> None:
-        self.streams[stream_of(conn, frame)].append(Answer(self.now_us, frame))
+        self.streams[self.stream_of(conn, frame)].append(Answer(self.now_us, frame))
 
     def close(self, conn: int) -> None:
         self.streams[conn, "end", 0].append(Answer(self.now_us, None))
@@ -79,9 +81,10 @@ class Replay:
     def __init__(self, recording: Recording, mutations: frozenset[BrokerMutation]) -> None:
         self.differences: list[str] = []
         self._recording = recording
-        self._sink = Answers()
+        self._sink = Answers(self._stream_of)
         self._ledgers: dict[int, int] = {}
         self._names: dict[str, str] = {}
+        self._turns = turn_takers(recording) if recording.name in TURNS else {}
         self._ends = {line.conn: line.us for line in recording.lines if _is_client_end(line)}
         topics = list(topics_of(recording))
         self._topics = topics
@@ -91,6 +94,7 @@ class Replay:
             urls=["pulsar://127.0.0.1:6650"],
             topics={topic.name: topic.name for topic in topics},
             mutations=mutations,
+            unix_ms=began_ms(recording),
         )
 
     def run(self) -> list[str]:
@@ -107,6 +111,11 @@ class Replay:
                 self._expect(line)
         self._compare_rest()
         return self.differences
+
+    def _stream_of(self, conn: int, frame: Frame) -> Stream:
+        if frame.type == CommandType.MESSAGE and (conn, frame.body.consumer_id) in self._turns:
+            return conn, "Shared consumers", self._turns[conn, frame.body.consumer_id]
+        return stream_of(conn, frame)
 
     def _advance(self, us: int) -> None:
         """Wake the cluster at each of its deadlines up to this moment."""
@@ -147,7 +156,7 @@ class Replay:
             stream, recorded = (line.conn, "end", 0), None
         else:
             recorded = decode(line.raw or b"")
-            stream = stream_of(line.conn, recorded)
+            stream = self._stream_of(line.conn, recorded)
         answers = self._sink.streams[stream]
         if not answers:
             self.differences.append(f"{_where(line.us, stream)}: expected {_show(recorded)}, nothing came")
@@ -173,6 +182,8 @@ class Replay:
 
     def _compare(self, us: int, stream: Stream, recorded: Frame, ours: Frame) -> None:
         expected, got = self._renamed(recorded), normal(ours.command)
+        if stream[1] == "Shared consumers":
+            expected.message.consumer_id = got.message.consumer_id
         same_payload = (recorded.payload is None) == (ours.payload is None) and (
             recorded.payload is None or ours.payload is None or recorded.payload.block == ours.payload.block
         )
@@ -228,6 +239,27 @@ def message_ids(message: Any) -> Iterable[MessageIdData]:
             if isinstance(part, MessageIdData):
                 yield part
             yield from message_ids(part)
+
+
+def turn_takers(recording: Recording) -> dict[tuple[int, int], int]:
+    """The Shared consumers of a recording, (connection, consumer id) -> number of their subscription."""
+    numbers: dict[tuple[str, str], int] = {}
+    found = {}
+    for line in recording.lines:
+        frame = line.frame
+        if frame is not None and frame.type == CommandType.SUBSCRIBE and frame.body.subType == CommandSubscribe.Shared:
+            number = numbers.setdefault((frame.body.topic, frame.body.subscription), len(numbers))
+            found[line.conn, frame.body.consumer_id] = number
+    return found
+
+
+def began_ms(recording: Recording) -> int:
+    """The wall clock when a recording began, as its first SEND tells; the day time begins where it has none."""
+    for line in recording.lines:
+        frame = line.frame
+        if frame is not None and frame.type == CommandType.SEND and frame.payload is not None:
+            return frame.payload.metadata.publish_time - line.us // 1000
+    return 0
 
 
 def topics_of(recording: Recording) -> Iterable[Topic]:

@@ -11,17 +11,19 @@ from assay_conformance.broker.rules import RATE_RETRY_MS, READ_BATCH_ENTRIES
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.timers import Timer
+from assay_conformance.model.policy import Policies
 
 
 class Backlog:
     """`limiters` are those of all levels; the tightest counts. `wake` is called when tokens may be there again."""
 
-    __slots__ = ("_host", "_retry", "cursor", "limiters", "store", "wake")
+    __slots__ = ("_host", "_retry", "cursor", "limiters", "policies", "store", "wake")
 
     def __init__(self, host: Host, store: Store, cursor: Cursor) -> None:
         self._host = host
         self.store = store
         self.cursor = cursor
+        self.policies = Policies()
         self.limiters: tuple[DispatchLimiter, ...] = ()
         self.wake: Callable[[], None] = _nobody
         self._retry: Timer | None = None

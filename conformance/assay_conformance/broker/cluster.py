@@ -64,7 +64,7 @@ class Cluster:
         unix_ms: int = 0,
     ) -> None:
         self._topology = topology
-        self._host = Host(sink, mutations, now_ns, unix_ms)
+        self._host = Host(sink, mutations, now_ns, unix_ms, topology.settings)
         self.topics = Topics(self._host, topology, urls, topics)
         self._sessions: dict[int, Session] = {}
 

@@ -11,21 +11,44 @@ from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
 class Consumer:
     """`permits` may be negative: an entry is sent whole, and what it is beyond the permits is repaid by the next ones.
 
-    `pending` (Shared only): index of each entry out at this consumer -> the messages it was charged for. `epoch` is the
-    consumer epoch its messages are stamped with, None as long as the client has not named one.
+    On Shared and Key_Shared subscriptions: `pending`, the index of each entry out at this consumer -> the messages of
+    it that are not acknowledged; `unacked`, their sum; `blocked` while that is too many. `epoch` is the consumer epoch
+    its messages are stamped with, None as long as the client has not named one.
     """
 
-    __slots__ = ("consumer_id", "epoch", "name", "partition", "pending", "permits", "priority", "session")
+    __slots__ = (
+        "blocked",
+        "consumer_id",
+        "epoch",
+        "key_shared",
+        "name",
+        "partition",
+        "pending",
+        "permits",
+        "priority",
+        "session",
+        "since_ms",
+        "unacked",
+    )
 
     def __init__(self, session: Session, request: CommandSubscribe, partition: int) -> None:
         self.session = session
         self.consumer_id = request.consumer_id
         self.name = request.consumer_name
         self.priority = request.priority_level
+        self.key_shared = request.keySharedMeta
         self.partition = partition
+        self.since_ms = session.host.unix_ms
         self.permits = 0
         self.pending: dict[int, int] = {}
+        self.unacked = 0
+        self.blocked = False
         self.epoch: int | None = request.consumer_epoch if request.HasField("consumer_epoch") else None
+
+    @property
+    def is_able(self) -> bool:
+        """Whether it can be sent something."""
+        return self.permits > 0 and not self.blocked
 
     def deliver(self, entry: Entry, *, unacked: int | None, redeliveries: int = 0, epoch: int | None = None) -> int:
         """Send an entry; the messages it cost, members acknowledged earlier not among them."""

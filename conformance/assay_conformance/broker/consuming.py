@@ -25,6 +25,7 @@ _TYPE_NAMES: dict[int, str] = {
     CommandSubscribe.Exclusive: "Exclusive",
     CommandSubscribe.Shared: "Shared",
     CommandSubscribe.Failover: "Failover",
+    CommandSubscribe.Key_Shared: "Key_Shared",
 }
 """The subscription types served, and their names in CONSUMER_STATS_RESPONSE."""
 
@@ -36,8 +37,6 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
         return
     if body.consumer_id in session.joining_consumers:
         raise RefusalError(ServerError.ServiceNotReady, "Consumer is already present on the connection")
-    if body.subType not in _TYPE_NAMES:
-        raise RefusalError(ServerError.NotAllowedError, "Key_Shared subscriptions are not served by this broker")
     if body.HasField("schema"):
         raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
     name = session.topics.resolve(body.topic)
@@ -163,8 +162,8 @@ def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
             request_id=body.request_id,
             consumerName=consumer.name,
             availablePermits=max(consumer.permits, 0),
-            unackedMessages=sum(consumer.pending.values()),
-            blockedConsumerOnUnackedMsgs=False,
+            unackedMessages=consumer.unacked,
+            blockedConsumerOnUnackedMsgs=consumer.blocked,
             type=_TYPE_NAMES[subscription.kind],
             msgBacklog=subscription.cursor.backlog(len(attached.topic.store.entries)),
         )

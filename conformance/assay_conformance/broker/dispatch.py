@@ -1,14 +1,11 @@
-"""Who gets the next entry.
+"""Who gets the next entry: what every kind of subscription has in common, and those with one active consumer.
 
-Exclusive and Failover have one active consumer, which gets everything in order; a change of it, or a redelivery, starts
-again at the first entry not acknowledged. Shared gives each entry to one of the consumers with permits, round robin,
-and redelivers single entries; what is redelivered goes out before what is new. Redelivery counts exist in Shared only
-and live as long as one consumer is there.
+Exclusive and Failover have one, which gets everything in order; a change of it, or a redelivery, starts again at the
+first entry not acknowledged. They keep no redelivery counts and know no delay.
 """
 
 from __future__ import annotations
 
-import heapq
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 
@@ -16,9 +13,10 @@ from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.rules import FAILOVER_DELAY_MS, ROUND_ROBIN_ENTRIES
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.store import Entry
 from assay_conformance.broker.timers import Timer
+from assay_conformance.model.policy import Policies
 from assay_conformance.wire import CommandType
 
 
@@ -52,6 +50,18 @@ class Dispatcher(ABC):
     @abstractmethod
     def acked(self, consumer: Consumer, index: int) -> None:
         """An entry was acknowledged as a whole."""
+
+    @abstractmethod
+    def members_acked(self, consumer: Consumer, index: int, left: int) -> None:
+        """Members of a batch were acknowledged, and so many are left."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """All of an ACK was served: send what it made possible."""
+
+    @abstractmethod
+    def take_policies(self, policies: Policies) -> None:
+        """Policies changed."""
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         consumer.permits += permits
@@ -105,7 +115,15 @@ class SingleActive(Dispatcher):
         self.read()
 
     def acked(self, consumer: Consumer, index: int) -> None:
-        """Nothing is kept of single entries here."""
+        """Nothing is kept of single entries here, nor of their members."""
+
+    def members_acked(self, consumer: Consumer, index: int, left: int) -> None: ...
+
+    def settle(self) -> None:
+        """An acknowledgement makes nothing possible here."""
+
+    def take_policies(self, policies: Policies) -> None:
+        """None of them is about subscriptions of this kind."""
 
     def read(self) -> None:
         consumer = self.active
@@ -131,14 +149,15 @@ class SingleActive(Dispatcher):
         if not self._failover:
             self._start()
         elif self._switch is None:
-            self._switch = self._host.after(FAILOVER_DELAY_MS, self._start)
+            self._switch = self._host.after(self._host.settings.failover_delay_ms, self._start)
         return True
 
     def _start(self) -> None:
         self._switch = None
         if self.active is None:
             return
-        self._cursor.rewind()
+        if not (self._failover and self._host.breaks(BrokerMutation.FAILOVER_READS_ON)):
+            self._cursor.rewind()
         if self._failover:
             for consumer in self.consumers:
                 self._tell(consumer)
@@ -152,101 +171,3 @@ class SingleActive(Dispatcher):
                 is_active=consumer is self.active,
             )
         )
-
-
-class Shared(Dispatcher):
-    """Every consumer with permits has its turn."""
-
-    individual = True
-
-    def __init__(self, host: Host, backlog: Backlog) -> None:
-        super().__init__(host, backlog)
-        self._turn = 0
-        self._replay: list[int] = []
-        self._replayed: set[int] = set()
-        self._redeliveries: dict[int, int] = {}
-
-    def add(self, consumer: Consumer) -> None:
-        if not self.consumers:
-            self._cursor.rewind()
-        self.consumers.append(consumer)
-        self.consumers.sort(key=lambda known: known.priority)
-
-    def remove(self, consumer: Consumer) -> None:
-        self.consumers.remove(consumer)
-        if self.consumers:
-            self._take_back(consumer, list(consumer.pending))
-            self.read()
-        else:
-            self._replay.clear()
-            self._replayed.clear()
-            self._redeliveries.clear()
-
-    def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
-        wanted = list(consumer.pending) if indexes is None else indexes
-        self._take_back(consumer, [index for index in wanted if index in consumer.pending])
-        self.read()
-
-    def acked(self, consumer: Consumer, index: int) -> None:
-        for holder in (consumer, *self.consumers):
-            if holder.pending.pop(index, None) is not None:
-                break
-        self._replayed.discard(index)
-        self._redeliveries.pop(index, None)
-
-    def read(self) -> None:
-        while True:
-            permits = sum(consumer.permits for consumer in self.consumers if consumer.permits > 0)
-            count = self._backlog.quota(permits) if permits else 0
-            if not count:
-                return
-            entries = self._next_replay(count) or self._backlog.read(count)
-            if not entries:
-                return
-            self._share(entries)
-
-    def _take_back(self, consumer: Consumer, indexes: list[int]) -> None:
-        for index in indexes:
-            del consumer.pending[index]
-            self._redeliveries[index] = self._redeliveries.get(index, 0) + 1
-            self._put_back(index)
-
-    def _put_back(self, index: int) -> None:
-        if index not in self._replayed:
-            self._replayed.add(index)
-            heapq.heappush(self._replay, index)
-
-    def _next_replay(self, count: int) -> list[Entry]:
-        found: list[Entry] = []
-        while self._replay and len(found) < count:
-            index = heapq.heappop(self._replay)
-            # An acknowledgement takes an index out of the set only.
-            if index in self._replayed:
-                self._replayed.remove(index)
-                found.append(self._backlog.store.entries[index])
-        return found
-
-    def _share(self, entries: list[Entry]) -> None:
-        position = 0
-        while position < len(entries):
-            consumer = self._next_consumer()
-            if consumer is None:
-                for entry in entries[position:]:
-                    self._put_back(entry.index)
-                return
-            end = position + ROUND_ROBIN_ENTRIES
-            while position < min(end, len(entries)) and consumer.permits > 0:
-                entry = entries[position]
-                charged = self._send(consumer, entry, redeliveries=self._redeliveries.get(entry.index, 0))
-                if charged:
-                    consumer.pending[entry.index] = charged
-                position += 1
-
-    def _next_consumer(self) -> Consumer | None:
-        """The next in turn with permits, among those of the best priority that have any."""
-        able = [consumer for consumer in self.consumers if consumer.permits > 0]
-        if not able:
-            return None
-        best = [consumer for consumer in able if consumer.priority == able[0].priority]
-        self._turn += 1
-        return best[self._turn % len(best)]

@@ -8,6 +8,7 @@ from typing import Protocol
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import NS_PER_MS, Timer, Timers
 from assay_conformance.model.event import MessageId
+from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire import Frame, Payload
 
 
@@ -33,9 +34,17 @@ class ClusterSink(Protocol):
 class Host:
     """`now_ns` is the instant of the input being served; `unix_ms` was the wall clock at `started_ns`."""
 
-    __slots__ = ("_mutations", "_started_ns", "_unix_ms", "now_ns", "sink", "timers")
+    __slots__ = ("_mutations", "_started_ns", "_unix_ms", "now_ns", "settings", "sink", "timers")
 
-    def __init__(self, sink: ClusterSink, mutations: frozenset[BrokerMutation], now_ns: int, unix_ms: int) -> None:
+    def __init__(
+        self,
+        sink: ClusterSink,
+        mutations: frozenset[BrokerMutation],
+        now_ns: int,
+        unix_ms: int,
+        settings: BrokerSettings,
+    ) -> None:
+        self.settings = settings
         self.sink = sink
         self.timers = Timers()
         self.now_ns = now_ns

@@ -14,14 +14,20 @@ SERVER_VERSION: Final = "assay reference broker"
 
 LIVENESS_CHECK_MS: Final = 5_000
 """How long a connection has to answer the PING that asks whether the holder of a name is alive."""
-FAILOVER_DELAY_MS: Final = 1_000
-"""activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
 RATE_RETRY_MS: Final = 1_000
 """How long a dispatcher without tokens waits before it looks again."""
 READ_BATCH_ENTRIES: Final = 100
 """dispatcherMaxReadBatchSize: entries in one read."""
 ROUND_ROBIN_ENTRIES: Final = 20
 """dispatcherMaxRoundRobinBatchSize: entries a Shared consumer gets before it is the next one's turn."""
+RING_POINTS: Final = 100
+"""subscriptionKeySharedConsistentHashingReplicaPoints: points of one consumer on the ring."""
+LOOK_AHEAD_PER_CONSUMER: Final = 2_000
+LOOK_AHEAD_PER_SUBSCRIPTION: Final = 20_000
+"""keySharedLookAheadMsgInReplayThreshold...: entries of a Key_Shared subscription that may wait while it reads on."""
+MAX_UNACKED_PER_CONSUMER: Final = 50_000
+MAX_UNACKED_PER_SUBSCRIPTION: Final = 200_000
+"""maxUnackedMessagesPer...: where no policy says otherwise; 0 is without limit."""
 PENDING_SENDS: Final = 1_000
 """maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection, half of which
 start it again."""

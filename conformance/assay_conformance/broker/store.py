@@ -7,18 +7,21 @@ so those of a topic increase and are not contiguous.
 
 from __future__ import annotations
 
+import base64
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
 
-from assay_conformance.wire import MessageMetadata, MetadataError, Payload
+from assay_conformance.wire import MessageMetadata, MetadataError, Payload, murmur3_32
+
+NONE_KEY = b"NONE_KEY"
 
 
 class Entry:
     """One stored entry."""
 
-    __slots__ = ("_messages", "entry", "index", "ledger", "payload")
+    __slots__ = ("_key_hash", "_messages", "entry", "index", "ledger", "payload")
 
     def __init__(self, ledger: int, entry: int, index: int, payload: Payload) -> None:
         self.ledger = ledger
@@ -26,6 +29,7 @@ class Entry:
         self.index = index
         self.payload = payload
         self._messages = -1
+        self._key_hash = -1
 
     @property
     def messages(self) -> int:
@@ -39,11 +43,34 @@ class Entry:
         return self._messages
 
     @property
+    def key_hash(self) -> int:
+        """The hash Key_Shared goes by, without its sign bit."""
+        if self._key_hash < 0:
+            self._key_hash = murmur3_32(_sticky_key(self.metadata))
+        return self._key_hash
+
+    @property
     def metadata(self) -> MessageMetadata | None:
         try:
             return self.payload.metadata
         except MetadataError:
             return None
+
+
+def _sticky_key(metadata: MessageMetadata | None) -> bytes:
+    """Of an entry, its members' own keys do not count: ordering key, else partition key, else one for all without."""
+    if metadata is None:
+        return NONE_KEY
+    if metadata.HasField("ordering_key"):
+        return metadata.ordering_key
+    if not metadata.HasField("partition_key"):
+        return NONE_KEY
+    if not metadata.partition_key_b64_encoded:
+        return metadata.partition_key.encode()
+    try:
+        return base64.b64decode(metadata.partition_key, validate=True)
+    except ValueError:
+        return metadata.partition_key.encode()
 
 
 class Append(ABC):

@@ -8,13 +8,17 @@ from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
-from assay_conformance.broker.dispatch import Dispatcher, Shared, SingleActive
+from assay_conformance.broker.dispatch import Dispatcher, SingleActive
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.key_sharing import KeyShared
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.sharing import Shared
 from assay_conformance.broker.store import Store
 from assay_conformance.broker.throttle import DispatchLimiter
+from assay_conformance.model.policy import Policies
 from assay_conformance.wire import CommandType, MessageIdData
-from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, ServerError
+from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeySharedMeta, ServerError
 
 
 class Subscription:
@@ -31,7 +35,7 @@ class Subscription:
         self._store = store
         self._partition = partition
         self._told_end: set[Consumer] = set()
-        self.dispatcher: Dispatcher = self._dispatcher(self.kind)
+        self.dispatcher: Dispatcher = self._dispatcher(self.kind, KeySharedMeta())
 
     @property
     def consumers(self) -> list[Consumer]:
@@ -39,16 +43,27 @@ class Subscription:
 
     def holder(self, kind: int) -> Consumer | None:
         """Who has to be gone before another consumer of this kind can join: the one an Exclusive has."""
+        if self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND):
+            return None
         return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive == self.kind else None
 
     def join(self, consumer: Consumer, kind: int) -> None:
-        """Take a consumer in. Raises RefusalError while consumers of another kind are here."""
-        if kind != self.kind:
+        """Take a consumer in. Raises RefusalError while consumers of another kind are here, and for ranges of keys
+        that cannot be had."""
+        if kind != self.kind or not self._shares_keys_alike(consumer):
             if self.consumers:
                 raise RefusalError(ServerError.ConsumerBusy, "Subscription is of different type")
             self.kind = kind
-            self.dispatcher = self._dispatcher(kind)
+            self.dispatcher = self._dispatcher(kind, consumer.key_shared)
         self.dispatcher.add(consumer)
+
+    def _shares_keys_alike(self, consumer: Consumer) -> bool:
+        meta = self.dispatcher.meta if isinstance(self.dispatcher, KeyShared) else consumer.key_shared
+        wanted = consumer.key_shared
+        return (meta.keySharedMode, meta.allowOutOfOrderDelivery) == (
+            wanted.keySharedMode,
+            wanted.allowOutOfOrderDelivery,
+        )
 
     def leave(self, consumer: Consumer) -> None:
         self.dispatcher.remove(consumer)
@@ -69,6 +84,7 @@ class Subscription:
                 self._ack_one(consumer, position)
         elif len(ack.message_id) == 1 and not self.dispatcher.individual:
             self._ack_up_to(ack.message_id[0])
+        self.dispatcher.settle()
         if self.terminated:
             self.tell_end()
 
@@ -83,6 +99,8 @@ class Subscription:
             whole = self.cursor.ack(index)
         if whole:
             self.dispatcher.acked(consumer, index)
+        elif index in self.cursor.partial:
+            self.dispatcher.members_acked(consumer, index, self.cursor.partial[index].bit_count())
 
     def _ack_up_to(self, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)
@@ -120,12 +138,16 @@ class Subscription:
         self.backlog.limiters = limiters
         self.stored()
 
+    def take_policies(self, policies: Policies) -> None:
+        self.backlog.policies = policies
+        self.dispatcher.take_policies(policies)
+
     def reload(self) -> None:
         """Forget what a broker keeps in memory only, batch-index acknowledgements among it."""
         self.cursor.partial.clear()
         self.cursor.rewind()
         self.backlog.close()
-        self.dispatcher = self._dispatcher(self.kind)
+        self.dispatcher = self._dispatcher(self.kind, KeySharedMeta())
 
     def tell_end(self) -> None:
         """Tell consumers that have acknowledged everything of a terminated topic, each once."""
@@ -138,8 +160,10 @@ class Subscription:
                     replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id)
                 )
 
-    def _dispatcher(self, kind: int) -> Dispatcher:
+    def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
         if kind == CommandSubscribe.Shared:
             return Shared(self._host, self.backlog)
+        if kind == CommandSubscribe.Key_Shared:
+            return KeyShared(self._host, self.backlog, meta)
         failover = kind == CommandSubscribe.Failover
         return SingleActive(self._host, self.backlog, failover=failover, partition=self._partition)

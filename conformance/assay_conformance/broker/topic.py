@@ -161,11 +161,14 @@ class Topic:
         if known is not None:
             if known.durable != durable:
                 raise RefusalError(ServerError.NotAllowedError, f"Subscription {name} exists with another durability")
+            if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
+                known.cursor.reset(start)
             return known
         cursor = Cursor(start, forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
         made = Subscription(self._host, name, self.store, cursor, durable=durable, partition=self.partition)
         made.terminated = self.publishing.terminated
         self.subscriptions[name] = made
+        made.take_policies(self.policies)
         self._limit(made)
         return made
 
@@ -205,6 +208,8 @@ class Topic:
         elif self.publishing.dedup is None:
             self.publishing.dedup = Deduplication()
             self.publishing.dedup.replay(self.store.entries)
+        for subscription in self.subscriptions.values():
+            subscription.take_policies(policies)
         if _rates(policies) != _rates(before):
             self._start_rates()
 

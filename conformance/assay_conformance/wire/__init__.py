@@ -35,6 +35,7 @@ from assay_conformance.wire.errors import (
 )
 from assay_conformance.wire.frame import Frame, decode, encode, encode_around, encode_block
 from assay_conformance.wire.hashes import (
+    STICKY_RANGE,
     java_string_hash,
     murmur3_32,
     murmur3_32_raw,
@@ -64,6 +65,7 @@ __all__ = [
     "FRAME_PADDING_BYTES",
     "NO_ID",
     "PAYLOAD_TYPES",
+    "STICKY_RANGE",
     "Added",
     "Assembled",
     "BaseCommand",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from assay_conformance.broker import BrokerMutation, Cluster, CursorState, ReadBackState
@@ -107,10 +109,20 @@ class Bench:
         kind = C.REDELIVER_UNACKNOWLEDGED_MESSAGES
         self.tell(kind, conn, consumer_id=consumer_id, message_ids=positions, **fields)
 
-    def publish(self, *sequence_ids: int, conn: int = 0, producer_id: int = 1, name: str = "p", **send: Any) -> None:
-        """One SEND each, of one message."""
+    def publish(
+        self,
+        *sequence_ids: int,
+        conn: int = 0,
+        producer_id: int = 1,
+        name: str = "p",
+        meta: Mapping[str, Any] = MappingProxyType({}),
+        **send: Any,
+    ) -> None:
+        """One SEND each, of one message; `meta` are further fields of MessageMetadata."""
         for sequence_id in sequence_ids:
-            metadata = MessageMetadata(producer_name=name, sequence_id=sequence_id, publish_time=int(self.now_ms))
+            metadata = MessageMetadata(
+                producer_name=name, sequence_id=sequence_id, publish_time=int(self.now_ms), **meta
+            )
             fields = {"producer_id": producer_id, "sequence_id": sequence_id, "num_messages": 1} | send
             self.put(encode(command(C.SEND, **fields), metadata=metadata, data=b"%d" % sequence_id), conn)
 

@@ -371,10 +371,6 @@ def test_redelivery_counts_end_with_the_last_consumer() -> None:
     assert [frame.body.redelivery_count for frame in bench.take(1)] == [0]
 
 
-def test_key_shared_is_refused() -> None:
-    assert _with_entries(0).subscribe("Key_Shared").body.error == ServerError.NotAllowedError
-
-
 # --- seek, readers, ends ---------------------------------------------------------------------------------------------
 
 

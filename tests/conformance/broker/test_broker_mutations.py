@@ -101,6 +101,60 @@ def throttled_sends_are_stored(*mutations: BrokerMutation) -> bool:
     return set(bench.receipts()) == set(bench.content)
 
 
+def _consumers(bench: Bench, kind: str, *conns: int, permits: int = 100) -> Bench:
+    """One consumer on each connection, named by it."""
+    for conn in conns:
+        bench.connect(conn)
+        bench.subscribe(kind, conn, consumer_name=f"c{conn}")
+        bench.flow(permits, conn=conn)
+        bench.wait(1_000)
+    return bench
+
+
+def exclusive_has_one(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(Bench(*mutations), "Exclusive", 0)
+    bench.connect(1)
+    bench.request(C.SUBSCRIBE, 1, topic="t", subscription="s", subType=0, consumer_id=1)
+    bench.tell(C.PONG)
+    return bench.kinds(1)[-1] == "ERROR"
+
+
+def next_active_begins_with_what_is_unacked(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Failover", 1, 2)
+    bench.leave(1)
+    bench.wait(1_000)
+    return bench.delivered(2) == bench.content
+
+
+def leaver_leaves_to_others(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1, 2)
+    bench.leave(1)
+    return bench.delivered(2) == bench.content
+
+
+def one_key_has_one_consumer(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(Bench(*mutations), "Key_Shared", 1, 2, permits=3)
+    bench.connect()
+    bench.produce()
+    for number in range(8):
+        bench.publish(number, meta={"partition_key": "k"})
+    return not (bench.delivered(1) and bench.delivered(2))
+
+
+def resumes_behind_what_is_acked(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Exclusive", 1)
+    bench.ack(*bench.ids[:4], conn=1)
+    bench.leave(1)
+    return sorted(_consumers(bench, "Exclusive", 2).delivered(2)) == [4, 5]
+
+
+def redeliveries_are_counted(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
+    bench.take(1)
+    bench.redeliver(bench.ids[0], conn=1)
+    return bool(bench.take(1)[-1].body.redelivery_count == 1)
+
+
 Rule = Callable[..., bool]
 
 BROKEN: dict[BrokerMutation, Rule] = {
@@ -114,12 +168,25 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,
     BrokerMutation.PUBLISH_THROTTLE_DROPS: throttled_sends_are_stored,
+    BrokerMutation.EXCLUSIVE_ADMITS_SECOND: exclusive_has_one,
+    BrokerMutation.FAILOVER_READS_ON: next_active_begins_with_what_is_unacked,
+    BrokerMutation.FORGETS_OF_LEAVER: leaver_leaves_to_others,
+    BrokerMutation.KEY_SHARED_IGNORES_KEYS: one_key_has_one_consumer,
+    BrokerMutation.RESUBSCRIBE_STARTS_OVER: resumes_behind_what_is_acked,
+    BrokerMutation.REDELIVERY_UNCOUNTED: redeliveries_are_counted,
 }
 
-# A rate that is not looked at repays nothing, and a loss is a loss whatever was lost.
+# A rate that is not looked at repays nothing, a loss is a loss whatever was lost, and a consumer that comes rewinds.
 ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
     BrokerMutation.DISPATCH_IGNORES_RATE: {overshoot_repaid},
-    BrokerMutation.LOSES_RECEIPTED_APPEND: {chunks_all_stored, throttled_sends_are_stored},
+    BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked},
+    BrokerMutation.LOSES_RECEIPTED_APPEND: {
+        chunks_all_stored,
+        throttled_sends_are_stored,
+        next_active_begins_with_what_is_unacked,
+        leaver_leaves_to_others,
+        resumes_behind_what_is_acked,
+    },
 }
 
 

@@ -1,0 +1,294 @@
+"""Shared subscriptions: every consumer with permits has its turn; and what they have in common with Key_Shared ones.
+
+Entries are acknowledged and redelivered one by one, and what waits to be sent again goes out before what is new.
+Redelivery counts live as long as one consumer is there.
+"""
+
+from __future__ import annotations
+
+import heapq
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from assay_conformance.broker.backlog import Backlog
+from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.delayed import Delayed
+from assay_conformance.broker.dispatch import Dispatcher
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.rules import (
+    LOOK_AHEAD_PER_SUBSCRIPTION,
+    MAX_UNACKED_PER_CONSUMER,
+    MAX_UNACKED_PER_SUBSCRIPTION,
+    ROUND_ROBIN_ENTRIES,
+)
+from assay_conformance.broker.store import Entry
+from assay_conformance.model.policy import DelayedDelivery, Policies
+
+
+class Replay:
+    """Entries that were read and have to be sent, again or still; first stored, first sent."""
+
+    __slots__ = ("_heap", "_members")
+
+    def __init__(self) -> None:
+        self._heap: list[int] = []
+        self._members: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._members
+
+    def put(self, index: int) -> None:
+        if index not in self._members:
+            self._members.add(index)
+            heapq.heappush(self._heap, index)
+
+    def discard(self, index: int) -> None:
+        """It was acknowledged: out of the set only, `take` passes over the rest."""
+        self._members.discard(index)
+
+    def take(self, count: int) -> list[int]:
+        found: list[int] = []
+        while self._heap and len(found) < count:
+            index = heapq.heappop(self._heap)
+            if index in self._members:
+                self._members.remove(index)
+                found.append(index)
+        return found
+
+    def clear(self) -> None:
+        self._heap.clear()
+        self._members.clear()
+
+
+class Sharing(Dispatcher):
+    """A consumer with too many messages unacknowledged gets no more until it has acknowledged half of them, and so it
+    is with the subscription as a whole."""
+
+    individual = True
+
+    def __init__(self, host: Host, backlog: Backlog) -> None:
+        super().__init__(host, backlog)
+        self.unacked = 0
+        self.blocked = False
+        self.delayed = Delayed(host, self.read)
+        self.replay = Replay()
+        self._redeliveries: dict[int, int] = {}
+        self._freed = False
+        self._idle = False
+        self._entries = backlog.store.entries
+        self.take_policies(backlog.policies)
+
+    def take_policies(self, policies: Policies) -> None:
+        self._most = _or(policies.max_unacked_per_consumer, MAX_UNACKED_PER_CONSUMER)
+        self._most_together = _or(policies.max_unacked_per_subscription, MAX_UNACKED_PER_SUBSCRIPTION)
+        self.delayed.take(policies.delayed_delivery or DelayedDelivery())
+
+    @abstractmethod
+    def _pick(self, entry: Entry) -> Consumer | None:
+        """Who gets this entry now; None: it has to wait."""
+
+    def _begin(self) -> None:
+        """Another read begins."""
+
+    # --- consumers --------------------------------------------------------------------------------------------------
+
+    def add(self, consumer: Consumer) -> None:
+        if not self.consumers:
+            self._cursor.rewind()
+        self.consumers.append(consumer)
+        self.consumers.sort(key=lambda known: known.priority)
+        self._idle = False
+
+    def remove(self, consumer: Consumer) -> None:
+        self.consumers.remove(consumer)
+        if self.consumers:
+            self._take_back(consumer, list(consumer.pending))
+            self.read()
+        else:
+            self.clear()
+
+    def clear(self) -> None:
+        """Forget everything that is not in the cursor."""
+        self.unacked = 0
+        self.blocked = False
+        self.replay.clear()
+        self.delayed.clear()
+        self._redeliveries.clear()
+
+    def flow(self, consumer: Consumer, permits: int) -> None:
+        self._idle = False
+        super().flow(consumer, permits)
+
+    def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
+        wanted = list(consumer.pending) if indexes is None else indexes
+        self._take_back(consumer, [index for index in wanted if index in consumer.pending])
+        consumer.blocked = False
+        self.read()
+
+    # --- acknowledgements -------------------------------------------------------------------------------------------
+
+    def acked(self, consumer: Consumer, index: int) -> None:
+        self.replay.discard(index)
+        self._redeliveries.pop(index, None)
+        holder = self._holder(consumer, index)
+        if holder is not None:
+            self._let_go(holder, index)
+
+    def members_acked(self, consumer: Consumer, index: int, left: int) -> None:
+        holder = self._holder(consumer, index)
+        if holder is not None:
+            gone = holder.pending[index] - left
+            holder.pending[index] = left
+            self._reduce(holder, gone)
+
+    def settle(self) -> None:
+        if self._freed:
+            self._freed = False
+            self._idle = False
+            self.read()
+
+    def _holder(self, consumer: Consumer, index: int) -> Consumer | None:
+        for holder in (consumer, *self.consumers):
+            if index in holder.pending:
+                return holder
+        return None
+
+    def _let_go(self, holder: Consumer, index: int) -> None:
+        """An entry is not out at this consumer any more."""
+        self._reduce(holder, holder.pending.pop(index))
+
+    def _reduce(self, holder: Consumer, messages: int) -> None:
+        holder.unacked -= messages
+        self.unacked -= messages
+        if holder.blocked and holder.unacked <= self._most // 2:
+            holder.blocked = False
+            self._freed = True
+        if self.blocked and self.unacked < self._most_together // 2:
+            self.blocked = False
+            self._freed = True
+
+    def _take_back(self, consumer: Consumer, indexes: list[int]) -> None:
+        self._idle = False
+        for index in indexes:
+            self._let_go(consumer, index)
+            if not self._host.breaks(BrokerMutation.REDELIVERY_UNCOUNTED):
+                self._redeliveries[index] = self._redeliveries.get(index, 0) + 1
+            if not self._host.breaks(BrokerMutation.FORGETS_OF_LEAVER) or consumer in self.consumers:
+                self.replay.put(index)
+
+    # --- sending ----------------------------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        for index in self.delayed.due():
+            self.replay.put(index)
+            self._idle = False
+        if self.replay and not self._idle:
+            self._send_again()
+        self._send_new()
+
+    def _quota(self) -> int:
+        """How many entries may be read now."""
+        if self.blocked:
+            return 0
+        permits = sum(consumer.permits for consumer in self.consumers if consumer.is_able)
+        return self._backlog.quota(permits) if permits else 0
+
+    def _send_again(self) -> None:
+        """Once over what waits. If it all has to wait on, that is so until something changes for it."""
+        stuck: list[int] = []
+        while count := self._quota():
+            taken = self.replay.take(count)
+            if not taken:
+                self._idle = True
+                break
+            self._begin()
+            stuck += [index for index in taken if not self._offer(self._entries[index])]
+        for index in stuck:
+            self.replay.put(index)
+
+    def _send_new(self) -> None:
+        while len(self.replay) < self._look_ahead and (count := self._quota()):
+            entries = self._backlog.read(count)
+            if not entries:
+                return
+            self._begin()
+            for entry in entries:
+                if not self._offer(entry):
+                    self.replay.put(entry.index)
+
+    @property
+    def _look_ahead(self) -> int:
+        """How many entries may wait while others behind them are sent."""
+        return LOOK_AHEAD_PER_SUBSCRIPTION
+
+    def _offer(self, entry: Entry) -> bool:
+        """Send an entry, or keep it until its time; False when it has to wait for a consumer."""
+        if self._cursor.is_acked(entry.index) or self.delayed.keeps(entry):
+            return True
+        consumer = None if self.blocked else self._pick(entry)
+        if consumer is None:
+            return False
+        charged = self._send(consumer, entry, redeliveries=self._redeliveries.get(entry.index, 0))
+        if charged:
+            self._sent(consumer, entry, charged)
+        return True
+
+    def _sent(self, consumer: Consumer, entry: Entry, messages: int) -> None:
+        consumer.pending[entry.index] = messages
+        consumer.unacked += messages
+        self.unacked += messages
+        consumer.blocked = consumer.blocked or 0 < self._most <= consumer.unacked
+        self.blocked = self.blocked or 0 < self._most_together <= self.unacked
+
+
+class Shared(Sharing):
+    """Round robin, some entries each; all chunks of a message go to the consumer that got the first."""
+
+    def __init__(self, host: Host, backlog: Backlog) -> None:
+        super().__init__(host, backlog)
+        self._turn = 0
+        self._left = 0
+        self._current: Consumer | None = None
+        self._chunks: dict[str, Consumer] = {}
+
+    def remove(self, consumer: Consumer) -> None:
+        self._chunks = {uuid: owner for uuid, owner in self._chunks.items() if owner is not consumer}
+        super().remove(consumer)
+
+    def _begin(self) -> None:
+        self._current = None
+
+    def _pick(self, entry: Entry) -> Consumer | None:
+        metadata = entry.metadata
+        if metadata is None or not metadata.uuid:
+            return self._next()
+        owner = self._chunks.get(metadata.uuid)
+        if owner is None:
+            owner = self._next()
+        elif not owner.is_able:
+            return None
+        if owner is not None and metadata.chunk_id < metadata.num_chunks_from_msg - 1:
+            self._chunks[metadata.uuid] = owner
+        else:
+            self._chunks.pop(metadata.uuid, None)
+        return owner
+
+    def _next(self) -> Consumer | None:
+        """Whose turn it is, among those of the best priority that have permits."""
+        current = self._current
+        if current is None or not self._left or not current.is_able:
+            able = [consumer for consumer in self.consumers if consumer.is_able]
+            best = [consumer for consumer in able if consumer.priority == able[0].priority]
+            current = self._current = best[self._turn % len(best)] if best else None
+            self._turn += 1
+            self._left = ROUND_ROBIN_ENTRIES
+        self._left -= 1
+        return current
+
+
+def _or(policy: int | None, default: int) -> int:
+    return default if policy is None else policy
