@@ -183,8 +183,6 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
     BrokerMutation.LOSES_RECEIPTED_APPEND: {
         chunks_all_stored,
         throttled_sends_are_stored,
-        next_active_begins_with_what_is_unacked,
-        leaver_leaves_to_others,
         resumes_behind_what_is_acked,
     },
 }
