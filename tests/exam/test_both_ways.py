@@ -43,6 +43,11 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"ROB-009"}),
         "receipts for nothing that is pending make the client connect again and again, and its sends never end",
     ),
+    Mutation.IGNORES_CLOSE_PRODUCER: (
+        frozenset({"ROB-009"}),
+        "what goes to a broker that does not listen never ends",
+    ),
+    Mutation.PENDING_OUTLIVES_CLOSE: (frozenset({"ROB-009"}), "what a close leaves pending never ends"),
     Mutation.NEVER_TIMES_OUT: (frozenset({"ROB-009"}), "a send that never times out never ends"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }

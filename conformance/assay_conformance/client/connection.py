@@ -250,6 +250,11 @@ class Connection:
             consumer.message(frame)
 
     def _close_producer(self, frame: Frame) -> None:
+        if self._shared.mutated(Mutation.IGNORES_CLOSE_PRODUCER):
+            return
+        if self._shared.mutated(Mutation.LEAVES_ON_CLOSE_PRODUCER):
+            self.close(Cause.LOST, "the broker closed a producer")
+            return
         producer = self.producers.pop(frame.body.producer_id, None)
         if producer is not None:
             producer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)

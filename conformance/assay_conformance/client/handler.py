@@ -17,6 +17,7 @@ from enum import Enum
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.lookup import Lookup, Pool
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -129,7 +130,8 @@ class Handler(ABC):
             else:
                 self.phase = Phase.READY
                 self.registrations += 1
-                self._backoff.reset()
+                if not self.shared.mutated(Mutation.BACKOFF_NEVER_RESETS):
+                    self._backoff.reset()
                 self._registered(answer)
 
         self.phase = Phase.REGISTERING
@@ -150,6 +152,8 @@ class Handler(ABC):
         if refusal.retry is Retry.NEVER or (opening and refusal.retry is Retry.ONCE_OPEN):
             self._finish(refusal)
             return
+        if self.shared.mutated(Mutation.BACKOFF_STAYS):
+            self._backoff.reset()
         delay_ns = self._backoff.next_ns()
         if opening and self.shared.now_ns + delay_ns > self._deadline_ns:
             self._finish(refusal)
@@ -163,10 +167,11 @@ class Handler(ABC):
         self._ended(refusal)
 
     def _stop(self) -> None:
+        returns = self.phase is Phase.WAITING and self.shared.mutated(Mutation.RETURNS_AFTER_CLOSE)
         self._attempt += 1
         self.phase = Phase.CLOSED
         self._detach()
-        if self._retry_timer is not None:
+        if self._retry_timer is not None and not returns:
             self._retry_timer.cancel()
 
     def _detach(self) -> None:
@@ -199,7 +204,8 @@ class Handler(ABC):
     def leave(self, left: Callable[[Refusal | None], None]) -> None:
         """Close at the broker where it is known there; `left` is called when that is over, however it ended."""
         connection, phase = self.connection, self.phase
-        if phase is Phase.REGISTERING and connection is not None:
+        told = not self.shared.mutated(Mutation.LEAVES_PRODUCER_BEHIND)
+        if phase is Phase.REGISTERING and connection is not None and told:
             # The broker may admit us yet: it has to hear of the end, and nobody waits for its answer.
             connection.request(self._closure, _ignore)
         if phase is not Phase.READY or connection is None:

@@ -22,6 +22,17 @@ class Mutation(StrEnum):
     SENDS_BEFORE_SUCCESS = "sends-before-success"
     LATE_RECEIPT_COMPLETES_HEAD = "late-receipt-completes-head"
     IGNORES_HIGHER_RECEIPT = "ignores-higher-receipt"
+    IGNORES_CLOSE_PRODUCER = "ignores-close-producer"
+    LEAVES_ON_CLOSE_PRODUCER = "leaves-on-close-producer"
+    EPOCH_STAYS = "epoch-stays"
+    RETURNS_AFTER_CLOSE = "returns-after-close"
+    LEAVES_PRODUCER_BEHIND = "leaves-producer-behind"
+    BACKOFF_STAYS = "backoff-stays"
+    BACKOFF_NEVER_RESETS = "backoff-never-resets"
+    CLAIMS_GIVEN_NAME = "claims-given-name"
+    CLOSE_FAILS_PENDING = "close-fails-pending"
+    PENDING_OUTLIVES_CLOSE = "pending-outlives-close"
+    FLUSH_RETURNS_AT_ONCE = "flush-returns-at-once"
     NEVER_TIMES_OUT = "never-times-out"
     SEND_TIMEOUT_LATE = "send-timeout-late"
     IGNORES_LAST_SEQUENCE_ID = "ignores-last-sequence-id"
@@ -117,6 +128,55 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RSD-008",
         "a receipt beyond the oldest pending send is ignored",
         "pulsar-client-go#774: receipt comparison the wrong way round, the producer is stuck",
+    ),
+    Mutation.IGNORES_CLOSE_PRODUCER: Broken(
+        "RSD-005",
+        "the broker's CLOSE_PRODUCER is ignored",
+        "pulsar-rs: the command is filed under a request id nobody asked with; the next send hangs",
+    ),
+    Mutation.LEAVES_ON_CLOSE_PRODUCER: Broken(
+        "RSD-005",
+        "the broker's CLOSE_PRODUCER closes the whole connection",
+        "a producer and its connection taken for one",
+    ),
+    Mutation.EPOCH_STAYS: Broken(
+        "RSD-006", "every PRODUCER carries epoch 0", "pulsar-rs and DotPulsar: the epoch is never sent"
+    ),
+    Mutation.RETURNS_AFTER_CLOSE: Broken(
+        "RSD-015",
+        "close while waiting to reconnect leaves the retry running",
+        "pulsar-client-cpp#518 (for consumers): what was closed while it reconnected registers again",
+    ),
+    Mutation.LEAVES_PRODUCER_BEHIND: Broken(
+        "RSD-015",
+        "close while PRODUCER has no answer yet does not tell the broker",
+        "pulsar-client-cpp#131, apache/pulsar#23853: an orphan producer stays at the broker",
+    ),
+    Mutation.BACKOFF_STAYS: Broken(
+        "RSD-016", "the wait between attempts does not grow", "pulsar-client-go#1197: the backoff starts anew each time"
+    ),
+    Mutation.BACKOFF_NEVER_RESETS: Broken(
+        "RSD-016", "the wait between attempts stays long after a success", "a backoff kept from one outage to the next"
+    ),
+    Mutation.CLAIMS_GIVEN_NAME: Broken(
+        "PRD-004",
+        "a producer named by the broker says that its user chose the name",
+        "pulsar-rs and DotPulsar: the flag is left at its default",
+    ),
+    Mutation.CLOSE_FAILS_PENDING: Broken(
+        "PRD-005",
+        "close fails what is pending before it asks the broker",
+        "pulsar-client-cpp#303, and C++ 4.2 (read in its source): messages that were stored are reported as failed",
+    ),
+    Mutation.PENDING_OUTLIVES_CLOSE: Broken(
+        "PRD-005",
+        "close leaves what has no receipt pending for ever",
+        "pulsar-client-go#1059: callbacks of pending messages are lost",
+    ),
+    Mutation.FLUSH_RETURNS_AT_ONCE: Broken(
+        "PRD-006",
+        "flush does not wait for receipts",
+        "pulsar-client-cpp#303 and #98: flush returns although receipts are outstanding",
     ),
     Mutation.NEVER_TIMES_OUT: Broken("RSD-014", "no send ever times out", "DotPulsar: sends have no time-out"),
     Mutation.SEND_TIMEOUT_LATE: Broken("RSD-014", "the send time-out fires late", "a timer that ticks coarsely", 600),

@@ -58,6 +58,7 @@ class Producer(Handler):
         self._builder = OpBuilder(
             self._producer_id, settings, flag_chunks=not shared.mutated(Mutation.OMITS_CHUNK_FLAG)
         )
+        self._epoch = 0
         self._topic_epoch: int | None = None
         self._max_message_bytes = 0
         self._next_sequence_id = 0
@@ -217,7 +218,10 @@ class Producer(Handler):
             flushed(_CLOSED)
             return True
         self._close_batch()
-        self._pending.flush(flushed)
+        if self.shared.mutated(Mutation.FLUSH_RETURNS_AT_ONCE):
+            flushed(Done())
+        else:
+            self._pending.flush(flushed)
         return True
 
     def _close(self, closed: Completed) -> bool:
@@ -225,11 +229,14 @@ class Producer(Handler):
             closed(Done())
             return True
         self._close_batch()
+        if self.shared.mutated(Mutation.CLOSE_FAILS_PENDING):
+            self._fail_all(ErrorClass.CLOSED, "the producer was closed")
 
         def left(refusal: Refusal | None) -> None:
             # The broker answers after the receipts: what has none now may or may not be stored.
             del refusal
-            self._fail_all(ErrorClass.CLOSED, "the producer was closed")
+            if not self.shared.mutated(Mutation.PENDING_OUTLIVES_CLOSE):
+                self._fail_all(ErrorClass.CLOSED, "the producer was closed")
             closed(Done())
 
         self.leave(left)
@@ -291,18 +298,20 @@ class Producer(Handler):
     # --- the life of a handler ---
 
     def _registration(self, request_id: int) -> BaseCommand:
-        settings = self._settings
+        settings, mutated = self._settings, self.shared.mutated
         built = command(
             CommandType.PRODUCER,
             topic=self.topic,
             producer_id=self._producer_id,
             request_id=request_id,
-            epoch=self.registrations,
-            user_provided_producer_name=settings.producer_name is not None,
+            epoch=0 if mutated(Mutation.EPOCH_STAYS) else self._epoch,
+            user_provided_producer_name=settings.producer_name is not None or mutated(Mutation.CLAIMS_GIVEN_NAME),
             producer_access_mode=ACCESS_MODES[settings.access_mode],
         )
+        # A broker that admitted this attempt and whose answer is lost must see that the next one is later.
+        self._epoch += 1
         name = self._builder.name or settings.producer_name
-        if name and not (self.registrations and self.shared.mutated(Mutation.RECONNECTS_NAMELESS)):
+        if name and not (self.registrations and mutated(Mutation.RECONNECTS_NAMELESS)):
             built.producer.producer_name = name
         if self._topic_epoch is not None:
             built.producer.topic_epoch = self._topic_epoch

@@ -1,0 +1,85 @@
+"""The life of a producer: a name from the broker, a flush, a close with sends in flight."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.resend import QUICK, cut_at_send
+from assay_conformance.model.case import Case
+from assay_conformance.model.fault import Direction, Drop, Fault, Hold, Until
+
+
+def given_name_is_kept() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "producer/given-name-is-kept",
+        "A producer that the broker named comes back under that name",
+        ("producer.keeps-given-name",),
+        capabilities=("resend_pending",),
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def flush_waits_for_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.flush(producer)
+    plan.wait_sends(3)
+    plan.wait_ms(200)  # nothing may be flushed yet
+    quiet = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "producer/flush-waits-for-receipts",
+        "The last of three receipts takes its time, and so does the flush",
+        ("producer.flush-waits",),
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=3), action=Hold(), until=Until(step=quiet)),),
+    )
+
+
+def close_with_sends_in_flight() -> Case:
+    """The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.close(producer)
+    plan.wait_frame("CLOSE_PRODUCER", Direction.TO_BROKER)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "producer/close-with-sends-in-flight",
+        "A producer is closed while three sends wait for the store, which then takes them",
+        ("producer.close-settles-pending",),
+        needs=("hold_store",),
+        limits=QUICK,
+    )
+
+
+def close_without_receipts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.wait_ops(plan.close(producer))
+    plan.wait_ops()
+    return plan.case(
+        "producer/close-without-receipts",
+        "A producer is closed while three receipts are missing, and the sends end with it",
+        ("producer.close-settles-pending",),
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Drop()),),
+        limits=QUICK,
+    )
+
+
+CASES = (
+    given_name_is_kept(),
+    flush_waits_for_receipts(),
+    close_with_sends_in_flight(),
+    close_without_receipts(),
+)

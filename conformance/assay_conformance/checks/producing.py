@@ -1,0 +1,204 @@
+"""The life of a producer: the name it was given, what a flush waits for, and how a close leaves what was pending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tracker import Operation, ProducerSession
+from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+
+
+def left_pending(check: Check, who: str, send: Operation, closed: Completion, end_ns: int) -> Timing:
+    """Whether a send that never ended was left behind by the close of its producer; a breach where it was."""
+    timing = check.tracker.load.timing(closed.t_ns, closed.t_ns, end_ns, TOLERANCES["answer"])
+    if timing is Timing.UNDECIDED:
+        check.undecided("the machine was too busy to say whether a pending send only ended late")
+    elif timing is Timing.LATE:
+        check.breach(
+            "left-pending",
+            f"{who} was closed at {ms(closed.t_ns)}; message {send.invoke.number}, asked for before, had not ended "
+            f"when the Case did at {ms(end_ns)}",
+            send.invoke,
+            closed,
+        )
+    return timing
+
+
+class KeepsGivenName(Check):
+    """A producer without a configured name comes back under the one the broker gave it, and says whose it is.
+
+    That the client has read its name is certain once the application was told that the producer is open.
+    """
+
+    requirement = RequirementId("producer.keeps-given-name")
+
+    def start(self) -> None:
+        self._opened: set[int] = set()
+
+    @on(Completion, "open_producer")
+    def opened(self, event: Completion) -> None:
+        if event.outcome is Outcome.OK and event.handle is not None:
+            self._opened.add(event.handle)
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        line = None if session is None else session.line
+        if not event.from_sender or line is None or line.handle not in self._opened:
+            return
+        given = next((before for before in line.sessions if before.ready is not None), None)
+        named = self.view.producer_setting(line.handle or 0, "producer_name")
+        if given is None or given is session or given.ready is None or named:
+            return
+        self.exercise(event)
+        name = event.fields.get("producer_name")
+        if name != given.name:
+            self._breach(line, "other-name", given.ready, event, f"asked for the name {name!r}, expected {given.name}")
+        elif event.fields.get("user_provided_producer_name", True):
+            came = "did not say that the name came from the broker (user_provided_producer_name = false)"
+            self._breach(line, "claims-own-name", given.ready, event, came)
+
+    def _breach(self, line: Line, code: str, ready: Frame, event: Frame, came: str) -> None:
+        sentence = (
+            f"producer {line.handle} was named {ready.fields.get('producer_name')} by the broker at {ms(ready.t_ns)}; "
+            f"its PRODUCER on connection {event.conn} at {ms(event.t_ns)} {came}"
+        )
+        self.breach(code, sentence, ready, event)
+
+
+class FlushWaits(Check):
+    """A flush that is reported as done, while a send asked for before has neither ended nor got an answer, lied."""
+
+    requirement = RequirementId("producer.flush-waits")
+
+    def start(self) -> None:
+        self._flushes: dict[int, tuple[list[Operation], bool]] = {}
+        """Operation -> the sends before it, and whether one of them was under way."""
+
+    @on(Invoke, "flush")
+    def flush(self, event: Invoke) -> None:
+        sends = list(self.tracker.sends.get(event.handle or 0, ()))
+        self._flushes[event.op] = (sends, any(send.completion is None for send in sends))
+
+    @on(Completion, "flush")
+    def flushed(self, event: Completion) -> None:
+        sends, waited = self._flushes.get(event.op, ([], False))
+        if event.outcome is not Outcome.OK or not waited or event.handle in self.tracker.foresight.unsure:
+            return
+        for send in sends:
+            unit = self.tracker.lines.by_message.get((event.handle or 0, send.invoke.number or 0))
+            if send.completion is None and (unit is None or not unit.answered):
+                left = "had not left yet" if unit is None else f"left at {ms(unit.first.t_ns)} and had no answer"
+                self.breach(
+                    "flushed-early",
+                    f"producer {event.handle}: flush was reported as done at {ms(event.t_ns)}; message "
+                    f"{send.invoke.number}, asked for before it at {ms(send.invoke.t_ns)}, {left}",
+                    *([unit.first] if unit else [send.invoke]),
+                    event,
+                )
+                return
+        self.exercise(event)
+
+
+class CloseSettlesPending(Check):
+    """After CLOSE_PRODUCER nothing is sent, and every pending send ends once: well if its receipt came in time.
+
+    In time is a receipt that was written to the client before the answer to its CLOSE_PRODUCER was. Judged are closes
+    of a producer that is connected (one that is away: `resend.closed-stays-closed`).
+    """
+
+    requirement = RequirementId("producer.close-settles-pending")
+
+    def start(self) -> None:
+        self._closings: dict[int, Frame] = {}
+        """Session -> its CLOSE_PRODUCER."""
+        self._asked: dict[tuple[int, int], ProducerSession] = {}
+        self._answers: dict[int, Frame] = {}
+        """Session -> what the broker answered to that."""
+        self._closed: dict[int, Completion] = {}
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "CLOSE_PRODUCER")
+    def close_producer(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if event.dir is Direction.TO_BROKER and event.from_sender and session is not None:
+            self._closings.setdefault(session.request.seq, event)
+            self._asked[event.conn, event.request_id or 0] = session
+
+    @on(Frame, "SUCCESS")
+    def answered(self, event: Frame) -> None:
+        session = self._asked.get((event.conn, event.request_id or 0))
+        if session is not None and event.to_receiver:
+            self._answers.setdefault(session.request.seq, event)
+
+    @on(Completion, "close")
+    def closed(self, event: Completion) -> None:
+        if event.outcome is Outcome.OK and event.handle is not None:
+            self._closed.setdefault(event.handle, event)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        closing = None if session is None else self._closings.get(session.request.seq)
+        if closing is not None and event.from_sender:
+            self.breach(
+                "sent-after-close",
+                f"a SEND of sequence id {event.sequence_id} left on connection {event.conn} at {ms(event.t_ns)}, "
+                f"behind the CLOSE_PRODUCER of its producer at {ms(closing.t_ns)}",
+                closing,
+                event,
+            )
+
+    def finish(self) -> None:
+        for handle, close in self.tracker.lines.closings.items():
+            if close.handle == handle and handle not in self.tracker.foresight.unsure:
+                for send in self.tracker.sends.get(handle, ()):
+                    self._judge(handle, close, send)
+
+    def _judge(self, handle: int, close: Invoke, send: Operation) -> None:
+        end, closed = send.completion, self._closed.get(handle)
+        if send.invoke.seq > close.seq:
+            if closed and closed.seq < send.invoke.seq and end and end.outcome is Outcome.OK:
+                sentence = f"producer {handle} was closed at {ms(closed.t_ns)}, and a later send succeeded"
+                self.breach("sent-when-closed", f"{sentence} at {ms(end.t_ns)}", closed, end)
+            return
+        if end is not None and end.seq < close.seq:
+            return
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        if unit is None or unit.session.request.seq not in self._closings:
+            return
+        if end is None:
+            if closed is not None:
+                left_pending(self, f"producer {handle}", send, closed, self._end_ns)
+        elif end.outcome is not Outcome.OK and end.error is ErrorClass.CLOSED:
+            self._failed(handle, send, unit, end)
+        else:
+            self.exercise(end)
+
+    def _failed(self, handle: int, send: Operation, unit: Unit, end: Completion) -> None:
+        answer = self._answers.get(unit.session.request.seq)
+        receipt = next(self._in_time(unit, answer), None) if answer is not None else None
+        if receipt is None or answer is None or self.tracker.lines.forged_receipts:
+            self.exercise(end)
+            return
+        self.breach(
+            "failed-though-stored",
+            f"producer {handle} was closed while message {send.invoke.number} was pending; its receipt came at "
+            f"{ms(receipt.t_ns)}, before the answer to CLOSE_PRODUCER at {ms(answer.t_ns)}, and yet it was reported as "
+            f"failed at {ms(end.t_ns)} ({end.error}): a success was expected",
+            receipt,
+            answer,
+            end,
+        )
+
+    def _in_time(self, unit: Unit, answer: Frame) -> Iterator[Frame]:
+        return (receipt for receipt in unit.receipts if receipt.conn == answer.conn and receipt.seq < answer.seq)

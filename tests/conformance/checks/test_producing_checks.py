@@ -1,0 +1,168 @@
+"""The life of a producer, both ways: its name, its flushes, its close."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.producing import CloseSettlesPending, FlushWaits, KeepsGivenName
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.event import ErrorClass, Invoke
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+# --- keeps-given-name -------------------------------------------------------------------------------------------------
+
+
+def _renamed(name: str, config: dict[str, str] | None = None, **fields: object) -> KeepsGivenName:
+    """The broker calls it p; after a cut it registers as this."""
+    story = Script()
+    story.producer(**(config or {}))
+    story.cut()
+    story.connected(1)
+    story.producer_asks(1, name=name, **fields)
+    return trial(KeepsGivenName, story.done())
+
+
+def test_producer_that_comes_back_under_its_given_name_is_accepted() -> None:
+    check = _renamed("p", user_provided_producer_name=False)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_comes_back_without_its_name_is_found() -> None:
+    assert _codes(_renamed("", user_provided_producer_name=False)) == ["other-name"]
+
+
+def test_given_name_that_passes_for_the_users_own_is_found() -> None:
+    assert _codes(_renamed("p")) == ["claims-own-name"]
+
+
+def test_configured_name_is_not_judged() -> None:
+    check = _renamed("p", {"producer_name": "p"})
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+# --- flush-waits ------------------------------------------------------------------------------------------------------
+
+
+def _flushing() -> tuple[Script, Invoke]:
+    """Messages 0 and 1 are sent, 0 is receipted, and flush was asked for."""
+    story = Script()
+    story.producer()
+    for number in (0, 1):
+        story.send(number)
+        story.send_frame(number)
+    flush = story.invoke("flush", PRODUCER)
+    story.receipt(0)
+    story.ok(0)
+    return story, flush
+
+
+def test_flush_behind_the_last_receipt_is_accepted() -> None:
+    story, flush = _flushing()
+    story.receipt(1)
+    story.complete(flush)
+    check = trial(FlushWaits, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_flush_before_the_last_receipt_is_found() -> None:
+    story, flush = _flushing()
+    story.complete(flush)
+    assert _codes(trial(FlushWaits, story.done())) == ["flushed-early"]
+
+
+def test_flush_while_a_send_has_not_left_is_found() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.complete(story.invoke("flush", PRODUCER))
+    assert _codes(trial(FlushWaits, story.done())) == ["flushed-early"]
+
+
+def test_flush_with_nothing_under_way_shows_nothing() -> None:
+    story = Script()
+    story.producer()
+    story.complete(story.invoke("flush", PRODUCER))
+    assert trial(FlushWaits, story.done()).exercised == 0
+
+
+def test_flush_need_not_wait_for_sends_that_failed() -> None:
+    story, flush = _flushing()
+    story.unknown(1)
+    story.complete(flush)
+    assert _codes(trial(FlushWaits, story.done())) == []
+
+
+# --- close-settles-pending --------------------------------------------------------------------------------------------
+
+
+class _Closing(Script):
+    """Message 0 is under way when the producer is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.producer()
+        self.send(0)
+        self.send_frame(0)
+        self.close = self.invoke("close", PRODUCER)
+        self.up("CLOSE_PRODUCER", producer_id=0, request_id=77)
+
+    def answer(self) -> None:
+        self.down("SUCCESS", request_id=77)
+        self.complete(self.close)
+
+    def judged(self) -> CloseSettlesPending:
+        return trial(CloseSettlesPending, self.at(5_000).done())
+
+
+def test_send_receipted_before_the_close_is_answered_succeeds() -> None:
+    story = _Closing()
+    story.receipt(0)
+    story.ok(0)
+    story.answer()
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
+    story = _Closing()
+    story.unknown(0, ErrorClass.CLOSED)
+    story.receipt(0)
+    story.answer()
+    assert _codes(story.judged()) == ["failed-though-stored"]
+
+
+def test_send_without_a_receipt_may_fail_with_the_close() -> None:
+    story = _Closing()
+    story.answer()
+    story.unknown(0, ErrorClass.CLOSED)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_send_that_a_close_leaves_pending_is_found() -> None:
+    story = _Closing()
+    story.answer()
+    assert _codes(story.judged()) == ["left-pending"]
+
+
+def test_send_behind_close_producer_is_found() -> None:
+    story = _Closing()
+    story.send_frame(0)
+    story.receipt(0)
+    story.ok(0)
+    story.answer()
+    assert _codes(story.judged()) == ["sent-after-close"]
+
+
+def test_send_that_succeeds_on_a_closed_producer_is_found() -> None:
+    story = _Closing()
+    story.receipt(0)
+    story.ok(0)
+    story.answer()
+    story.send(1)
+    story.ok(1)
+    assert _codes(story.judged()) == ["sent-when-closed"]

@@ -1,0 +1,227 @@
+"""Coming back and staying away, both ways."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.returning import BacksOff, ClosedStaysClosed, ComesBackAfterClose, EpochGrows
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import NAME, PRODUCER, Script
+from assay_conformance.model.event import Invoke
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+# --- comes-back-after-close-producer ----------------------------------------------------------------------------------
+
+
+class _SentAway(Script):
+    def __init__(self, **order: str) -> None:
+        super().__init__()
+        self.producer()
+        self.down("CLOSE_PRODUCER", producer_id=0, fields=order)
+
+    def looks_up(self) -> None:
+        self.up("LOOKUP", fields={"topic": self.full("t")})
+
+    def judged(self) -> ComesBackAfterClose:
+        return trial(ComesBackAfterClose, self.at(5_000).done())
+
+
+def test_producer_that_looks_up_and_registers_again_is_accepted() -> None:
+    story = _SentAway()
+    story.looks_up()
+    story.producer_ready()
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_does_not_come_back_is_found() -> None:
+    assert _codes(_SentAway().judged()) == ["not-back"]
+
+
+def test_connection_closed_over_one_producer_is_found() -> None:
+    story = _SentAway()
+    story.closed()
+    story.producer_again(1)
+    assert _codes(story.judged()) == ["left-the-connection"]
+
+
+def test_registering_without_a_lookup_is_found() -> None:
+    story = _SentAway()
+    story.producer_ready()
+    assert _codes(story.judged()) == ["no-lookup"]
+
+
+def test_broker_that_names_another_one_needs_no_lookup() -> None:
+    story = _SentAway(assignedBrokerServiceUrl="pulsar://two:6650")
+    story.producer_again(1)
+    assert _codes(story.judged()) == []
+
+
+def test_producer_that_was_to_be_closed_anyway_need_not_come_back() -> None:
+    story = _SentAway()
+    story.invoke("close", PRODUCER)
+    assert _codes(story.judged()) == []
+
+
+def test_connection_left_over_a_refused_send_proves_nothing() -> None:
+    story = _SentAway()
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0)
+    story.closed()
+    story.up("LOOKUP", 1, fields={"topic": story.full("t")})
+    story.producer_again(1)
+    assert _codes(story.judged()) == []
+
+
+# --- epoch-grows ------------------------------------------------------------------------------------------------------
+
+
+def _epochs(first: int, second: int, *, admitted: bool = True) -> EpochGrows:
+    story = Script()
+    story.producer(producer_id=5)  # so that the handle is open
+    story.producer_asks(epoch=first)
+    if admitted:
+        story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": NAME})
+    story.producer_asks(epoch=second)
+    return trial(EpochGrows, story.done())
+
+
+@pytest.mark.parametrize(("first", "second", "admitted"), [(1, 2, True), (1, 7, True), (1, 1, False)])
+def test_epoch_that_grows_is_accepted(first: int, second: int, admitted: bool) -> None:
+    assert _codes(_epochs(first, second, admitted=admitted)) == []
+
+
+@pytest.mark.parametrize(("first", "second", "admitted"), [(1, 1, True), (2, 1, True), (2, 1, False)])
+def test_epoch_that_does_not_grow_is_found(first: int, second: int, admitted: bool) -> None:
+    assert _codes(_epochs(first, second, admitted=admitted)) == ["epoch-does-not-grow"]
+
+
+# --- closed-stays-closed ----------------------------------------------------------------------------------------------
+
+
+class _Away(Script):
+    """Message 0 has no receipt, the connection is gone, and the producer is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.producer()
+        self.send(0)
+        self.send_frame(0)
+        self.cut()
+
+    def close(self) -> Invoke:
+        return self.invoke("close", PRODUCER)
+
+    def judged(self) -> ClosedStaysClosed:
+        return trial(ClosedStaysClosed, self.at(5_000).done())
+
+
+def test_producer_closed_while_away_that_stays_away_is_accepted() -> None:
+    story = _Away()
+    close = story.close()
+    story.unknown(0)
+    story.complete(close)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_registers_after_its_close_is_found() -> None:
+    story = _Away()
+    story.complete(story.close())
+    story.unknown(0)
+    story.after(300).producer_again(1)
+    assert _codes(story.judged()) == ["came-back"]
+
+
+def test_another_producer_of_that_name_is_not_the_closed_one() -> None:
+    story = _Away()
+    story.complete(story.close())
+    story.unknown(0)
+    story.after(300)
+    story.producer(7, conn=1)
+    assert _codes(story.judged()) == []
+
+
+def test_send_left_pending_is_found() -> None:
+    story = _Away()
+    story.complete(story.close())
+    assert _codes(story.judged()) == ["left-pending"]
+
+
+def _admitted_meanwhile(*, told: bool) -> ClosedStaysClosed:
+    story = _Away()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    close = story.close()
+    story.unknown(0)
+    if told:
+        story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=99)
+    story.complete(close)
+    story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields={"producer_name": NAME})
+    return story.judged()
+
+
+def test_broker_told_of_the_close_is_accepted() -> None:
+    check = _admitted_meanwhile(told=True)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_left_at_the_broker_is_found() -> None:
+    assert _codes(_admitted_meanwhile(told=False)) == ["left-behind"]
+
+
+# --- backs-off --------------------------------------------------------------------------------------------------------
+
+
+class _Refused(Script):
+    """A producer loses its connection and is refused so often, waiting so long each time."""
+
+    def __init__(self, *waits_ms: float) -> None:
+        super().__init__()
+        self.producer()
+        self.cut()
+        self.connected(1)
+        for wait_ms in waits_ms:
+            self._refuse()
+            self.after(wait_ms)
+        self.producer_ready(1)
+
+    def _refuse(self) -> None:
+        asked = self.producer_asks(1)
+        self.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
+
+    def judged(self) -> BacksOff:
+        return trial(BacksOff, self.done())
+
+
+def test_waits_that_grow_are_accepted() -> None:
+    check = _Refused(100, 200, 400).judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_waits_that_stay_the_same_are_found() -> None:
+    assert _codes(_Refused(100, 120, 110).judged()) == ["does-not-grow"]
+
+
+def test_few_refusals_show_nothing() -> None:
+    check = _Refused(100, 100).judged()
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+def test_first_wait_of_the_next_outage_is_short_again() -> None:
+    story = _Refused(100, 200, 400)
+    story.cut(1)
+    story.after(100).producer_again(2)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_wait_that_stays_long_after_a_success_is_found() -> None:
+    story = _Refused(100, 200, 400)
+    story.cut(1)
+    story.after(1_600).producer_again(2)
+    assert _codes(story.judged()) == ["does-not-reset"]
