@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.resend import done_before
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
 from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame, Invoke, Outcome
@@ -186,8 +187,9 @@ class CloseSettlesPending(Check):
 
     def _failed(self, handle: int, send: Operation, unit: Unit, end: Completion) -> None:
         answer = self._answers.get(unit.session.request.seq)
+        lines = self.tracker.lines
         receipt = next(self._in_time(unit, answer), None) if answer is not None else None
-        if receipt is None or answer is None or self.tracker.lines.forged_receipts:
+        if receipt is None or answer is None or lines.forged_receipts or handle in lines.torn_sends:
             self.exercise(end)
             return
         self.breach(
@@ -201,4 +203,16 @@ class CloseSettlesPending(Check):
         )
 
     def _in_time(self, unit: Unit, answer: Frame) -> Iterator[Frame]:
-        return (receipt for receipt in unit.receipts if receipt.conn == answer.conn and receipt.seq < answer.seq)
+        """Its receipts on the connection of that answer and before it, none of them ahead of an older send's."""
+        older = [before for before in unit.line.units[: unit.index] if before.session is unit.session]
+        for receipt in unit.receipts:
+            ahead = any(not _settled(self, before, receipt.seq) for before in older)
+            if receipt.conn == answer.conn and receipt.seq < answer.seq and not ahead:
+                yield receipt
+
+
+def _settled(check: Check, unit: Unit, seq: int) -> bool:
+    """Receipted by event `seq`, or given up before its producer was closed."""
+    closing = unit.line.closing
+    given_up = closing is not None and done_before(check, unit, closing.seq)
+    return given_up or any(receipt.seq < seq for receipt in unit.receipts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.producing import CloseSettlesPending, FlushWaits, KeepsGivenName
 from assay_conformance.checks.trial import trial
@@ -16,7 +18,7 @@ def _codes(check: Check) -> list[str]:
 # --- keeps-given-name -------------------------------------------------------------------------------------------------
 
 
-def _renamed(name: str, config: dict[str, str] | None = None, **fields: object) -> KeepsGivenName:
+def _renamed(name: str, config: dict[str, Any] | None = None, **fields: Any) -> KeepsGivenName:
     """The broker calls it p; after a cut it registers as this."""
     story = Script()
     story.producer(**(config or {}))
@@ -133,6 +135,22 @@ def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
     story.receipt(0)
     story.answer()
     assert _codes(story.judged()) == ["failed-though-stored"]
+
+
+def test_receipt_ahead_of_an_older_send_saves_nothing() -> None:
+    story = Script()
+    story.producer()
+    for number in (0, 1):
+        story.send(number)
+        story.send_frame(number)
+    close = story.invoke("close", PRODUCER)
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=77)
+    story.receipt(1)
+    story.down("SUCCESS", request_id=77)
+    for number in (0, 1):
+        story.unknown(number, ErrorClass.CLOSED)
+    story.complete(close)
+    assert _codes(trial(CloseSettlesPending, story.done())) == []
 
 
 def test_send_without_a_receipt_may_fail_with_the_close() -> None:
