@@ -84,7 +84,6 @@ TURNS: dict[str, str] = {
 """Recordings in which it is not compared which of several Shared consumers on a connection gets an entry, and why."""
 
 UNSERVED: dict[str, str] = {
-    "pulsar-python-3.13.0/schema": "schemas",
     "pulsar-python-3.13.0/terminate": "when REACHED_END_OF_TOPIC is sent",
     "pulsar-python-3.13.0/topics_misc": "non-persistent topics",
 }

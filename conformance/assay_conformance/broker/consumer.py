@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.broker import replies
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.store import Entry
-from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
+from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, Schema
 
 
 class Consumer:
@@ -17,6 +17,7 @@ class Consumer:
     """
 
     __slots__ = (
+        "auto_consumes",
         "blocked",
         "consumer_id",
         "epoch",
@@ -39,6 +40,7 @@ class Consumer:
         self.key_shared = request.keySharedMeta
         self.partition = partition
         self.since_ms = session.host.unix_ms
+        self.auto_consumes = request.HasField("schema") and request.schema.type == Schema.AutoConsume
         self.permits = 0
         self.pending: dict[int, int] = {}
         self.unacked = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.describing import check_consumer_schema
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Attached, Session
 from assay_conformance.broker.topic import Topic
@@ -37,10 +38,9 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
         return
     if body.consumer_id in session.joining_consumers:
         raise RefusalError(ServerError.ServiceNotReady, "Consumer is already present on the connection")
-    if body.HasField("schema"):
-        raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
     name = session.topics.resolve(body.topic)
     topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
+    check_consumer_schema(session, topic, body)
     consumer = Consumer(session, body, topic.partition)
     session.joining_consumers.add(body.consumer_id)
 

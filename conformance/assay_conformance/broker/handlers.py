@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.broker import consuming, locating, producing, replies
+from assay_conformance.broker import consuming, describing, locating, producing, replies
 from assay_conformance.broker.rules import ViolationError
 from assay_conformance.broker.session import Handler, Session
 from assay_conformance.wire import CommandType, Frame
@@ -42,5 +42,7 @@ HANDLERS: Final[dict[int, Handler]] = {
     CommandType.SEEK: consuming.seek,
     CommandType.GET_LAST_MESSAGE_ID: consuming.last_message_id,
     CommandType.CONSUMER_STATS: consuming.stats,
+    CommandType.GET_SCHEMA: describing.get_schema,
+    CommandType.GET_OR_CREATE_SCHEMA: describing.get_or_create_schema,
     CommandType.CONNECT: _connect_again,
 }

@@ -28,12 +28,15 @@ class Producer:
         "in_flight",
         "name",
         "producer_id",
+        "schema_version",
         "session",
         "topic",
         "topic_epoch",
     )
 
-    def __init__(self, session: Session, topic: Topic, request: CommandProducer, name: str) -> None:
+    def __init__(
+        self, session: Session, topic: Topic, request: CommandProducer, name: str, schema_version: bytes
+    ) -> None:
         self.session = session
         self.topic = topic
         self.producer_id = request.producer_id
@@ -41,6 +44,7 @@ class Producer:
         self.access_mode = request.producer_access_mode
         self.topic_epoch: int | None = request.topic_epoch if request.HasField("topic_epoch") else None
         self.name = name
+        self.schema_version = schema_version
         self.in_flight = 0
         self.gone = False
         self._request_id = request.request_id
@@ -65,8 +69,15 @@ class Producer:
 
     def _succeed(self, request_id: int, topic_epoch: int | None) -> None:
         last = self.topic.publishing.last_sequence_id(self.name)
-        answer = replies.producer_success(request_id, self.name, last_sequence_id=last, topic_epoch=topic_epoch)
-        self.session.send(answer)
+        self.session.send(
+            replies.producer_success(
+                request_id,
+                self.name,
+                last_sequence_id=last,
+                schema_version=self.schema_version,
+                topic_epoch=topic_epoch,
+            )
+        )
 
     def queued(self) -> None:
         """It waits for its turn: the client is told to, and the request is answered again then."""

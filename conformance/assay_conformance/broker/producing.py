@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.broker import replies
+from assay_conformance.broker.describing import producer_schema
 from assay_conformance.broker.producer import Producer
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Session
@@ -23,13 +24,12 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
         return
     if body.producer_id in session.joining_producers:
         raise RefusalError(ServerError.ServiceNotReady, "Producer is already present on the connection")
-    if body.HasField("schema"):
-        raise RefusalError(ServerError.NotAllowedError, "Schemas are not served by this broker")
     topic = session.topics.open(session.topics.resolve(body.topic), session.broker)
+    schema_version = producer_schema(session, topic, body)
     if body.initial_subscription_name:
         topic.subscribe(body.initial_subscription_name, len(topic.store.entries), durable=True)
     name = body.producer_name or session.topics.new_producer_name(session.broker)
-    producer = Producer(session, topic, body, name)
+    producer = Producer(session, topic, body, name, schema_version)
     session.joining_producers[body.producer_id] = producer
     topic.admit(producer)
 

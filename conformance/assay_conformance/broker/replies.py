@@ -29,6 +29,7 @@ def producer_success(
     name: str,
     *,
     last_sequence_id: int = -1,
+    schema_version: bytes = b"",
     topic_epoch: int | None = None,
     ready: bool = True,
 ) -> Frame:
@@ -39,7 +40,7 @@ def producer_success(
         request_id=request_id,
         producer_name=name,
         last_sequence_id=last_sequence_id,
-        schema_version=b"",
+        schema_version=schema_version,
         producer_ready=ready,
         **epoch,
     )

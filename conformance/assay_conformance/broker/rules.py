@@ -55,8 +55,6 @@ class ViolationError(Exception):
 
 
 UNSERVED: Final[dict[CommandType, CommandType]] = {
-    CommandType.GET_SCHEMA: CommandType.GET_SCHEMA_RESPONSE,
-    CommandType.GET_OR_CREATE_SCHEMA: CommandType.GET_OR_CREATE_SCHEMA_RESPONSE,
     CommandType.WATCH_TOPIC_LIST: CommandType.ERROR,
     CommandType.WATCH_TOPIC_LIST_CLOSE: CommandType.ERROR,
 }

@@ -15,6 +15,7 @@ from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, base_of
 from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated
 from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.schemas import Schemas
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topology
 from assay_conformance.model.errors import UsageError
@@ -38,6 +39,7 @@ class Topics:
         self._created = {self._full[topic.name] for topic in topology.topics if not topic.partitions}
         self._topics: dict[str, Topic] = {}
         self.placement = Placement(urls)
+        self.schemas = Schemas()
         self.changed: list[Change] = []
         namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._locals)}
         self.policies = PolicyLevels(
@@ -166,6 +168,7 @@ class Topics:
                 topic.close()
         if base_of(full) == full:
             self.policies.forget_topic(full)
+            self.schemas.delete(full)
         self._tell([], gone)
 
     def _tell(self, added: list[str], gone: list[str]) -> None:

@@ -60,6 +60,20 @@ class AutoCreation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     partitions: int = 0
 
 
+class SchemaCompatibility(StrEnum):
+    """Which schema may follow another: one whose data old readers read (forward), one that reads old data (backward),
+    or only one that does both."""
+
+    ALWAYS_INCOMPATIBLE = "ALWAYS_INCOMPATIBLE"
+    ALWAYS_COMPATIBLE = "ALWAYS_COMPATIBLE"
+    BACKWARD = "BACKWARD"
+    FORWARD = "FORWARD"
+    FULL = "FULL"
+    BACKWARD_TRANSITIVE = "BACKWARD_TRANSITIVE"
+    FORWARD_TRANSITIVE = "FORWARD_TRANSITIVE"
+    FULL_TRANSITIVE = "FULL_TRANSITIVE"
+
+
 class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What one level sets; None = nothing, the next level counts."""
 
@@ -75,6 +89,11 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     max_unacked_per_subscription: int | None = None
     max_producers: int | None = None
     auto_creation: AutoCreation | None = None
+    schema_compatibility: SchemaCompatibility | None = None
+    schema_auto_update: bool | None = None
+    """isAllowAutoUpdateSchema: whether producers and consumers may add versions."""
+    schema_required: bool | None = None
+    """schemaValidationEnforced: a topic with a schema takes no producer without one."""
 
 
 class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -9,7 +9,6 @@ from tests.conformance.broker.bench import Bench, C
 
 from assay_conformance.model.case import Topology
 from assay_conformance.wire import CommandType
-from assay_conformance.wire.pulsar_pb2 import ServerError
 
 
 def test_connected_tells_the_lower_version_and_the_size_limit() -> None:
@@ -54,12 +53,6 @@ def test_frames_after_the_end_are_lost() -> None:
 @pytest.mark.parametrize(
     ("kind", "fields", "answer"),
     [
-        (C.GET_SCHEMA, {"topic": "t"}, C.GET_SCHEMA_RESPONSE),
-        (
-            C.GET_OR_CREATE_SCHEMA,
-            {"topic": "t", "schema": {"name": "n", "schema_data": b"", "type": 0}},
-            C.GET_OR_CREATE_SCHEMA_RESPONSE,
-        ),
         (C.WATCH_TOPIC_LIST, {"watcher_id": 1, "namespace": "public/default", "topics_pattern": ".*"}, C.ERROR),
         (C.WATCH_TOPIC_LIST_CLOSE, {"watcher_id": 1}, C.ERROR),
     ],
@@ -79,17 +72,6 @@ def test_a_brokers_command_from_a_client_closes_the_connection(kind: CommandType
     fields: dict[str, Any] = {"producer_name": "p"} if kind is C.PRODUCER_SUCCESS else {}
     bench.request(kind, **fields)
     assert bench.closed == [0]
-
-
-@pytest.mark.parametrize("kind", [C.PRODUCER, C.SUBSCRIBE])
-def test_schemas_are_refused(kind: CommandType) -> None:
-    bench = Bench()
-    bench.connect()
-    own: dict[str, Any] = (
-        {"producer_id": 1} if kind is C.PRODUCER else {"consumer_id": 1, "subscription": "s", "subType": 0}
-    )
-    answer = bench.ask(kind, topic="t", schema={"name": "n", "schema_data": b"", "type": 1}, **own)
-    assert answer.body.error == ServerError.NotAllowedError
 
 
 def test_ping_is_answered_at_once() -> None:

@@ -138,7 +138,7 @@ def test_newcomer_that_waited_for_a_deleted_topic_is_refused() -> None:
     assert [frame.body.error for frame in bench.take(1)] == [ServerError.TopicNotFound]
 
 
-# --- what an administrator does -------------------------------------------------------------------------------------
+# --- what an administrator does ---------------------------------------------------------------------------------------
 
 
 def test_topic_is_created_once() -> None:

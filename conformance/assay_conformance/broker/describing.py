@@ -1,0 +1,99 @@
+"""Commands about schemas, and the schemas that PRODUCER and SUBSCRIBE bring along."""
+
+from __future__ import annotations
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.names import base_of
+from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.session import Session
+from assay_conformance.broker.topic import Topic
+from assay_conformance.model.policy import Policies, SchemaCompatibility
+from assay_conformance.wire import CommandType, Frame
+from assay_conformance.wire.pulsar_pb2 import (
+    CommandGetOrCreateSchema,
+    CommandGetSchema,
+    CommandProducer,
+    CommandSubscribe,
+    Schema,
+    ServerError,
+)
+
+NO_VERSION = b""
+
+
+def producer_schema(session: Session, topic: Topic, body: CommandProducer) -> bytes:
+    """The version of a new producer's schema, nothing for one that has none. Raises RefusalError."""
+    if body.HasField("schema"):
+        return _add(session, topic, body.schema)
+    if topic.policies.schema_required and session.topics.schemas.latest(base_of(topic.name.full)) is not None:
+        text = "Producers cannot connect or send message without a schema to topics with a schema"
+        raise RefusalError(ServerError.IncompatibleSchema, text)
+    return NO_VERSION
+
+
+def check_consumer_schema(session: Session, topic: Topic, body: CommandSubscribe) -> None:
+    """A new consumer's schema: the first of a topic nobody has used, else able to read what is there.
+
+    Raises RefusalError.
+    """
+    if not body.HasField("schema") or body.schema.type == Schema.AutoConsume:
+        return
+    schemas, full = session.topics.schemas, base_of(topic.name.full)
+    if schemas.latest(full) is None and not _is_used(topic):
+        _add(session, topic, body.schema)
+    else:
+        schemas.check_reader(full, body.schema, _rule(topic.policies))
+
+
+def _is_used(topic: Topic) -> bool:
+    consumers = (consumer for subscription in topic.subscriptions.values() for consumer in subscription.consumers)
+    return bool(topic.producers or topic.store.entries) or not all(consumer.auto_consumes for consumer in consumers)
+
+
+def _add(session: Session, topic: Topic, schema: Schema) -> bytes:
+    may_add = topic.policies.schema_auto_update is not False
+    full = base_of(topic.name.full)
+    return session.topics.schemas.add(full, schema, _rule(topic.policies), may_add=may_add).bytes
+
+
+def _rule(policies: Policies) -> SchemaCompatibility:
+    return policies.schema_compatibility or SchemaCompatibility.FULL
+
+
+def get_schema(session: Session, body: CommandGetSchema, _frame: Frame) -> None:
+    """GET_SCHEMA: the latest, or the version that is named."""
+    kind = CommandType.GET_SCHEMA_RESPONSE
+    try:
+        full = base_of(session.topics.resolve(body.topic).full)
+        if body.HasField("schema_version"):
+            if not body.schema_version:
+                raise RefusalError(ServerError.IncompatibleSchema, "Empty schema version")
+            found = session.topics.schemas.find(full, body.schema_version)
+        else:
+            found = session.topics.schemas.latest(full)
+        if found is None:
+            raise RefusalError(ServerError.TopicNotFound, "Topic not found or no-schema")
+    except RefusalError as refusal:
+        answer = replies.reply(
+            kind, request_id=body.request_id, error_code=refusal.error, error_message=refusal.message
+        )
+    else:
+        answer = replies.reply(kind, request_id=body.request_id, schema=found.schema, schema_version=found.bytes)
+    session.send(answer)
+
+
+def get_or_create_schema(session: Session, body: CommandGetOrCreateSchema, _frame: Frame) -> None:
+    """GET_OR_CREATE_SCHEMA: the version of a producer's further schema."""
+    kind = CommandType.GET_OR_CREATE_SCHEMA_RESPONSE
+    try:
+        topic = session.topics.find(session.topics.resolve(body.topic).full)
+        if topic is None:
+            raise RefusalError(ServerError.TopicNotFound, f"Topic not found {body.topic}")
+        version = _add(session, topic, body.schema)
+    except RefusalError as refusal:
+        answer = replies.reply(
+            kind, request_id=body.request_id, error_code=refusal.error, error_message=refusal.message
+        )
+    else:
+        answer = replies.reply(kind, request_id=body.request_id, schema_version=version)
+    session.send(answer)

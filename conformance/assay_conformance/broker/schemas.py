@@ -1,0 +1,169 @@
+"""The schemas of topics: their versions, and which new one may follow.
+
+A schema that is there already keeps its version, whichever that is; another has to be compatible with the last one, or,
+where the rule is transitive, with all. Consumers add one only to a topic that nobody has used; else theirs has to be
+able to read what is there. Source: Pulsar's schema registry (SchemaRegistryServiceImpl) and documentation
+(schema-understand, compatibility strategies).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from assay_conformance.broker import avro
+from assay_conformance.broker.rules import RefusalError
+from assay_conformance.model.policy import SchemaCompatibility
+from assay_conformance.wire.pulsar_pb2 import Schema, ServerError
+
+_AVRO_TYPES = frozenset({Schema.Json, Schema.Avro, Schema.Protobuf})
+"""Types whose data is an Avro schema."""
+_BACKWARD = frozenset(
+    {
+        SchemaCompatibility.BACKWARD,
+        SchemaCompatibility.BACKWARD_TRANSITIVE,
+        SchemaCompatibility.FULL,
+        SchemaCompatibility.FULL_TRANSITIVE,
+    }
+)
+_FORWARD = frozenset(
+    {
+        SchemaCompatibility.FORWARD,
+        SchemaCompatibility.FORWARD_TRANSITIVE,
+        SchemaCompatibility.FULL,
+        SchemaCompatibility.FULL_TRANSITIVE,
+    }
+)
+_TRANSITIVE = frozenset(
+    {
+        SchemaCompatibility.BACKWARD_TRANSITIVE,
+        SchemaCompatibility.FORWARD_TRANSITIVE,
+        SchemaCompatibility.FULL_TRANSITIVE,
+    }
+)
+
+
+class Version(NamedTuple):
+    """One schema of a topic."""
+
+    number: int
+    schema: Schema
+
+    @property
+    def bytes(self) -> bytes:
+        """How the protocol names it."""
+        return self.number.to_bytes(8, "big")
+
+
+class Schemas:
+    """Every topic's. A topic is named by its full name; partitions share those of their topic."""
+
+    def __init__(self) -> None:
+        self._versions: dict[str, list[Version]] = {}
+        self._next: dict[str, int] = {}
+
+    def versions(self, topic: str) -> list[Version]:
+        """Those since the last deletion."""
+        return self._versions.get(topic, [])
+
+    def latest(self, topic: str) -> Version | None:
+        versions = self.versions(topic)
+        return versions[-1] if versions else None
+
+    def find(self, topic: str, version: bytes) -> Version | None:
+        """The one the protocol names so."""
+        return next((known for known in self.versions(topic) if known.bytes == version), None)
+
+    def add(self, topic: str, schema: Schema, rule: SchemaCompatibility, *, may_add: bool = True) -> Version:
+        """The version of a schema, a new one where it is not there yet. Raises RefusalError (IncompatibleSchema)."""
+        _check_valid(schema)
+        versions = self.versions(topic)
+        for known in versions:
+            if _same(known.schema, schema):
+                return known
+        if not may_add:
+            raise _incompatible("Schema not found and schema auto updating is disabled.")
+        for known in versions if rule in _TRANSITIVE else versions[-1:]:
+            _check(known.schema, schema, rule)
+        number = self._next.get(topic, 0)
+        self._next[topic] = number + 1
+        made = Version(number, schema)
+        self._versions[topic] = [*versions, made]
+        return made
+
+    def check_reader(self, topic: str, schema: Schema, rule: SchemaCompatibility) -> None:
+        """Whether a consumer with this schema may read a topic that has one. Raises RefusalError."""
+        if rule is SchemaCompatibility.ALWAYS_COMPATIBLE:
+            return
+        versions = self.versions(topic)
+        if not versions:
+            raise _incompatible("Topic does not have schema to check")
+        if rule in (SchemaCompatibility.BACKWARD_TRANSITIVE, SchemaCompatibility.FULL_TRANSITIVE):
+            checked = versions
+        else:
+            checked = versions[-1:]
+        refuses = rule is SchemaCompatibility.ALWAYS_INCOMPATIBLE
+        for known in checked:
+            _check(known.schema, schema, rule if refuses else SchemaCompatibility.BACKWARD)
+
+    def delete(self, topic: str) -> None:
+        """Forget them; the next one has the next number all the same."""
+        if self._versions.pop(topic, None):
+            self._next[topic] += 1
+
+
+def _check(existing: Schema, new: Schema, rule: SchemaCompatibility) -> None:
+    if rule is SchemaCompatibility.ALWAYS_COMPATIBLE or (existing.type == new.type and _same(existing, new)):
+        return
+    names = Schema.Type.Name(existing.type), Schema.Type.Name(new.type)
+    if existing.type != new.type:
+        raise _incompatible(f"Incompatible schema: exists schema type {names[0]}, new schema type {names[1]}")
+    if rule is SchemaCompatibility.ALWAYS_INCOMPATIBLE:
+        raise _incompatible("The strategy ALWAYS_INCOMPATIBLE takes no other schema")
+    if existing.type == Schema.KeyValueSchema:
+        parts = zip(_parts(existing), _parts(new), strict=True)
+        for old, young in parts:
+            _check(old, young, rule)
+    elif existing.type in _AVRO_TYPES:
+        old_data, new_data = avro.parse(existing.schema_data), avro.parse(new.schema_data)
+        if (rule in _BACKWARD and not avro.can_read(new_data, old_data)) or (
+            rule in _FORWARD and not avro.can_read(old_data, new_data)
+        ):
+            raise _incompatible(f"Error during schema compatibility check with strategy {rule.name}")
+
+
+def _check_valid(schema: Schema) -> None:
+    for part in _parts(schema) if schema.type == Schema.KeyValueSchema else ():
+        _check_valid(part)
+    try:
+        if schema.type in _AVRO_TYPES:
+            avro.parse(schema.schema_data)
+    except avro.AvroError as error:
+        text = f"Invalid schema definition data for {Schema.Type.Name(schema.type)} schema: {error}"
+        raise _incompatible(text) from error
+
+
+def _same(one: Schema, other: Schema) -> bool:
+    if one.type != other.type:
+        return False
+    if one.type in _AVRO_TYPES:
+        return avro.canonical(one.schema_data) == avro.canonical(other.schema_data)
+    return one.schema_data == other.schema_data
+
+
+def _parts(schema: Schema) -> tuple[Schema, Schema]:
+    """Key and value of a key-value schema: each its length in four bytes and its data; their types are properties."""
+    types = {pair.key: pair.value for pair in schema.properties}
+    data, at, parts = schema.schema_data, 0, []
+    for name in ("key", "value"):
+        size = int.from_bytes(data[at : at + 4], "big")
+        kind = _TYPE_NAMES.get(types.get(f"{name}.schema.type", ""), "NoSchema")
+        parts.append(Schema(name=name, type=kind, schema_data=data[at + 4 : at + 4 + size]))
+        at += 4 + size
+    return parts[0], parts[1]
+
+
+_TYPE_NAMES = {name.upper(): name for name in Schema.Type.keys()}  # noqa: SIM118 - an enum, not a dict
+
+
+def _incompatible(text: str) -> RefusalError:
+    return RefusalError(ServerError.IncompatibleSchema, text)
