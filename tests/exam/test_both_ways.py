@@ -33,11 +33,13 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: "THR-008",
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: "THR-015",
     BrokerMutation.PUBLISH_THROTTLE_DROPS: "THR-015",
+    BrokerMutation.FLOW_COUNTS_ENTRIES: "FLW-004",
 }
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.OVERTAKES_RESEND: (frozenset({"RSD-002"}), "what overtakes a resend breaks its order and the topic's"),
     Mutation.IGNORES_LAST_SEQUENCE_ID: (frozenset({"DDP-010"}), "ids used twice are dropped as duplicates, and lost"),
+    Mutation.FIRST_FLOW_TOO_LARGE: (frozenset({"FLW-003"}), "a permit too many at first is one too many ever after"),
     Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
     BrokerMutation.DEDUP_STORES_DUPLICATES: (
         frozenset({"ROB-009"}),

@@ -74,6 +74,8 @@ class Dispatcher(ABC):
             return 0
         unacked = self._cursor.partial.get(entry.index)
         charged = consumer.deliver(entry, unacked=unacked, redeliveries=redeliveries, epoch=epoch)
+        if self._host.breaks(BrokerMutation.FLOW_COUNTS_ENTRIES):
+            consumer.permits += charged - 1
         self._backlog.spend(entry, charged)
         return charged
 

@@ -43,3 +43,5 @@ class BrokerMutation(StrEnum):
     """A durable subscription whose consumers were all gone begins again at the position the next one asks for."""
     REDELIVERY_UNCOUNTED = "redelivery-uncounted"
     """Redeliveries are not counted."""
+    FLOW_COUNTS_ENTRIES = "flow-counts-entries"
+    """An entry costs one permit, however many messages it holds."""

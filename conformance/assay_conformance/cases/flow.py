@@ -1,11 +1,17 @@
-"""Cases for flow control."""
+"""Cases for flow control: permits of consumers, and room for sends."""
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
-from assay_conformance.cases.stored import plains
-from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Delay, Fault
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.stored import batch, plains
+from assay_conformance.model.case import Case, Config, Isolation, Topology
+from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
+
+EARLIEST: Config = {"initial_position": "earliest"}
+LIMIT_BYTES = 16 * 1024
+
+STARVED_MS = 1_500
+"""How long a step waits for what is certain to come: longer than any answer takes."""
 
 
 def first_permits() -> Case:
@@ -24,4 +30,186 @@ def first_permits() -> Case:
     )
 
 
-CASES = (first_permits(),)
+def half_a_queue() -> Case:
+    """The pause is longer than any answer takes: a consumer that waits for an empty queue shows itself."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(30)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.wait_ms(600)
+    plan.receive(consumer, 24, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/half-a-queue",
+        "An application takes six messages of a queue of ten, waits, and takes the rest",
+        ("flow.grants-by-half-queues", "flow.permits-within-queue"),
+        consumer={**EARLIEST, "receiver_queue_size": 10},
+    )
+
+
+def partly_acked_batch() -> Case:
+    """The broker charges one permit for what comes again; the nine it leaves out were acknowledged before."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(10))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 10, STARVED_MS))
+    plan.ack(consumer, messages=range(1, 10))
+    plan.wait_fired(0)
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.broker("store_entries", topic="t", entries=plains(range(10, 22)))
+    plan.receive(consumer, 12, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/partly-acked-batch",
+        "Nine of ten messages of a batch are acknowledged, the connection is lost, and the batch comes again for one",
+        ("flow.permits-within-queue",),
+        capabilities=("batch_index_ack",),
+        consumer={**EARLIEST, "subscription_type": "shared", "receiver_queue_size": 10, "batch_index_ack": True},
+        faults=(Fault(trigger=up("ACK"), action=Cut()),),
+    )
+
+
+def batches_beyond_permits() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(first, first + 3)) for first in range(0, 18, 3)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 18, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/batches-beyond-permits",
+        "A consumer with a queue of four gets batches of three",
+        ("flow.permits-count-messages", "flow.permits-within-queue"),
+        consumer={**EARLIEST, "receiver_queue_size": 4},
+    )
+
+
+def reconnect_with_a_full_queue() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(30)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    cut = plan.last
+    plan.wait_fired(0)
+    plan.receive(consumer, 30, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/reconnect-with-a-full-queue",
+        "The connection is lost when an application has taken three messages of a queue of ten",
+        ("flow.restarts-after-reconnect", "flow.permits-within-queue"),
+        consumer={**EARLIEST, "receiver_queue_size": 10},
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+def full_queue_refuses() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 8)
+    plan.wait_sends(5)
+    plan.wait_ms(100)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 6)
+    plan.wait_sends(10)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "flow/full-queue-refuses",
+        "Eight sends, and later six, with room for five and no receipts",
+        ("flow.bounded-pending", "flow.full-queue-answers"),
+        producer={"max_pending_messages": 5, "block_if_queue_full": False},
+    )
+
+
+def full_queue_blocks() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 8)
+    plan.wait_sends(5)
+    plan.wait_ms(100)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "flow/full-queue-blocks",
+        "Eight sends with room for five, by a producer that waits",
+        ("flow.bounded-pending",),
+        producer={"max_pending_messages": 5, "block_if_queue_full": True},
+    )
+
+
+def room_after_failures() -> Case:
+    """Messages that are too large hold nothing when they are refused."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3, size=LIMIT_BYTES + 1))
+    plan.wait_ms(150)
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 4)
+    plan.wait_sends(3, deadline_ms=STARVED_MS)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "flow/room-after-failures",
+        "Three sends are too large; there is room for three others, and not for a fourth",
+        ("flow.full-queue-answers", "flow.bounded-pending"),
+        topology=Topology(max_message_bytes=LIMIT_BYTES),
+        isolation=Isolation.OWN_PROCESS,
+        producer={"max_pending_messages": 3, "block_if_queue_full": False},
+    )
+
+
+def room_after_time_outs() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ms(150)
+    plan.send(producer, 4)
+    plan.wait_sends(6, deadline_ms=STARVED_MS)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "flow/room-after-time-outs",
+        "Three sends time out; there is room for three others, and not for a fourth",
+        ("flow.full-queue-answers", "flow.bounded-pending"),
+        capabilities=("send_timeout",),
+        producer={"max_pending_messages": 3, "block_if_queue_full": False, "send_timeout_ms": 500},
+    )
+
+
+def memory_of_two_producers() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    one, other = plan.producer(client), plan.producer(client)
+    plan.broker("hold_store", topic="t")
+    plan.send(one, 12, size=100)
+    plan.send(other, 12, size=100)
+    plan.wait_sends(20)
+    plan.wait_ms(100)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "flow/memory-of-two-producers",
+        "Two producers of a client that may hold 2,000 bytes send 2,400 and get no receipts",
+        ("flow.bounded-memory", "flow.full-queue-answers"),
+        capabilities=("memory_limit",),
+        client={"memory_limit_bytes": 2_000},
+        producer={"block_if_queue_full": False},
+    )
+
+
+CASES = (
+    first_permits(),
+    half_a_queue(),
+    partly_acked_batch(),
+    batches_beyond_permits(),
+    reconnect_with_a_full_queue(),
+    full_queue_refuses(),
+    full_queue_blocks(),
+    room_after_failures(),
+    room_after_time_outs(),
+    memory_of_two_producers(),
+)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force
+from assay_conformance.checks.consumption import ConsumerCheck, from_client, late
+from assay_conformance.checks.permits import queue_of
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
@@ -75,5 +76,4 @@ class FirstPermits(ConsumerCheck):
         consumer = session.consumer
         if consumer is None or consumer.sessions[0] is not session:
             return None
-        single = len(consumer.topics) == 1 and "-partition-" not in session.topic
-        return (number_in_force(self.view, consumer, "receiver_queue_size") or None) if single else None
+        return queue_of(self.view, session)

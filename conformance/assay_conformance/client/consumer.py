@@ -231,7 +231,8 @@ class Consumer(Handler):
         wanted = [message for message in opened if entry.unacked >> (message.index or 0) & 1]
         # The broker charged for every message its ack_set left: those compacted away return their permits here, those
         # it had acknowledged were never charged (ACK-012).
-        self._return_permits(entry.unacked.bit_count() - len(wanted))
+        was_charged = size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
+        self._return_permits(was_charged - len(wanted))
         for message in wanted:
             self._queue.arrived(Inbound(self, self.registrations, entry, message, metadata, body.redelivery_count))
 
@@ -262,7 +263,8 @@ class Consumer(Handler):
 
     def _return_permits(self, count: int) -> None:
         self._consumed += count
-        if self._consumed >= max(1, self._settings.receiver_queue_size // 2) and self.ready:
+        portions = 1 if self.shared.mutated(Mutation.FLOW_AFTER_WHOLE_QUEUE) else 2
+        if self._consumed >= max(1, self._settings.receiver_queue_size // portions) and self.ready:
             self._flow(self._consumed)
             self._consumed = 0
 
@@ -335,14 +337,20 @@ class Consumer(Handler):
 
     def _registered(self, answer: Frame) -> None:
         del answer
-        self._consumed = 0
+        used, self._consumed = self._consumed, 0
         self._acks.flush()
         if not self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
-            extra = 1 if self.shared.mutated(Mutation.FIRST_FLOW_TOO_LARGE) and self.registrations == 1 else 0
-            self._flow(self._settings.receiver_queue_size + extra)
+            self._flow(self._first_permits(used))
         if self._opened is not None:
             opened, self._opened = self._opened, None
             opened(Done())
+
+    def _first_permits(self, used: int) -> int:
+        """The whole queue, whatever was `used` of the permits the broker has forgotten."""
+        size = self._settings.receiver_queue_size
+        if self.registrations == 1:
+            return size + 1 if self.shared.mutated(Mutation.FIRST_FLOW_TOO_LARGE) else size
+        return max(used, 1) if self.shared.mutated(Mutation.LESS_PERMITS_AFTER_RECONNECT) else size
 
     def _lost(self) -> None:
         self._acks.lost()

@@ -70,6 +70,12 @@ class Mutation(StrEnum):
     LOSES_SPLIT_LENGTH = "loses-split-length"
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
+    FLOW_AFTER_WHOLE_QUEUE = "flow-after-whole-queue"
+    PERMITS_FOR_FILTERED = "permits-for-filtered"
+    LESS_PERMITS_AFTER_RECONNECT = "less-permits-after-reconnect"
+    IGNORES_PENDING_LIMIT = "ignores-pending-limit"
+    MEMORY_PER_PRODUCER = "memory-per-producer"
+    TOO_LARGE_KEEPS_PLACE = "too-large-keeps-place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,5 +304,29 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ROB-009",
         "a flush takes the place of an earlier one that waits, which then never ends",
         "pulsar-client-go#1409: of two flushes that wait for the same pending item only the last is completed",
+    ),
+    Mutation.FLOW_AFTER_WHOLE_QUEUE: Broken(
+        "FLW-002",
+        "permits are renewed only when the whole queue was taken",
+        "DotPulsar (read in its source): FLOW(n) follows the n-th message, the pipeline runs dry",
+    ),
+    Mutation.PERMITS_FOR_FILTERED: Broken(
+        "FLW-003",
+        "permits are returned for messages that an ack_set had taken out of a batch",
+        "Go and C++ clients (read in their source): skipped messages count as used, the prefetch grows",
+    ),
+    Mutation.LESS_PERMITS_AFTER_RECONNECT: Broken(
+        "FLW-005",
+        "a reconnect grants only what had been used since the last grant",
+        "permits kept in the client over a reconnect, as if the broker kept them too",
+    ),
+    Mutation.IGNORES_PENDING_LIMIT: Broken("FLW-009", "a full pending queue takes more", "a limit read and never used"),
+    Mutation.MEMORY_PER_PRODUCER: Broken(
+        "FLW-011", "each producer has the client's whole memory limit for itself", "one limiter a producer"
+    ),
+    Mutation.TOO_LARGE_KEEPS_PLACE: Broken(
+        "FLW-012",
+        "a message refused as too large keeps its place in the pending queue",
+        "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block",
     ),
 }

@@ -29,6 +29,7 @@ class Pending:
         self._room = room
         self._ops: deque[Op] = deque()
         self._messages = 0
+        self._bytes = 0
         self._added = 0
         self._flushes: deque[tuple[int, Callable[[Result], None]]] = deque()
         self._timer: Timer | None = None
@@ -49,16 +50,19 @@ class Pending:
     def why_full(self) -> str | None:
         """Why another message has to wait; None when there is room."""
         limit, memory = self._settings.max_pending_messages, self._shared.settings.memory_limit_bytes
-        if 0 < limit <= self._messages:
+        if 0 < limit <= self._messages and not self._shared.mutated(Mutation.IGNORES_PENDING_LIMIT):
             return f"{self._messages} messages wait for receipts, at most {limit} may"
         # One message may cross the memory limit, or one larger than it could never be sent (PIP-74).
-        if 0 < memory <= self._shared.memory_bytes:
-            return f"{self._shared.memory_bytes} bytes wait for receipts, at most {memory} may"
+        alone = self._shared.mutated(Mutation.MEMORY_PER_PRODUCER)
+        held_bytes = self._bytes if alone else self._shared.memory_bytes
+        if 0 < memory <= held_bytes:
+            return f"{held_bytes} bytes wait for receipts, at most {memory} may"
         return None
 
     def accept(self, sent: Sent) -> None:
         """A message begins to hold room and memory."""
         self._messages += 1
+        self._bytes += len(sent.message.payload)
         self._shared.memory_bytes += len(sent.message.payload)
 
     def add(self, op: Op) -> None:
@@ -84,6 +88,7 @@ class Pending:
         """These messages end so: their room and memory are free again."""
         for sent in group:
             self._messages -= 1
+            self._bytes -= len(sent.message.payload)
             self._shared.memory_bytes -= len(sent.message.payload)
             self.complete(sent, result)
 

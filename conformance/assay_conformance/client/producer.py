@@ -128,6 +128,8 @@ class Producer(Handler):
         try:
             ops = self._alone(sent) if alone else []
         except TooLargeError as error:
+            if self.shared.mutated(Mutation.TOO_LARGE_KEEPS_PLACE):
+                self._pending.accept(sent)
             self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
             return
         self._next_sequence_id = max(self._next_sequence_id, sent.sequence_id + 1)

@@ -155,6 +155,16 @@ def redeliveries_are_counted(*mutations: BrokerMutation) -> bool:
     return bool(bench.take(1)[-1].body.redelivery_count == 1)
 
 
+def batch_costs_its_messages(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.step("store_entries", topic="t", entries=[{"members": [{}, {}, {}]} for _ in range(3)])
+    bench.connect()
+    bench.subscribe()
+    bench.flow(2)
+    bench.flow(1)
+    return bench.kinds().count(C.MESSAGE.name) == 1
+
+
 Rule = Callable[..., bool]
 
 BROKEN: dict[BrokerMutation, Rule] = {
@@ -174,6 +184,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: one_key_has_one_consumer,
     BrokerMutation.RESUBSCRIBE_STARTS_OVER: resumes_behind_what_is_acked,
     BrokerMutation.REDELIVERY_UNCOUNTED: redeliveries_are_counted,
+    BrokerMutation.FLOW_COUNTS_ENTRIES: batch_costs_its_messages,
 }
 
 # A rate that is not looked at repays nothing, a loss is a loss whatever was lost, and a consumer that comes rewinds.

@@ -1,0 +1,245 @@
+"""Bounds on what a producer may have without a receipt: by number, by bytes, and what a full queue answers.
+
+The wire shows less than the client holds: what waits in an open batch, or has a receipt it has not read yet, is not
+seen. So what is seen to be beyond a bound is beyond it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.consumption import TimedCheck, late
+from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome, Stored
+from assay_conformance.model.requirement import RequirementId
+
+DEFAULT_MAX_PENDING = 1_000
+SETTLED_NS = 100 * MS
+"""How long before a call another send must have ended for its place to be certainly free."""
+
+
+class _InFlight(Check):
+    """Which messages left and have no receipt. Those whose send did not succeed may have left the queue at any time,
+    and chunks, which have no number, are not counted."""
+
+    def start(self) -> None:
+        self._units: dict[int, dict[int, Unit]] = {}
+
+    def more(self, handle: int, event: Frame) -> None:
+        """A unit left for the first time."""
+
+    def in_flight(self, handle: int) -> list[Operation]:
+        """Sends of this producer that left, have no receipt, and succeed in the end."""
+        return [
+            send
+            for unit in self._units.get(handle, {}).values()
+            for number in unit.numbers
+            if (send := self.tracker.send_of(handle, number)) is not None
+            and self.tracker.foresight.outcomes.get(send.invoke.op) is Outcome.OK
+        ]
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        unit = self.tracker.lines.unit
+        if unit is None or not event.from_sender or unit.line.handle is None or unit.answered:
+            return
+        handle = unit.line.handle
+        known = self._units.setdefault(handle, {})
+        if id(unit) not in known and unit.numbers:
+            known[id(unit)] = unit
+            self.more(handle, event)
+
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answered(self, event: Frame) -> None:
+        unit = self.tracker.lines.unit
+        if event.to_receiver and unit is not None and unit.line.handle is not None:
+            self._units.get(unit.line.handle, {}).pop(id(unit), None)
+
+
+class BoundedPending(_InFlight):
+    """Messages without a receipt, batch members one by one, against max_pending_messages of each partition."""
+
+    requirement = RequirementId("flow.bounded-pending")
+
+    def more(self, handle: int, event: Frame) -> None:
+        limit = int(self.view.producer_setting(handle, "max_pending_messages") or 0)
+        line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
+        if not limit or line is None or self.tracker.lines.forged_receipts:
+            return
+        count = sum(1 for send in self.in_flight(handle) if self._on_line(handle, send, line.topic))
+        if count > limit:
+            self.breach(
+                "too-many-pending",
+                f"producer {handle}: {count} messages on {line.topic} were without a receipt at {ms(event.t_ns)}, "
+                f"max_pending_messages is {limit}",
+                self.in_flight(handle)[0].invoke,
+                event,
+            )
+        elif count == limit:
+            self.exercise(event)
+
+    def _on_line(self, handle: int, send: Operation, topic: str) -> bool:
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        return unit is not None and unit.line.topic == topic
+
+
+class BoundedMemory(_InFlight):
+    """Bytes of messages without a receipt, of all producers of a client together; one message may cross the limit."""
+
+    requirement = RequirementId("flow.bounded-memory")
+
+    def start(self) -> None:
+        super().start()
+        self._clients: dict[int, Invoke] = {}
+
+    @on(Invoke, "open_client")
+    def client_opened(self, event: Invoke) -> None:
+        if event.handle is not None:
+            self._clients[event.handle] = event
+
+    def more(self, handle: int, event: Frame) -> None:
+        opening = self.tracker.lines.openings.get(handle)
+        client = self._clients.get(int(opening.args.get("client", -1))) if opening is not None else None
+        if client is None or self.tracker.lines.forged_receipts:
+            return
+        limit = int(self.view.setting("client", "memory_limit_bytes", client.args.get("config")) or 0)
+        if not limit:
+            return
+        sizes = [
+            send.invoke.size or 0
+            for other, its in self.tracker.lines.openings.items()
+            if its.args.get("client") == client.handle
+            for send in self.in_flight(other)
+        ]
+        if sizes and sum(sizes) - max(sizes) > limit:
+            self.breach(
+                "too-many-bytes",
+                f"{sum(sizes)} bytes of {len(sizes)} messages of client {client.handle} were without a receipt at "
+                f"{ms(event.t_ns)}; memory_limit_bytes is {limit}, and one message of at most {max(sizes)} bytes may "
+                "cross it",
+                client,
+                event,
+            )
+        elif sum(sizes) >= limit:
+            self.exercise(event)
+
+
+@dataclass(slots=True)
+class _Sends:
+    """The sends of one producer, and those of them that a full queue refused."""
+
+    refused: dict[int, Completion] = field(default_factory=dict)
+    asked: list[Operation] = field(default_factory=list)
+
+
+class FullQueue(TimedCheck):
+    """A full queue blocks the sender where it was told to, and refuses at once where not; what it refused is never
+    sent, and nothing is refused while there is room.
+
+    There is room when fewer sends than the limit were under way at the call, counting those that ended just before.
+    """
+
+    requirement = RequirementId("flow.full-queue-answers")
+
+    def start(self) -> None:
+        self._sends: dict[int, _Sends] = {}
+
+    @on(Invoke, "send")
+    def asked(self, event: Invoke) -> None:
+        if event.handle is not None:
+            sends = self._sends.setdefault(event.handle, _Sends())
+            sends.asked.append(self.tracker.operations[event.op])
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        if operation is None or event.error is not ErrorClass.QUEUE_FULL or event.handle is None:
+            return
+        invoke, handle = operation.invoke, event.handle
+        self._sends[handle].refused[invoke.number or 0] = event
+        if self.view.producer_setting(handle, "block_if_queue_full"):
+            self.breach(
+                "refused-instead-of-blocking",
+                f"producer {handle}: message {invoke.number} was refused at {ms(event.t_ns)} because a queue is full; "
+                "the producer was told to block",
+                invoke,
+                event,
+            )
+            return
+        self._at_once(handle, invoke, event)
+        self._room(handle, invoke, event)
+        self.exercise(event)
+
+    def _at_once(self, handle: int, invoke: Invoke, event: Completion) -> None:
+        called_ns, done_ns = event.called_ns, event.done_ns or event.t_ns
+        if called_ns is not None and late("answer", called_ns, done_ns):
+            self.suspect(
+                "answer",
+                called_ns,
+                done_ns,
+                "refused-late",
+                f"producer {handle}: message {invoke.number} was sent at {ms(called_ns)} and refused at {ms(done_ns)}; "
+                "a full queue that does not block answers at once",
+                invoke,
+                event,
+            )
+
+    def _room(self, handle: int, invoke: Invoke, event: Completion) -> None:
+        setting = self.view.producer_setting
+        limit = setting(handle, "max_pending_messages")
+        limit = DEFAULT_MAX_PENDING if limit is None else int(limit)
+        opening = self.tracker.lines.openings.get(handle)
+        topics = {topic.name: topic for topic in self.view.case.topology.topics}
+        topic = topics.get(str(opening.args.get("topic", next(iter(topics), ""))) if opening is not None else "")
+        partitioned = topic is None or topic.partitions
+        memory = self.view.setting("client", "memory_limit_bytes")
+        if memory or partitioned or setting(handle, "chunking") or handle in self.tracker.lines.burst:
+            return
+        under_way = [send for send in self._sends[handle].asked if _may_hold(send, invoke)]
+        if limit == 0 or len(under_way) < limit:
+            self.breach(
+                "refused-with-room",
+                f"producer {handle}: message {invoke.number} was refused at {ms(event.t_ns)} because a queue is full, "
+                f"with {len(under_way)} sends under way; max_pending_messages is {limit or 'off'}",
+                invoke,
+                event,
+            )
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        self._never(event, "sent")
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        self._never(event, "stored")
+
+    def _never(self, event: Frame | Stored, how: str) -> None:
+        for member in event.members:
+            identity, began = member.identity, self.tracker.began
+            if identity is None or began is None or identity.case != began.number:
+                continue
+            sends = self._sends.get(identity.handle)
+            refusal = sends.refused.get(identity.number) if sends is not None else None
+            if refusal is not None:
+                self.breach(
+                    f"refused-and-{how}",
+                    f"producer {identity.handle}: message {identity.number} was refused at {ms(refusal.t_ns)} because "
+                    f"a queue is full, and was {how} at {ms(event.t_ns)} all the same",
+                    refusal,
+                    event,
+                )
+
+
+def _may_hold(send: Operation, call: Invoke) -> bool:
+    """Whether a send asked for before this call may still have had its place in the queue at the call."""
+    if send.invoke.seq >= call.seq:
+        return False
+    end = send.completion
+    if end is None:
+        return True
+    if end.error is ErrorClass.QUEUE_FULL:
+        return False
+    return (end.done_ns or end.t_ns) > call.t_ns - SETTLED_NS

@@ -1,0 +1,281 @@
+"""Permits after the first: how many a consumer grants, when it grants more, and what a broker does with them.
+
+All of it is one ledger a session: what the consumer granted, what it was charged for, what its application took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, View, ms, on
+from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+
+
+def queue_of(view: View, session: ConsumerSession) -> int | None:
+    """How many messages the receiver queue behind a session holds, None where that is not told.
+
+    Consumers of several topics or partitions share a queue among them in ways of their own.
+    """
+    consumer = session.consumer
+    if consumer is None or len(consumer.topics) != 1 or "-partition-" in session.topic:
+        return None
+    return number_in_force(view, consumer, "receiver_queue_size") or None
+
+
+def charged(message: Frame) -> int:
+    """How many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
+    count = (message.meta.batch if message.meta is not None else None) or 1
+    words = message.ack_sets[0] if message.ack_sets else ()
+    if not words:
+        return count
+    return sum(1 for index in range(count) if index // 64 < len(words) and words[index // 64] >> index % 64 & 1)
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """Of one session, as the client's side of the wire shows it. `taken` by the application and not granted again; a
+    grant may be seen before the deliveries that led to it."""
+
+    queue: int
+    first: Frame | None = None
+    granted: int = 0
+    charged: int = 0
+    taken: int = 0
+    ripe: Received | None = None
+    """The delivery that made half a queue taken."""
+    last: Frame | None = None
+
+    @property
+    def refill(self) -> int:
+        """Half the queue, as generously as any client rounds it."""
+        return max(1, -(-self.queue // 2))
+
+
+class PermitCheck(ConsumerCheck):
+    """Keeps the ledger of every session whose queue size is told."""
+
+    def start(self) -> None:
+        self._ledgers: dict[int, _Ledger] = {}
+
+    def ledger(self, session: ConsumerSession | None) -> _Ledger | None:
+        if session is None or session.ready is None:
+            return None
+        key = session.request.seq
+        if key not in self._ledgers:
+            queue = queue_of(self.view, session)
+            if queue is None:
+                return None
+            self._ledgers[key] = _Ledger(queue)
+        return self._ledgers[key]
+
+    def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+        """A FLOW that is not the session's first; the ledger has it already."""
+
+    def first_granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None: ...
+
+    @on(Frame, "FLOW")
+    def flow(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        ledger = self.ledger(session)
+        if session is None or ledger is None or not from_client(event):
+            return
+        ledger.granted += event.permits or 0
+        ledger.last = event
+        if ledger.first is None:
+            ledger.first = event
+            self.first_granted(session, ledger, event)
+        else:
+            self.granted(session, ledger, event)
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        ledger = self.ledger(self.tracker.consumer_of(event))
+        if ledger is not None and to_client(event):
+            ledger.charged += charged(event)
+
+
+class HalfQueue(PermitCheck):
+    """Once the application has taken half a queue, permits follow; and never in smaller portions.
+
+    Judged on a consumer's first connection: behind a reconnect nobody sees which connection a delivery came over.
+    """
+
+    requirement = RequirementId("flow.grants-by-half-queues")
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        session = consumer.sessions[0] if consumer is not None and consumer.sessions else None
+        ledger = self.ledger(session)
+        if session is None or ledger is None or session.ended is not None:
+            return
+        ledger.taken += 1
+        if ledger.taken >= ledger.refill and ledger.ripe is None:
+            ledger.ripe = event
+
+    def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+        self._overdue(session, ledger, event)
+        permits = event.permits or 0
+        if permits < max(1, ledger.queue // 2) and session.consumer is not None:
+            self.breach(
+                "in-drips",
+                f"consumer {session.consumer.handle} granted {permits} permits at {ms(event.t_ns)}; its queue holds "
+                f"{ledger.queue}, expected no grant before half of them were used",
+                *([ledger.first] if ledger.first else []),
+                event,
+            )
+        else:
+            self.exercise(event)
+        ledger.taken -= permits
+        ledger.ripe = None
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        ledger = self._ledgers.get(session.request.seq)
+        if ledger is not None:
+            self._overdue(session, ledger, event)
+
+    def _overdue(self, session: ConsumerSession, ledger: _Ledger, event: Event) -> None:
+        ripe, consumer = ledger.ripe, session.consumer
+        if ripe is None or consumer is None:
+            return
+        until_ns = min(event.t_ns, consumer.closing.t_ns if consumer.closing is not None else event.t_ns)
+        if late("answer", ripe.t_ns, until_ns):
+            self.suspect(
+                "answer",
+                ripe.t_ns,
+                until_ns,
+                "no-refill",
+                f"the application had taken half the queue of consumer {consumer.handle} ({ledger.refill} of "
+                f"{ledger.queue}) at {ms(ripe.t_ns)}, and no permits had followed by {ms(until_ns)}",
+                ripe,
+                event,
+            )
+        ledger.ripe = None
+
+
+class WithinQueue(PermitCheck):
+    """What was granted is never more than what came and a queue on top.
+
+    Counted is what was written towards the client: what it had not read yet makes this bound wider, never narrower.
+    """
+
+    requirement = RequirementId("flow.permits-within-queue")
+
+    def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+        outstanding = ledger.granted - ledger.charged
+        if outstanding <= ledger.queue:
+            self.exercise(event)
+        elif session.consumer is not None:
+            self.breach(
+                "more-than-the-queue",
+                f"consumer {session.consumer.handle} had granted {ledger.granted} permits by {ms(event.t_ns)} and "
+                f"{ledger.charged} messages had come for them; {outstanding} are open, its queue holds {ledger.queue}",
+                *([ledger.first] if ledger.first else []),
+                event,
+            )
+
+
+class RestartsAfterReconnect(PermitCheck):
+    """The first FLOW behind a reconnect grants the whole queue again: it was emptied, and the broker starts at none."""
+
+    requirement = RequirementId("flow.restarts-after-reconnect")
+
+    def first_granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+        consumer = session.consumer
+        if consumer is None or not self._again(session):
+            return
+        if event.permits == ledger.queue:
+            self.exercise(event)
+            return
+        assert session.ready is not None
+        self.breach(
+            "wrong-permits-after-reconnect",
+            f"consumer {consumer.handle} was subscribed again at {ms(session.ready.t_ns)} and granted {event.permits} "
+            f"permits at {ms(event.t_ns)}; expected its queue size, {ledger.queue}, whatever it had granted before",
+            session.ready,
+            event,
+        )
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        ledger, consumer = self.ledger(session), session.consumer
+        if ledger is None or consumer is None or not self._again(session) or ledger.first is not None:
+            return
+        assert session.ready is not None
+        until_ns = min(event.t_ns, consumer.closing.t_ns if consumer.closing is not None else event.t_ns)
+        if late("answer", session.ready.t_ns, until_ns):
+            self.suspect(
+                "answer",
+                session.ready.t_ns,
+                until_ns,
+                "no-permits-after-reconnect",
+                f"consumer {consumer.handle} was subscribed again at {ms(session.ready.t_ns)} and had granted no "
+                f"permits by {ms(until_ns)}",
+                session.ready,
+                event,
+            )
+
+    def _again(self, session: ConsumerSession) -> bool:
+        assert session.consumer is not None
+        earlier = [other for other in session.consumer.sessions if other.topic == session.topic]
+        return any(other is not session and other.ready is not None for other in earlier[: earlier.index(session)])
+
+
+@dataclass(slots=True)
+class _Balance:
+    """Permits as the broker's side has them. `credit` counts down the entries a read begun with permits may bring."""
+
+    permits: int = 0
+    credit: int = 0
+    last: Frame | None = None
+
+
+class EntriesWhole(Check):
+    """A broker sends nothing without permits; what an entry is beyond them is owed, and repaid first.
+
+    A read takes at most as many entries as permits are left, and all of those are sent.
+    """
+
+    requirement = RequirementId("flow.permits-count-messages")
+
+    def start(self) -> None:
+        self._balances: dict[tuple[int, int], _Balance] = {}
+
+    @on(Frame, "SUBSCRIBE")
+    def subscribed(self, event: Frame) -> None:
+        if event.at_broker and event.consumer_id is not None:
+            self._balances[event.conn, event.consumer_id] = _Balance()
+
+    @on(Frame, "FLOW")
+    def flow(self, event: Frame) -> None:
+        balance = self._balances.get((event.conn, event.consumer_id or 0))
+        if balance is None or not event.at_broker:
+            return
+        repaid = balance.permits < 0
+        balance.permits += event.permits or 0
+        balance.credit = max(balance.permits, 0)
+        balance.last = event
+        if repaid:
+            self.exercise(event)
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        balance = self._balances.get((event.conn, event.consumer_id or 0))
+        if balance is None or not event.at_broker or event.dir is not Direction.TO_CLIENT:
+            return
+        if balance.credit <= 0:
+            self.breach(
+                "beyond-permits",
+                f"the broker sent {event.ids[0].ledger}:{event.ids[0].entry} to consumer id {event.consumer_id} on "
+                f"connection {event.conn} at {ms(event.t_ns)}, with {balance.permits} permits left",
+                *([balance.last] if balance.last else []),
+                event,
+            )
+        cost = charged(event)
+        balance.permits -= cost
+        balance.credit -= 1
+        if cost > 1:
+            self.exercise(event)
