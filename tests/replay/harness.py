@@ -155,7 +155,7 @@ class Replay:
                 return
             stream, recorded = (line.conn, "end", 0), None
         else:
-            recorded = decode(line.raw or b"")
+            recorded = line.frame or decode(line.raw or b"")
             stream = self._stream_of(line.conn, recorded)
         answers = self._sink.streams[stream]
         if not answers:
@@ -167,6 +167,10 @@ class Replay:
                 self.differences.append(
                     f"{_where(line.us, stream)}: expected {_show(recorded)}, got {_show(ours.frame)}"
                 )
+            return
+        if line.opening is not None:
+            if recorded.type != ours.frame.type:
+                self.differences.append(f"{_where(line.us, stream)}: expected {line.opening}, got {_show(ours.frame)}")
             return
         self._learn(recorded, ours.frame)
         self._compare(line.us, stream, recorded, ours.frame)

@@ -10,18 +10,22 @@ from typing import Any
 import msgspec
 
 from assay_conformance.model.fault import Direction
-from assay_conformance.wire import Frame, ProtocolError, decode, encode_around, encode_block
+from assay_conformance.wire import BaseCommand, Frame, ProtocolError, decode, encode, encode_around, encode_block
 
 
 @dataclass(frozen=True)
 class Line:
-    """`raw` is None for an event: `open`, `eof` or `reset` of that side of connection `conn`."""
+    """`raw` is None for an event: `open`, `eof` or `reset` of that side of connection `conn`.
+
+    `opening`: of a frame whose command was not recorded whole, what its first field says.
+    """
 
     us: int
     conn: int
     direction: Direction
     event: str = ""
     raw: bytes | None = None
+    opening: BaseCommand | None = None
 
     @property
     def is_answer(self) -> bool:
@@ -32,6 +36,8 @@ class Line:
         """The decoded frame, None for an event and for what cannot be decoded."""
         if self.raw is None:
             return None
+        if self.opening is not None:
+            return decode(encode(self.opening))
         try:
             return decode(self.raw)
         except ProtocolError:
@@ -65,7 +71,30 @@ def _line(record: dict[str, Any]) -> Line:
     if "hex" not in record:
         return line
     raw = bytes.fromhex(record["hex"])
-    return replace(line, raw=_filled(raw, record["cut"]) if "cut" in record else raw)
+    if "cut" not in record:
+        return replace(line, raw=raw)
+    if 8 + int.from_bytes(raw[4:8], "big") > len(raw):
+        return replace(line, raw=raw, opening=_opening(raw[8:]))
+    return replace(line, raw=_filled(raw, record["cut"]))
+
+
+def _opening(head: bytes) -> BaseCommand:
+    """The type of a command that is not whole, and its body's first field, a number in every command."""
+    _, start = _varint(head, 1)
+    _, body = _varint(head, _varint(head, start)[1])
+    _, end = _varint(head, body + 1)
+    return BaseCommand.FromString(head[: _varint(head, start)[1]] + bytes([end - body]) + head[body:end])
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """A number, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[position]
+        value |= (byte & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 0x80:
+            return value, position
 
 
 def _filled(raw: bytes, size: int) -> bytes:

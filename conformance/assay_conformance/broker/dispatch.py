@@ -98,7 +98,7 @@ class SingleActive(Dispatcher):
     def add(self, consumer: Consumer) -> None:
         self.consumers.append(consumer)
         if not self._choose() and self._failover:
-            self._tell(consumer)
+            tell_active(consumer, consumer is self.active)
 
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
@@ -162,14 +162,12 @@ class SingleActive(Dispatcher):
             self._cursor.rewind()
         if self._failover:
             for consumer in self.consumers:
-                self._tell(consumer)
+                tell_active(consumer, consumer is self.active)
         self.read()
 
-    def _tell(self, consumer: Consumer) -> None:
-        consumer.session.notify(
-            replies.reply(
-                CommandType.ACTIVE_CONSUMER_CHANGE,
-                consumer_id=consumer.consumer_id,
-                is_active=consumer is self.active,
-            )
-        )
+
+def tell_active(consumer: Consumer, active: bool) -> None:
+    """Tell a Failover consumer whether it is the one."""
+    consumer.session.notify(
+        replies.reply(CommandType.ACTIVE_CONSUMER_CHANGE, consumer_id=consumer.consumer_id, is_active=active)
+    )

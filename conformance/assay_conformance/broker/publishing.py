@@ -74,7 +74,9 @@ class Publish(Append):
 class Publishing:
     """One topic's. `stored` is told every entry, before its receipt leaves; `dispatch` is called after it."""
 
-    def __init__(self, host: Host, store: Store, stored: Callable[[Entry], None], dispatch: Callable[[], None]) -> None:
+    def __init__(
+        self, host: Host, store: Store, stored: Callable[[Entry], None], dispatch: Callable[[Entry], None]
+    ) -> None:
         self.dedup: Deduplication | None = None
         self.limiter: PublishLimiter | None = None
         self.terminated = False
@@ -132,7 +134,7 @@ class Publishing:
         """A SEND is durable: the witness first, then its producer, then the subscriptions."""
         self._stored(entry)
         self.answer(publish, entry)
-        self._dispatch()
+        self._dispatch(entry)
 
     def answer(self, publish: Publish, entry: Entry) -> None:
         """Send the receipt that says it is stored as `entry`."""

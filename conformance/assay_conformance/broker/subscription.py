@@ -14,7 +14,7 @@ from assay_conformance.broker.key_sharing import KeyShared
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.sharing import Shared
-from assay_conformance.broker.store import Store
+from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.model.policy import Policies
 from assay_conformance.wire import CommandType, MessageIdData
@@ -68,7 +68,7 @@ class Subscription:
     def leave(self, consumer: Consumer) -> None:
         self.dispatcher.remove(consumer)
 
-    def stored(self) -> None:
+    def stored(self, _entry: Entry) -> None:
         """An entry was appended."""
         if self.dispatcher.consumers:
             self.dispatcher.read()
@@ -136,7 +136,7 @@ class Subscription:
 
     def limit(self, limiters: tuple[DispatchLimiter, ...]) -> None:
         self.backlog.limiters = limiters
-        self.stored()
+        self.dispatcher.read()
 
     def take_policies(self, policies: Policies) -> None:
         self.backlog.policies = policies

@@ -21,6 +21,7 @@ from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.throttle import DispatchLimiter, PublishLimiter
+from assay_conformance.broker.transient import NoStore, TransientSubscription
 from assay_conformance.model.event import MessageId
 from assay_conformance.model.policy import Policies, Rate
 from assay_conformance.wire import Payload
@@ -46,7 +47,8 @@ class Topic:
         self.name = name
         self.local = local
         self.partition = name.partition
-        self.store = Store()
+        self.persistent = name.domain == "persistent"
+        self.store = Store() if self.persistent else NoStore()
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
         self.producers: dict[str, Producer] = {}
         self.access = Access()
@@ -142,16 +144,18 @@ class Topic:
     # --- entries -----------------------------------------------------------------------------------------------------
 
     def _tell_stored(self, entry: Entry) -> None:
-        self._host.sink.stored(self.local, MessageId(entry.ledger, entry.entry, self.partition), entry.payload)
+        if self.persistent:
+            self._host.sink.stored(self.local, MessageId(entry.ledger, entry.entry, self.partition), entry.payload)
 
     def store_raw(self, payload: Payload) -> None:
         """Append an entry as it is, past deduplication, rates and producers."""
-        self._tell_stored(self.store.add(payload))
-        self._dispatch()
+        entry = self.store.add(payload)
+        self._tell_stored(entry)
+        self._dispatch(entry)
 
-    def _dispatch(self) -> None:
+    def _dispatch(self, entry: Entry) -> None:
         for subscription in self.subscriptions.values():
-            subscription.stored()
+            subscription.stored(entry)
 
     # --- subscriptions ----------------------------------------------------------------------------------------------
 
@@ -165,7 +169,8 @@ class Topic:
                 known.cursor.reset(start)
             return known
         cursor = Cursor(start, forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
-        made = Subscription(self._host, name, self.store, cursor, durable=durable, partition=self.partition)
+        kind = Subscription if self.persistent else TransientSubscription
+        made = kind(self._host, name, self.store, cursor, durable=durable, partition=self.partition)
         made.terminated = self.publishing.terminated
         self.subscriptions[name] = made
         made.take_policies(self.policies)
@@ -203,7 +208,7 @@ class Topic:
     def apply(self, policies: Policies) -> None:
         """Take on policies. Rates that changed start with full buckets, deduplication with what is stored."""
         before, self.policies = self.policies, policies
-        if not policies.deduplication:
+        if not policies.deduplication or not self.persistent:
             self.publishing.dedup = None
         elif self.publishing.dedup is None:
             self.publishing.dedup = Deduplication()
@@ -260,7 +265,7 @@ class Topic:
         self.store.forget_waiting()
         self.store.open_ledger(self._new_ledger())
         for subscription in list(self.subscriptions.values()):
-            if subscription.durable:
+            if subscription.durable and self.persistent:
                 subscription.reload()
             else:
                 self.drop(subscription)

@@ -83,8 +83,6 @@ class Topics:
     def open(self, name: TopicName, broker: int, *, create: bool = True) -> Topic:
         """The topic, for a producer or consumer at this broker."""
         full = name.full
-        if name.domain != "persistent":
-            raise RefusalError(ServerError.NotAllowedError, "Non-persistent topics are not served by this broker")
         if self.placement.owner(full) != broker:
             raise RefusalError(
                 ServerError.ServiceNotReady, f"Topic {full} is not served by this broker: redo the lookup"

@@ -29,6 +29,10 @@ T = "persistent://public/default/t"
 C = CommandType
 
 
+def full_name(topic: Topic) -> str:
+    return f"{'' if topic.persistent else 'non-'}persistent://public/default/{topic.name}"
+
+
 class Bench:
     """The sink of its own cluster. `stored` are (topic, id, payload); `closed` and `paused` are connections."""
 
@@ -44,7 +48,7 @@ class Bench:
             topology,
             self,
             urls=[f"pulsar://broker-{index}:6650" for index in range(topology.brokers)],
-            topics={topic.name: f"persistent://public/default/{topic.name}" for topic in topology.topics},
+            topics={topic.name: full_name(topic) for topic in topology.topics},
             mutations=frozenset(mutations),
         )
 

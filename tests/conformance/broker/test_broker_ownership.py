@@ -118,12 +118,6 @@ def test_subscription_may_refuse_to_create_its_topic() -> None:
     assert answer.body.error == ServerError.TopicNotFound
 
 
-def test_non_persistent_topics_are_refused() -> None:
-    bench = Bench()
-    bench.connect()
-    assert bench.produce(topic="non-persistent://public/default/t").body.error == ServerError.NotAllowedError
-
-
 def test_topics_of_a_namespace_are_listed_by_partition() -> None:
     bench = Bench(topology=Topology(topics=(Topic(name="a"), Topic(name="b", partitions=2))))
     bench.connect()

@@ -1,0 +1,105 @@
+"""Non-persistent topics: a message goes to who can take it now, and is gone.
+
+Nothing is stored, acknowledged or redelivered. A consumer without permits, and a subscription whose rate is used up,
+miss what comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay_conformance.broker.backlog import Backlog
+from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.dispatch import Dispatcher, tell_active
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.stickiness import selector
+from assay_conformance.broker.store import Entry, Store
+from assay_conformance.broker.subscription import Subscription
+from assay_conformance.model.policy import Policies
+from assay_conformance.wire import MessageIdData, Payload
+from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeySharedMeta
+
+
+class NoStore(Store):
+    """Takes everything and keeps nothing: each entry is (0, 0)."""
+
+    def add(self, payload: Payload) -> Entry:
+        return Entry(0, 0, 0, payload)
+
+
+class Passing(Dispatcher):
+    """Hands entries to one consumer each, as the kind of subscription chooses among those there are."""
+
+    individual = True
+
+    def __init__(self, host: Host, backlog: Backlog, kind: int, meta: KeySharedMeta) -> None:
+        super().__init__(host, backlog)
+        self._kind = kind
+        self._keys = selector(meta) if kind == CommandSubscribe.Key_Shared else None
+        self._turn = 0
+
+    def add(self, consumer: Consumer) -> None:
+        if self._keys is not None:
+            self._keys.add(consumer)
+        self.consumers.append(consumer)
+        self._changed()
+
+    def remove(self, consumer: Consumer) -> None:
+        if self._keys is not None:
+            self._keys.remove(consumer)
+        self.consumers.remove(consumer)
+        self._changed()
+
+    def _changed(self) -> None:
+        self.consumers.sort(key=lambda consumer: (consumer.priority, consumer.name))
+        if self._kind == CommandSubscribe.Failover:
+            for consumer in self.consumers:
+                tell_active(consumer, consumer is self.consumers[0])
+
+    def pass_on(self, entry: Entry) -> None:
+        """Send an entry to whoever it is for, if it can be taken."""
+        consumer = self._choose(entry)
+        if consumer is not None and consumer.permits > 0 and entry.messages and self._backlog.quota(1):
+            self._backlog.spend(entry, consumer.deliver(entry, unacked=None))
+
+    def _choose(self, entry: Entry) -> Consumer | None:
+        if self._keys is not None:
+            return self._keys.select(entry.key_hash)
+        if self._kind != CommandSubscribe.Shared:
+            return self.consumers[0] if self.consumers else None
+        able = [consumer for consumer in self.consumers if consumer.permits > 0]
+        self._turn += 1
+        return able[self._turn % len(able)] if able else None
+
+    def flow(self, consumer: Consumer, permits: int) -> None:
+        consumer.permits += permits
+
+    def read(self) -> None:
+        """There is nothing to read, to send again or to acknowledge."""
+
+    def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None: ...
+
+    def acked(self, consumer: Consumer, index: int) -> None: ...
+
+    def members_acked(self, consumer: Consumer, index: int, left: int) -> None: ...
+
+    def settle(self) -> None: ...
+
+    def take_policies(self, policies: Policies) -> None: ...
+
+
+class TransientSubscription(Subscription):
+    """A subscription without a backlog: it has nothing to seek in."""
+
+    def stored(self, entry: Entry) -> None:
+        assert isinstance(self.dispatcher, Passing)
+        self.dispatcher.pass_on(entry)
+
+    def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
+        """Nothing is waiting for it."""
+
+    def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
+        """What was sent is gone."""
+
+    def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
+        return Passing(self._host, self.backlog, kind, meta)

@@ -1,0 +1,55 @@
+"""docs/parity.md: where the reference broker answers otherwise than the recorded one. `python -m tests.replay.parity`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from tests.replay.normal import CHOSEN, ERASED, RULES, TURNS, UNSERVED
+
+PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
+
+_HEAD = """\
+# Parity with Apache Pulsar
+
+The reference broker is fed the client's side of recorded traffic with Apache Pulsar 4.0.8, in virtual time, and its
+answers are compared with the recorded ones: which frames come on which connection, their fields, their payload bytes,
+and the order of the frames of one request, one producer and one consumer (`python -m tests.replay
+fixtures/golden/captures`). This page lists every difference that is admitted, with the reason.
+"""
+
+
+def page() -> str:
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD
+    yield from _section(
+        "Fields that are not compared", ("field", "reason"), ((f"`{e.command}.{e.field}`", e.reason) for e in ERASED)
+    )
+    yield from _section("Rules of the comparison", ("where", "rule"), _coded(RULES))
+    yield from _section(
+        "Who of several Shared consumers is served", ("recording", "reason it is not compared"), _coded(TURNS)
+    )
+    yield from _section("Recordings that are not answered alike", ("recording", "what differs"), _coded(UNSERVED))
+    yield from _section("Different on purpose", ("behaviour", "here, and why"), CHOSEN.items())
+
+
+def _coded(rows: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    return ((f"`{name}`", reason) for name, reason in rows.items())
+
+
+def _section(title: str, heads: tuple[str, str], rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    found = list(rows)
+    if not found:
+        return
+    yield f"## {title}\n"
+    yield f"| {heads[0]} | {heads[1]} |"
+    yield "|---|---|"
+    yield from (f"| {name} | {reason} |" for name, reason in found)
+    yield ""
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
