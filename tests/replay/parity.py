@@ -1,4 +1,4 @@
-"""docs/parity.md: where the reference broker answers otherwise than the recorded one. `python -m tests.replay.parity`."""
+"""docs/parity.md: where the reference broker answers otherwise than the recorded one."""
 
 from __future__ import annotations
 
