@@ -25,7 +25,7 @@ _MEASURED = "measured in the real broker, no rule determines it"
 
 ERASED: tuple[Erased, ...] = (
     Erased("CONNECTED", "server_version", "each broker's own"),
-    Erased("CONNECTED", "feature_flags", "a broker announces what it serves: this one has no topic watchers"),
+    Erased("CONNECTED", "feature_flags", "a broker announces what it serves: this one has no replication"),
     Erased("LOOKUP_RESPONSE", "brokerServiceUrl", "addresses"),
     Erased("LOOKUP_RESPONSE", "proxy_through_service_url", _STANDALONE),
     Erased("LOOKUP_RESPONSE", "message", _TEXT),
@@ -86,7 +86,9 @@ TURNS: dict[str, str] = {
 """Recordings in which it is not compared which of several Shared consumers on a connection gets an entry, and why."""
 
 UNSERVED: dict[str, str] = {
-    "pulsar-python-3.13.0/terminate": "when REACHED_END_OF_TOPIC is sent",
+    "pulsar-python-3.13.0/terminate": "a consumer that comes back to a terminated topic with nothing to read is told "
+    "REACHED_END_OF_TOPIC as soon as it sends FLOW; the real broker, which tells a first consumer so, says nothing in "
+    "the 130 ms this one stays. A consumer that is never told would wait for ever",
 }
 """Recordings this broker does not serve yet, and the part that is missing."""
 
@@ -97,5 +99,11 @@ CHOSEN: dict[str, str] = {
     "keeps times to 512 ms and is up to a tick late",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
     "them by producer and sequence id",
+    "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
+    "after an exclusive producer",
+    "WaitForExclusive closed while it waits": "it is forgotten; in Pulsar it has its turn, is dropped then, and has "
+    "moved the topic's epoch on",
+    "receipts of a producer the broker closed with SENDs unwritten": "they do not come; from Pulsar they may",
+    "patterns of topic names": "Python's expressions, with Java's quoting; Pulsar has Java's or RE2's",
 }
 """What no recording shows and is known to differ."""

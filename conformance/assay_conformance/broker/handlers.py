@@ -1,10 +1,11 @@
-"""What a connected client may ask for, and who serves it. What is not here is refused: `rules.UNSERVED`."""
+"""What a connected client may ask for, and who serves it. Anything else (transactions, scalable topics, what only a
+broker sends) ends the connection."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.broker import consuming, describing, locating, producing, replies
+from assay_conformance.broker import consuming, describing, listing, locating, producing, replies
 from assay_conformance.broker.rules import ViolationError
 from assay_conformance.broker.session import Handler, Session
 from assay_conformance.wire import CommandType, Frame
@@ -33,7 +34,9 @@ HANDLERS: Final[dict[int, Handler]] = {
     CommandType.PONG: _pong,
     CommandType.PARTITIONED_METADATA: locating.partitioned_metadata,
     CommandType.LOOKUP: locating.look_up,
-    CommandType.GET_TOPICS_OF_NAMESPACE: locating.topics_of_namespace,
+    CommandType.GET_TOPICS_OF_NAMESPACE: listing.topics_of_namespace,
+    CommandType.WATCH_TOPIC_LIST: listing.watch,
+    CommandType.WATCH_TOPIC_LIST_CLOSE: listing.stop_watching,
     CommandType.PRODUCER: producing.create_producer,
     CommandType.CLOSE_PRODUCER: producing.close_producer,
     CommandType.SUBSCRIBE: consuming.subscribe,

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import struct
-
-import crc32c
-
 from assay_conformance.broker import replies
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import (
-    CommandGetTopicsOfNamespace,
     CommandLookupTopic,
     CommandLookupTopicResponse,
     CommandPartitionedTopicMetadata,
@@ -71,24 +66,3 @@ def look_up(session: Session, body: CommandLookupTopic, _frame: Frame) -> None:
             proxy_through_service_url=False,
         )
     )
-
-
-def topics_of_namespace(session: Session, body: CommandGetTopicsOfNamespace, _frame: Frame) -> None:
-    """GET_TOPICS_OF_NAMESPACE: all persistent ones, unfiltered; clients filter themselves."""
-    wanted = body.mode != CommandGetTopicsOfNamespace.NON_PERSISTENT
-    topics = session.topics.of_namespace(body.namespace) if wanted else []
-    session.send(
-        replies.reply(
-            CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE,
-            request_id=body.request_id,
-            topics=topics,
-            filtered=False,
-            topics_hash=topics_hash(topics),
-            changed=True,
-        )
-    )
-
-
-def topics_hash(topics: list[str]) -> str:
-    """CRC-32C of the sorted names joined by commas, its bytes lowest first in hexadecimal."""
-    return struct.pack("<I", crc32c.crc32c(",".join(sorted(topics)).encode())).hex()

@@ -32,6 +32,9 @@ PENDING_SENDS: Final = 1_000
 """maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection, half of which
 start it again."""
 
+PATTERN_LENGTH: Final = 50
+"""subscriptionPatternMaxLength: a broker evaluates no longer patterns of topic names."""
+
 CLOSE_VERSION: Final = 5
 """Older clients take no CLOSE_PRODUCER / CLOSE_CONSUMER from the broker: their connection is closed instead."""
 SINCE_VERSION: Final[dict[CommandType, int]] = {
@@ -52,11 +55,3 @@ class RefusalError(Exception):
 
 class ViolationError(Exception):
     """Something the broker answers by closing the connection."""
-
-
-UNSERVED: Final[dict[CommandType, CommandType]] = {
-    CommandType.WATCH_TOPIC_LIST: CommandType.ERROR,
-    CommandType.WATCH_TOPIC_LIST_CLOSE: CommandType.ERROR,
-}
-"""Commands this broker knows and refuses, and the command its refusal travels in. A command of the protocol that is
-neither served nor here (transactions, scalable topics, what only a broker sends) closes the connection."""

@@ -19,17 +19,17 @@ from assay_conformance.broker.rules import (
     LIVENESS_CHECK_MS,
     SERVER_VERSION,
     SINCE_VERSION,
-    UNSERVED,
     RefusalError,
     ViolationError,
 )
 from assay_conformance.broker.timers import Timer
 from assay_conformance.model.case import Topology
 from assay_conformance.wire import CommandType, Frame
-from assay_conformance.wire.pulsar_pb2 import CommandConnect, ServerError
+from assay_conformance.wire.pulsar_pb2 import CommandConnect
 
 if TYPE_CHECKING:
     from assay_conformance.broker.consumer import Consumer
+    from assay_conformance.broker.listing import Watch
     from assay_conformance.broker.producer import Producer
     from assay_conformance.broker.subscription import Subscription
     from assay_conformance.broker.topic import Topic
@@ -88,6 +88,7 @@ class Session:
         "reading",
         "topics",
         "version",
+        "watches",
     )
 
     def __init__(
@@ -112,6 +113,7 @@ class Session:
         self.joining_producers: dict[int, Producer] = {}
         self.joining_consumers: set[int] = set()
         self.evicted: set[int] = set()
+        self.watches: dict[int, Watch] = {}
         self._handlers = handlers
         self._topology = topology
         self._state = State.NEW
@@ -149,8 +151,7 @@ class Session:
         if self._state is State.CONNECTED:
             handler = self._handlers.get(frame.type)
             if handler is None:
-                self._refuse(frame)
-                return
+                raise ViolationError
             body = frame.body
             try:
                 handler(self, body, frame)
@@ -170,27 +171,12 @@ class Session:
                 server_version=SERVER_VERSION,
                 protocol_version=self.version,
                 max_message_size=self._topology.max_message_bytes,
-                feature_flags={"supports_get_partitioned_metadata_without_auto_creation": True},
+                feature_flags={
+                    "supports_topic_watchers": True,
+                    "supports_get_partitioned_metadata_without_auto_creation": True,
+                },
             )
         )
-
-    def _refuse(self, frame: Frame) -> None:
-        """What is not served: an error where there is one to give, else the connection's end."""
-        if not isinstance(frame.type, CommandType) or frame.type not in UNSERVED:
-            raise ViolationError
-        answer = UNSERVED[frame.type]
-        text = f"{frame.type.name} is not served by this broker"
-        if answer is CommandType.ERROR:
-            self.send(replies.error(frame.body.request_id, ServerError.NotAllowedError, text))
-        else:
-            self.send(
-                replies.reply(
-                    answer,
-                    request_id=frame.body.request_id,
-                    error_code=ServerError.NotAllowedError,
-                    error_message=text,
-                )
-            )
 
     # --- keep-alive -------------------------------------------------------------------------------------------------
 
@@ -258,4 +244,6 @@ class Session:
         consumers, self.consumers = self.consumers, {}
         for attached in consumers.values():
             attached.leave()
+        for watch in self.watches.values():
+            self.topics.changed.remove(watch.changed)
         self._answer_liveness(alive=False)

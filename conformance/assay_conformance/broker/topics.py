@@ -170,7 +170,7 @@ class Topics:
         self._tell([], gone)
 
     def _tell(self, added: list[str], gone: list[str]) -> None:
-        for change in self.changed:
+        for change in tuple(self.changed):
             change(added, gone)
 
     # --- policies ---------------------------------------------------------------------------------------------------

@@ -50,21 +50,6 @@ def test_frames_after_the_end_are_lost() -> None:
     assert bench.take() == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "answer"),
-    [
-        (C.WATCH_TOPIC_LIST, {"watcher_id": 1, "namespace": "public/default", "topics_pattern": ".*"}, C.ERROR),
-        (C.WATCH_TOPIC_LIST_CLOSE, {"watcher_id": 1}, C.ERROR),
-    ],
-)
-def test_what_is_not_served_is_refused_in_its_own_answer(
-    kind: CommandType, fields: dict[str, Any], answer: CommandType
-) -> None:
-    bench = Bench()
-    bench.connect()
-    assert bench.ask(kind, **fields).type == answer
-
-
 @pytest.mark.parametrize("kind", [C.SUCCESS, C.PRODUCER_SUCCESS])
 def test_a_brokers_command_from_a_client_closes_the_connection(kind: CommandType) -> None:
     bench = Bench()

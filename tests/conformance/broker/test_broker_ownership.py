@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.conformance.broker.bench import Bench, C, T
 
-from assay_conformance.broker.locating import topics_hash
+from assay_conformance.broker.listing import topics_hash
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.wire import NO_ID
 from assay_conformance.wire.pulsar_pb2 import CommandLookupTopicResponse, ServerError
