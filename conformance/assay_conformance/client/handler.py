@@ -149,7 +149,8 @@ class Handler(ABC):
 
     def _again(self, refusal: Refusal) -> None:
         opening = self.registrations == 0
-        if refusal.retry is Retry.NEVER or (opening and refusal.retry is Retry.ONCE_OPEN):
+        stubborn = refusal.terminated and self.shared.mutated(Mutation.RETRIES_TERMINATED)
+        if (refusal.retry is Retry.NEVER and not stubborn) or (opening and refusal.retry is Retry.ONCE_OPEN):
             self._finish(refusal)
             return
         if self.shared.mutated(Mutation.BACKOFF_STAYS):

@@ -25,6 +25,10 @@ class Mutation(StrEnum):
     IGNORES_CLOSE_PRODUCER = "ignores-close-producer"
     LEAVES_ON_CLOSE_PRODUCER = "leaves-on-close-producer"
     EPOCH_STAYS = "epoch-stays"
+    FAILS_SPOILT_ON_THE_WAY = "fails-spoilt-on-the-way"
+    SURFACES_TRANSIENT_ERROR = "surfaces-transient-error"
+    RESENDS_NOT_ALLOWED = "resends-not-allowed"
+    RETRIES_TERMINATED = "retries-terminated"
     RETURNS_AFTER_CLOSE = "returns-after-close"
     LEAVES_PRODUCER_BEHIND = "leaves-producer-behind"
     BACKOFF_STAYS = "backoff-stays"
@@ -147,6 +151,26 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.EPOCH_STAYS: Broken(
         "RSD-006", "every PRODUCER carries epoch 0", "pulsar-rs and DotPulsar: the epoch is never sent"
+    ),
+    Mutation.FAILS_SPOILT_ON_THE_WAY: Broken(
+        "RSD-010",
+        "a send answered ChecksumError fails without a look at its own bytes",
+        "C++ client (read in its source): removeCorruptMessage takes the head off the queue",
+    ),
+    Mutation.SURFACES_TRANSIENT_ERROR: Broken(
+        "RSD-011",
+        "a send answered PersistenceError fails",
+        "pulsar-rs: every SEND_ERROR ends its send; DotPulsar: it ends the producer",
+    ),
+    Mutation.RESENDS_NOT_ALLOWED: Broken(
+        "RSD-012",
+        "a send answered NotAllowedError is sent again",
+        "C++ client: reconnects and sends it again until the time-out, in front of all others",
+    ),
+    Mutation.RETRIES_TERMINATED: Broken(
+        "RSD-013",
+        "a terminated topic is asked for again and again",
+        "pulsar-client-cpp#567, pulsar-client-go#1128: retried until the time-out",
     ),
     Mutation.RETURNS_AFTER_CLOSE: Broken(
         "RSD-015",

@@ -30,6 +30,13 @@ _CLOSED = Failed(ErrorClass.CLOSED, "the producer is closed", certain=True)
 _ERRORS_OF_ONE_SEND = frozenset({pb.NotAllowedError})
 _FINAL_ERRORS = frozenset({pb.TopicTerminatedError, pb.ProducerFenced})
 
+_WRONGLY_JUDGED: dict[int, Mutation] = {
+    pb.ChecksumError: Mutation.FAILS_SPOILT_ON_THE_WAY,
+    pb.PersistenceError: Mutation.SURFACES_TRANSIENT_ERROR,
+    pb.NotAllowedError: Mutation.RESENDS_NOT_ALLOWED,
+    pb.TopicTerminatedError: Mutation.RETRIES_TERMINATED,
+}
+
 Completed = Callable[[Result], None]
 
 
@@ -270,15 +277,20 @@ class Producer(Handler):
 
     def send_error(self, body: pb.CommandSendError) -> None:
         refusal = server_refusal(body.error, body.message)
-        if body.error in _FINAL_ERRORS:
+        if self._retries(body.error):
+            # Transient, a checksum spoilt on the way included: the bytes kept here are what was meant.
+            self._reconnect(refusal.text)
+        elif body.error in _FINAL_ERRORS:
             self._finish(refusal)
-        elif body.error in _ERRORS_OF_ONE_SEND:
+        else:
             for op in self._pending.take(lambda op: op.sequence_id == body.sequence_id):
                 self._pending.release(op.sent, refusal.failed(certain=True))
             self._pending.settled()
-        else:
-            # Transient, a checksum spoilt on the way included: the bytes kept here are what was meant.
-            self._reconnect(refusal.text)
+
+    def _retries(self, code: int) -> bool:
+        cheat = _WRONGLY_JUDGED.get(code)
+        retried = code not in _ERRORS_OF_ONE_SEND | _FINAL_ERRORS
+        return retried != (cheat is not None and self.shared.mutated(cheat))
 
     def _reconnect(self, why: str) -> None:
         assert self.connection is not None

@@ -1,0 +1,112 @@
+"""Refusals: errors of one send, of the broker's store, of the whole topic."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, up
+from assay_conformance.cases.resend import QUICK, lost_receipts
+from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.fault import AnswerError, Corrupt, Fault
+
+
+def _refused(sequence_id: int, error: str, times: int) -> Fault:
+    trigger = up("SEND", times=times, where={"sequence_id": sequence_id})
+    return Fault(trigger=trigger, action=AnswerError(error))
+
+
+def transient_error(error: str) -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        f"resend/transient-{error.removesuffix('Error').lower()}-error",
+        f"A send is answered {error} twice, and the third time taken",
+        ("resend.retries-transient-error",),
+        faults=(_refused(1, error, times=2),),
+        limits=QUICK,
+    )
+
+
+def spoilt_on_the_way() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/spoilt-on-the-way",
+        "A bit of a SEND is flipped on its way to the broker, which says so",
+        ("resend.resends-spoilt-on-the-way",),
+        faults=(Fault(trigger=up("SEND", k=2), action=Corrupt()),),
+        limits=QUICK,
+    )
+
+
+def one_not_allowed() -> Case:
+    """It is refused however often it comes."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 3)
+    plan.wait_ops()
+    return plan.case(
+        "resend/one-not-allowed",
+        "The broker does not allow the second of four messages, and takes the others",
+        ("resend.not-allowed-fails-one",),
+        producer={"send_timeout_ms": 1_000},
+        faults=(_refused(1, "NotAllowedError", times=0),),
+        limits=Limits(operation_ms=2_500, case_ms=20_000),
+    )
+
+
+def terminated_mid_stream() -> Case:
+    """Both ways of hearing it lead to the same answer."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 3)
+    plan.wait_ops()
+    refused = Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicTerminatedError"), optional=True)
+    return plan.case(
+        "resend/terminated-mid-stream",
+        "A send is refused because the topic is terminated, and so is every PRODUCER from then on",
+        ("resend.terminated-fails-all",),
+        producer={"send_timeout_ms": 2_500},
+        faults=(
+            lost_receipts(1, k=2),
+            Fault(trigger=up("SEND", k=3), action=AnswerError("TopicTerminatedError")),
+            refused,
+        ),
+        limits=QUICK,
+    )
+
+
+def topic_terminated() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 2)
+    plan.wait_sends(3)
+    plan.wait_fired(0)
+    plan.broker("terminate", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "resend/topic-terminated",
+        "A topic is terminated while two sends have no receipt",
+        ("resend.terminated-fails-all",),
+        producer={"send_timeout_ms": 2_500},
+        faults=(lost_receipts(2, k=2),),
+        limits=QUICK,
+    )
+
+
+CASES = (
+    transient_error("PersistenceError"),
+    transient_error("MetadataError"),
+    transient_error("UnknownError"),
+    spoilt_on_the_way(),
+    one_not_allowed(),
+    terminated_mid_stream(),
+    topic_terminated(),
+)

@@ -1,0 +1,267 @@
+"""What a client makes of a SEND_ERROR, or of a refused PRODUCER.
+
+| error                                         | what it means             | what is owed                      |
+|-----------------------------------------------|---------------------------|-----------------------------------|
+| PersistenceError, MetadataError, UnknownError | the broker cannot now     | the send again, registered anew   |
+| ChecksumError                                 | spoilt on the way         | the send again, if its own is good |
+| NotAllowedError                               | this one is not taken     | it fails, and nothing else does   |
+| TopicTerminatedError                          | nothing is taken any more | all fail, and nobody comes back   |
+
+Judged are messages sent alone: the error of a batch may name its last id, that of a chunk its message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.resend import ended_ns, operations
+from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+_OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
+"""How a send may end while the client does its duty: its time is up, or the application closed the producer."""
+
+
+class _RefusedSends(Check):
+    """Collects refused sends whose producer is known: the error as it was written to the client, and the unit."""
+
+    errors: ClassVar[frozenset[str]]
+
+    def start(self) -> None:
+        self._refused: list[tuple[Frame, Unit]] = []
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "SEND_ERROR")
+    def refused(self, event: Frame) -> None:
+        unit = self.tracker.lines.unit
+        if not event.to_receiver or unit is None or self.tracker.lines.stale or len(unit.numbers) != 1:
+            return
+        chunk = unit.first.meta is not None and unit.first.meta.chunk_id is not None
+        known = unit.line.handle is not None and unit.line.handle not in self.tracker.foresight.unsure
+        if known and not chunk and event.fields.get("error") in self.errors:
+            self._refused.append((event, unit))
+
+    def finish(self) -> None:
+        for event, unit in self._refused:
+            operation = next(operations(self, unit), None)
+            if operation is not None and (operation.completion is None or operation.completion.seq > event.seq):
+                self.judge(event, unit, operation)
+
+    def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
+        """A send that had not ended when its error came."""
+        raise NotImplementedError
+
+    def again(self, event: Frame, unit: Unit) -> Frame | None:
+        """Its first SEND behind the error."""
+        return next((frame for _, frame in unit.sends if frame.seq > event.seq), None)
+
+    def until_ns(self, event: Frame, unit: Unit) -> int:
+        """When the error's session was over, or the Case, or the producer."""
+        closed, closing = self.tracker.closed.get(event.conn), unit.line.closing
+        return min([self._end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])])
+
+    def late(self, since_ns: int, until_ns: int, tolerance: str) -> bool:
+        timing = self.tracker.load.timing(since_ns, since_ns, until_ns, TOLERANCES[tolerance])
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to say whether a client only answered late")
+        return timing is Timing.LATE
+
+
+class _SendsAgain(_RefusedSends):
+    def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
+        again, end = self.again(event, unit), operation.completion
+        if end is not None and end.outcome is not Outcome.OK and (again is None or end.seq < again.seq):
+            if end.error not in _OWN_ENDS:
+                came = f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})"
+                self._breach("failed", event, unit, came, end)
+        elif again is not None:
+            self.exercise(again)
+        elif end is None and self._idle(event, unit):
+            self._breach("not-sent-again", event, unit, "nothing came of it")
+
+    def _idle(self, event: Frame, unit: Unit) -> bool:
+        """Neither the connection was left over it nor the producer registered anew: the client just went on."""
+        if any(session.request.seq > event.seq for session in unit.line.sessions):
+            return False
+        return self.late(event.t_ns, self.until_ns(event, unit), "reconnect")
+
+    def _breach(self, code: str, event: Frame, unit: Unit, came: str, *proof: Completion) -> None:
+        self.breach(
+            code,
+            f"{unit.line}: {unit}, sent at {ms(unit.first.t_ns)}, was answered {event.fields.get('error')} at "
+            f"{ms(event.t_ns)}; it was expected to be sent again, and {came}",
+            unit.first,
+            event,
+            *proof,
+        )
+
+
+class RetriesTransientError(_SendsAgain):
+    """An error of the broker's store or metadata is no news for the application: the send goes out again."""
+
+    requirement = RequirementId("resend.retries-transient-error")
+    errors: ClassVar = frozenset({"PersistenceError", "MetadataError", "UnknownError"})
+
+
+class ResendsSpoiltOnTheWay(_SendsAgain):
+    """A checksum error for bytes that left the client whole is the way's fault, not the message's."""
+
+    requirement = RequirementId("resend.resends-spoilt-on-the-way")
+    errors: ClassVar = frozenset({"ChecksumError"})
+
+    def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
+        if unit.first.intact:
+            super().judge(event, unit, operation)
+
+
+class NotAllowedFailsOne(_RefusedSends):
+    """That send fails at once, is not sent again, and takes none of its neighbours along."""
+
+    requirement = RequirementId("resend.not-allowed-fails-one")
+    errors: ClassVar = frozenset({"NotAllowedError"})
+
+    def start(self) -> None:
+        super().start()
+        self._sent_again: set[Unit] = set()
+
+    def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
+        again, end = self.again(event, unit), operation.completion
+        if unit in self._sent_again:
+            return
+        if again is not None:
+            self._sent_again.add(unit)
+            came = f"it was sent again on connection {again.conn} at {ms(again.t_ns)}"
+            self._breach("sent-again", event, unit, came, again)
+            return
+        ends_ns = self.until_ns(event, unit) if end is None else ended_ns(end)
+        if end is None or end.error is ErrorClass.TIMEOUT:
+            if self.late(event.t_ns, ends_ns, "answer"):
+                self._breach(
+                    "not-failed", event, unit, f"its send had not failed by {ms(ends_ns)}", *([end] if end else [])
+                )
+            return
+        if end.outcome is Outcome.OK:
+            return
+        other = next(self._taken_along(event, unit, end), None)
+        if other is not None:
+            number = self.tracker.operations[other.op].invoke.number
+            came = f"message {number} failed as well at {ms(other.t_ns)} ({other.error})"
+            self._breach("took-others-along", event, unit, came, end, other)
+        else:
+            self.exercise(event)
+
+    def _taken_along(self, event: Frame, unit: Unit, end: Completion) -> Iterator[Completion]:
+        """Sends of that producer that ended the same way right then, although nobody refused them."""
+        for send in self.tracker.sends.get(unit.line.handle or 0, ()):
+            other = send.completion
+            if other is None or other is end or other.error is not end.error or other.error in _OWN_ENDS:
+                continue
+            theirs = self.tracker.lines.by_message.get((unit.line.handle or 0, send.invoke.number or 0))
+            soon = event.seq < other.seq and other.t_ns - event.t_ns <= TOLERANCES["answer"].slack_ns
+            if soon and theirs is not None and not theirs.errors and other.text == end.text:
+                yield other
+
+    def _breach(self, code: str, event: Frame, unit: Unit, came: str, *proof: Frame | Completion) -> None:
+        self.breach(
+            code,
+            f"{unit.line}: {unit} was refused at {ms(event.t_ns)} (NotAllowedError); that send was expected to fail, "
+            f"and no other; {came}",
+            event,
+            *proof,
+        )
+
+
+class TerminatedFailsAll(Check):
+    """From the broker's first word that the topic is terminated, pending sends fail soon, and the producer stays away.
+
+    That word may be a SEND_ERROR, whereupon a client may register once more to hear it again, or the answer to
+    PRODUCER.
+    """
+
+    requirement = RequirementId("resend.terminated-fails-all")
+
+    def start(self) -> None:
+        self._asked: dict[tuple[int, int], Line] = {}
+        self._told: dict[int, tuple[Line, Frame]] = {}
+        """Line -> the first word; the second one is of a refused PRODUCER."""
+        self._refused: dict[int, Frame] = {}
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "SEND_ERROR")
+    def send_refused(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if session is not None and session.line is not None and _says_terminated(event):
+            self._told.setdefault(id(session.line), (session.line, event))
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        line = None if session is None else session.line
+        if not event.from_sender or line is None:
+            return
+        self._asked[event.conn, event.request_id or 0] = line
+        refused = self._refused.get(id(line))
+        if refused is not None and line.handle is not None:
+            self.breach(
+                "comes-back",
+                f"{line}: its PRODUCER was refused at {ms(refused.t_ns)} because the topic is terminated, and it "
+                f"registered again on connection {event.conn} at {ms(event.t_ns)}",
+                refused,
+                event,
+            )
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        line = self._asked.pop((event.conn, event.request_id or 0), None)
+        if line is not None and line.admitted and _says_terminated(event):
+            self._told.setdefault(id(line), (line, event))
+            self._refused.setdefault(id(line), event)
+
+    def finish(self) -> None:
+        for line, event in self._told.values():
+            if line.handle is not None and line.handle not in self.tracker.foresight.unsure:
+                self._judge(line, event)
+
+    def _judge(self, line: Line, event: Frame) -> None:
+        pending = [
+            (unit, operation)
+            for unit in line.units
+            if unit.first.seq < event.seq and not any(receipt.seq < event.seq for receipt in unit.receipts)
+            for operation in operations(self, unit)
+            if operation.completion is None or operation.completion.seq > event.seq
+        ]
+        closing_ns = self._end_ns if line.closing is None else line.closing.t_ns
+        for unit, operation in pending:
+            end = operation.completion
+            until_ns = min(closing_ns, ended_ns(end) if end else self._end_ns)
+            timing = self.tracker.load.timing(event.t_ns, event.t_ns, until_ns, TOLERANCES["reconnect"])
+            if timing is Timing.UNDECIDED:
+                self.undecided("the machine was too busy to say whether sends only failed late")
+            elif timing is Timing.LATE:
+                self.breach(
+                    "left-pending",
+                    f"{line}: the broker said at {ms(event.t_ns)} that the topic is terminated; {unit} had no receipt "
+                    f"and its send had not failed by {ms(until_ns)}",
+                    unit.first,
+                    event,
+                    *([end] if end else []),
+                )
+            elif end is not None and end.outcome is not Outcome.OK:
+                self.exercise(end)
+
+
+def _says_terminated(event: Frame) -> bool:
+    return event.to_receiver and event.fields.get("error") == "TopicTerminatedError"

@@ -1,0 +1,152 @@
+"""Refused sends and producers, both ways."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.refusals import (
+    NotAllowedFailsOne,
+    ResendsSpoiltOnTheWay,
+    RetriesTransientError,
+    TerminatedFailsAll,
+)
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import Script
+from assay_conformance.model.event import ErrorClass
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+class _Refused(Script):
+    """Two messages are under way, and the first is answered so."""
+
+    def __init__(self, error: str, **fields: object) -> None:
+        super().__init__()
+        self.producer()
+        for number in (0, 1):
+            self.send(number)
+            self.send_frame(number, **fields)  # type: ignore[arg-type]
+        self.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": error})
+
+    def judged(self, check: type[Check]) -> Check:
+        return trial(check, self.at(5_000).done())
+
+
+# --- retries-transient-error ------------------------------------------------------------------------------------------
+
+
+def test_send_that_leaves_again_after_a_passing_error_is_accepted() -> None:
+    story = _Refused("PersistenceError")
+    story.closed()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    check = story.judged(RetriesTransientError)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_send_that_fails_with_a_passing_error_is_found() -> None:
+    story = _Refused("MetadataError")
+    story.unknown(0, ErrorClass.OTHER)
+    assert _codes(story.judged(RetriesTransientError)) == ["failed"]
+
+
+def test_client_that_does_nothing_about_a_passing_error_is_found() -> None:
+    assert _codes(_Refused("UnknownError").judged(RetriesTransientError)) == ["not-sent-again"]
+
+
+def test_send_that_times_out_meanwhile_is_accepted() -> None:
+    story = _Refused("PersistenceError")
+    story.unknown(0, ErrorClass.TIMEOUT)
+    assert _codes(story.judged(RetriesTransientError)) == []
+
+
+# --- resends-spoilt-on-the-way ----------------------------------------------------------------------------------------
+
+
+def test_message_spoilt_on_its_way_that_is_sent_again_at_once_is_accepted() -> None:
+    story = _Refused("ChecksumError")
+    story.send_frame(0)
+    story.send_frame(1)
+    check = story.judged(ResendsSpoiltOnTheWay)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_spoilt_on_its_way_that_fails_is_found() -> None:
+    story = _Refused("ChecksumError")
+    story.unknown(0, ErrorClass.CORRUPT)
+    assert _codes(story.judged(ResendsSpoiltOnTheWay)) == ["failed"]
+
+
+def test_message_that_left_corrupt_may_fail() -> None:
+    story = _Refused("ChecksumError", intact=False)
+    story.unknown(0, ErrorClass.CORRUPT)
+    assert _codes(story.judged(ResendsSpoiltOnTheWay)) == []
+
+
+# --- not-allowed-fails-one --------------------------------------------------------------------------------------------
+
+
+def test_message_that_is_not_allowed_and_fails_alone_is_accepted() -> None:
+    story = _Refused("NotAllowedError")
+    story.fail(0, ErrorClass.OTHER)
+    story.receipt(1)
+    story.ok(1)
+    check = story.judged(NotAllowedFailsOne)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_that_is_not_allowed_and_leaves_again_is_found() -> None:
+    story = _Refused("NotAllowedError")
+    story.closed()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    assert _codes(story.judged(NotAllowedFailsOne)) == ["sent-again"]
+
+
+def test_message_that_is_not_allowed_and_stays_pending_is_found() -> None:
+    assert _codes(_Refused("NotAllowedError").judged(NotAllowedFailsOne)) == ["not-failed"]
+
+
+def test_neighbour_of_a_message_that_is_not_allowed_must_not_fail() -> None:
+    story = _Refused("NotAllowedError")
+    story.fail(0, ErrorClass.OTHER)
+    story.fail(1, ErrorClass.OTHER)
+    assert _codes(story.judged(NotAllowedFailsOne)) == ["took-others-along"]
+
+
+# --- terminated-fails-all ---------------------------------------------------------------------------------------------
+
+
+def test_sends_that_fail_at_the_word_terminated_are_accepted() -> None:
+    story = _Refused("TopicTerminatedError")
+    for number in (0, 1):
+        story.unknown(number, ErrorClass.TERMINATED)
+    check = story.judged(TerminatedFailsAll)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_send_that_waits_on_after_the_word_terminated_is_found() -> None:
+    story = _Refused("TopicTerminatedError")
+    story.unknown(0, ErrorClass.TERMINATED)
+    assert _codes(story.judged(TerminatedFailsAll)) == ["left-pending"]
+
+
+def _refused_again(times: int) -> Check:
+    """The topic is terminated while the producer is away, and it asks to come back so often."""
+    story = Script()
+    story.producer()
+    story.cut()
+    story.connected(1)
+    for _ in range(times):
+        asked = story.producer_asks(1)
+        story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "TopicTerminatedError"})
+    return trial(TerminatedFailsAll, story.done())
+
+
+def test_producer_told_once_that_its_topic_is_terminated_stays_away() -> None:
+    assert _codes(_refused_again(1)) == []
+
+
+def test_producer_that_asks_again_is_found() -> None:
+    assert _codes(_refused_again(2)) == ["comes-back"]
