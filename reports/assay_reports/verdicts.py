@@ -6,7 +6,6 @@ began), so judging a stored run again gives the same bytes. Keys are only ever a
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -139,8 +138,3 @@ def _told(row: RequirementVerdict) -> str:
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of verdicts.json."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Verdicts)}
-
-
-if __name__ == "__main__":
-    # python -m assay_reports.verdicts > docs/verdicts.schema.json
-    print(json.dumps(json_schema(), indent=2))

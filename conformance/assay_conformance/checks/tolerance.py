@@ -1,7 +1,7 @@
 """How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
 
 A time bound is judged only if, in its window, the bench's loop lag and the agent's run-queue wait were each below a
-quarter of the tolerance (architecture, section 11); otherwise the check says inconclusive.
+quarter of the tolerance; otherwise the check says inconclusive.
 """
 
 from __future__ import annotations

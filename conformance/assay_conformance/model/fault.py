@@ -1,8 +1,8 @@
 """What goes wrong in a Case, as data: trigger (when) + scope (where) + action (what) + heal.
 
-Rules that hold for every action (architecture, section 7): `k` counts the matches of this trigger inside its scope,
-over reconnects unless `per_connection`; actions keep the order of other frames unless they are `Reorder`; a held frame
-holds those behind it in its direction unless `overtake`; two faults on one frame apply in plan order.
+Rules that hold for every action: `k` counts the matches of this trigger inside its scope, over reconnects unless
+`per_connection`; actions keep the order of other frames unless they are `reorder`; a held frame holds those behind it
+in its direction unless `overtake`; two faults on one frame apply in plan order.
 """
 
 from __future__ import annotations
