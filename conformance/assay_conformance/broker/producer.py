@@ -61,7 +61,7 @@ class Producer:
         del session.joining_producers[self.producer_id]
         session.producers[self.producer_id] = self
         session.evicted.discard(self.producer_id)
-        self._succeed(self._request_id, self.topic.access.epoch)
+        self._succeed(self._request_id, self.topic.admission.access.epoch)
 
     def repeat(self, request_id: int) -> None:
         """The client asked again: the answer it had, without the epoch, as a real broker gives it."""
@@ -93,7 +93,7 @@ class Producer:
     def leave(self) -> None:
         self.gone = True
         self.session.closing.discard(self)
-        self.topic.forget(self)
+        self.topic.admission.forget(self)
 
     def evict(self, url: str | None) -> None:
         """The broker closes it; the client is told, or its own CLOSE answered."""

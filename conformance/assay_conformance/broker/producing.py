@@ -31,7 +31,7 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
     name = body.producer_name or session.topics.new_producer_name(session.broker)
     producer = Producer(session, topic, body, name, schema_version)
     session.joining_producers[body.producer_id] = producer
-    topic.admit(producer)
+    topic.admission.admit(producer)
 
 
 def send(session: Session, body: CommandSend, frame: Frame) -> None:

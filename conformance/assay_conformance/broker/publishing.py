@@ -8,17 +8,16 @@ store keeps waiting is taken in but not written: between the two, deduplication 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.dedup import Copy, Deduplication, is_early_chunk
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.producer import Producer
 from assay_conformance.broker.sabotage import writer
 from assay_conformance.broker.store import Append, Entry, Store
-from assay_conformance.broker.throttle import PublishLimiter
 from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
 from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
 
@@ -78,14 +77,15 @@ class Publishing:
         self, host: Host, store: Store, stored: Callable[[Entry], None], dispatch: Callable[[Entry], None]
     ) -> None:
         self.dedup: Deduplication | None = None
-        self.limiter: PublishLimiter | None = None
         self.terminated = False
         self._host = host
         self._store = store
         self._stored = stored
         self._dispatch = dispatch
         self._write = writer(host, store)
-        self._throttled: deque[Producer] = deque()
+        self._own_gate: PublishGate | None = None
+        self._shared_gate: PublishGate | None = None
+        self._gates: tuple[PublishGate, ...] = ()
         self._receipts: list[tuple[Producer, Frame]] | None = None
 
     def last_sequence_id(self, name: str) -> int:
@@ -100,13 +100,10 @@ class Publishing:
         if self.terminated:
             _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
             return
-        limiter = self.limiter
-        if limiter is not None:
-            if self._throttles_wrongly(producer, limiter, lowest, last, highest):
+        if self._gates:
+            if self._throttles_wrongly(producer, lowest, last, highest):
                 return
-            enough = limiter.consume(max(1, send.num_messages), len(payload.block), self._host.now_ns)
-            if not enough and not self._breaks_throttle():
-                self._throttle(producer, limiter)
+            self._pace(producer, max(1, send.num_messages), len(payload.block))
         recorded = self.dedup is not None and not (send.is_chunk and _is_early_chunk(payload))
         if recorded and not self._is_new(producer, lowest, last, highest):
             return
@@ -162,34 +159,32 @@ class Publishing:
 
     # --- publish rate -----------------------------------------------------------------------------------------------
 
-    def _throttle(self, producer: Producer, limiter: PublishLimiter) -> None:
-        """Stop reading this producer's connection until tokens are there; producers go on first come, first served."""
-        producer.session.reading.pause()
-        self._throttled.append(producer)
-        if len(self._throttled) == 1:
-            self._wait_for_tokens(limiter)
+    def limit(self, gate: PublishGate | None) -> None:
+        """The topic's own rate from now on; who waits for the one before goes on."""
+        before, self._own_gate = self._own_gate, gate
+        self._gates = _present(gate, self._shared_gate)
+        if before is not None:
+            before.remove()
 
-    def _wait_for_tokens(self, limiter: PublishLimiter) -> None:
-        now_ns = self._host.now_ns
-        self._host.timers.at(now_ns + limiter.pause_ns(now_ns), self._unthrottle)
+    def share(self, gate: PublishGate | None) -> None:
+        """The rate this topic shares with all others of its broker."""
+        self._shared_gate = gate
+        self._gates = _present(self._own_gate, gate)
 
-    def _unthrottle(self) -> None:
-        while self._throttled:
-            if self.limiter is not None and self.limiter.pause_ns(self._host.now_ns):
-                self._wait_for_tokens(self.limiter)
-                return
-            self._throttled.popleft().session.reading.resume()
+    def _pace(self, producer: Producer, messages: int, size: int) -> None:
+        """Charge a SEND that is taken; its connection is not read until every rate has tokens again."""
+        for gate in self._gates:
+            if not gate.charge(messages, size) and not self._breaks_throttle():
+                gate.hold(producer.session.reading)
 
     def _breaks_throttle(self) -> bool:
         return self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR) or self._host.breaks(
             BrokerMutation.PUBLISH_THROTTLE_DROPS
         )
 
-    def _throttles_wrongly(
-        self, producer: Producer, limiter: PublishLimiter, lowest: int, last: int, highest: int
-    ) -> bool:
+    def _throttles_wrongly(self, producer: Producer, lowest: int, last: int, highest: int) -> bool:
         """What a broker that does not throttle by reading later does beyond the rate; False for an honest one."""
-        if not self._breaks_throttle() or not limiter.pause_ns(self._host.now_ns):
+        if not self._breaks_throttle() or not any(gate.is_shut for gate in self._gates):
             return False
         if self._host.breaks(BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR):
             _fail(producer, last, ServerError.TooManyRequests, "Publish rate exceeded")
@@ -197,6 +192,10 @@ class Publishing:
             ledger, entry = self._store.next_position
             producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, ledger, entry))
         return True
+
+
+def _present(*gates: PublishGate | None) -> tuple[PublishGate, ...]:
+    return tuple(gate for gate in gates if gate is not None)
 
 
 def _fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> None:

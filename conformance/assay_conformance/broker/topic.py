@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assay_conformance.broker.access import Access, Entrance
+from assay_conformance.broker.admission import ENDED, GONE, UNLOADED, Admission
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Deduplication
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
+from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.producer import Producer
-from assay_conformance.broker.publishing import TERMINATED, Publishing
+from assay_conformance.broker.publishing import Publishing
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.subscription import Subscription
-from assay_conformance.broker.throttle import DispatchLimiter, PublishLimiter
+from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.transient import NoStore, TransientSubscription
 from assay_conformance.model.event import MessageId
 from assay_conformance.model.policy import Policies, Rate
@@ -31,10 +32,6 @@ Settled = Callable[[RefusalError | None], None]
 """Told the outcome of an admission, which may take a while: None when it was granted."""
 
 
-_GONE = RefusalError(ServerError.TopicNotFound, "The topic was deleted")
-_FENCED = RefusalError(ServerError.ProducerFenced, "Fenced out")
-_UNLOADED = RefusalError(ServerError.ServiceNotReady, "The topic was unloaded: redo the lookup")
-_TERMINATED = RefusalError(ServerError.TopicTerminatedError, TERMINATED)
 _TAKEN = RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
 
@@ -50,8 +47,7 @@ class Topic:
         self.persistent = name.domain == "persistent"
         self.store = Store() if self.persistent else NoStore()
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
-        self.producers: dict[str, Producer] = {}
-        self.access = Access()
+        self.admission = Admission(self)
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
         self.gone = False
@@ -61,85 +57,10 @@ class Topic:
         self.store.open_ledger(new_ledger())
         self.apply(policies)
 
-    # --- producers --------------------------------------------------------------------------------------------------
-
-    def admit(self, producer: Producer) -> None:
-        """Take a producer in, refuse it, or let it wait until the topic is its own."""
-        try:
-            self._check_usable()
-            entry = self.access.ask(producer, occupied=bool(self.producers))
-            if entry is Entrance.QUEUED:
-                producer.queued()
-                return
-            if entry is Entrance.FENCES:
-                self._throw_out()
-                self.access.hold(producer)
-            self._register(producer)
-        except RefusalError as refusal:
-            self._refuse(producer, refusal)
-
-    def _refuse(self, producer: Producer, refusal: RefusalError) -> None:
-        producer.refused(refusal)
-        self.forget(producer)
-
-    def _check_usable(self) -> None:
-        if self.gone:
-            raise _GONE
-        if self.publishing.terminated:
-            raise _TERMINATED
-
-    def _throw_out(self) -> None:
-        """Make room for one that fences."""
-        self._refuse_waiting(_FENCED)
-        while self.producers:
-            next(iter(self.producers.values())).fence()
-
-    def _refuse_waiting(self, refusal: RefusalError) -> None:
-        """Before those they wait for go: lest it is their turn."""
-        while self.access.waiting:
-            self.access.waiting.popleft().refused(refusal)
-
-    def _register(self, producer: Producer) -> None:
-        """Give a producer its name. One that is taken on another connection is asked for there first."""
-        holder = self.producers.get(producer.name)
-        if holder is None and 0 < (self.policies.max_producers or 0) <= len(self.producers):
-            raise RefusalError(ServerError.ProducerBusy, f"Topic '{self.name.full}' reached max producers limit")
-        if holder is None or producer.succeeds(holder):
-            self.producers[producer.name] = producer
-            producer.admitted()
-        elif holder.session is producer.session:
-            raise self._busy(producer)
-        else:
-            holder.session.ask_alive(lambda alive: self._holder_answered(producer, alive))
-
-    def _holder_answered(self, producer: Producer, alive: bool) -> None:
-        if producer.gone:
-            return
-        if alive:
-            self._refuse(producer, self._busy(producer))
-        else:
-            self.admit(producer)
-
-    def _busy(self, producer: Producer) -> RefusalError:
-        return RefusalError(
-            ServerError.ProducerBusy,
-            f"Producer with name '{producer.name}' is already connected to topic '{self.name.full}'",
-        )
-
-    def forget(self, producer: Producer) -> None:
-        """A producer is gone, or does not wait any more; it may be another one's turn."""
-        if self.producers.get(producer.name) is producer:
-            del self.producers[producer.name]
-        following = self.access.left(producer, occupied=bool(self.producers))
-        if following is not None:
-            self._promote(following)
-
-    def _promote(self, producer: Producer) -> None:
-        try:
-            self._check_usable()
-            self._register(producer)
-        except RefusalError as refusal:
-            self._refuse(producer, refusal)
+    @property
+    def producers(self) -> dict[str, Producer]:
+        """By name."""
+        return self.admission.producers
 
     # --- entries -----------------------------------------------------------------------------------------------------
 
@@ -182,7 +103,7 @@ class Topic:
         if consumer.session.ended:
             return
         if self.gone:
-            settled(_GONE)
+            settled(GONE)
             return
         try:
             subscription = self.subscribe(request.subscription, start, durable=request.durable)
@@ -220,7 +141,7 @@ class Topic:
 
     def _start_rates(self) -> None:
         rate = self.policies.publish_rate
-        self.publishing.limiter = PublishLimiter(rate, self._host.now_ns) if rate is not None and rate.limits else None
+        self.publishing.limit(PublishGate(self._host, rate) if rate is not None and rate.limits else None)
         self._dispatch_limiter = self._limiter(self.policies.dispatch_rate)
         for subscription in self.subscriptions.values():
             self._limit(subscription)
@@ -238,14 +159,14 @@ class Topic:
     def terminate(self) -> None:
         """Nothing more is stored: producers are sent away, consumers are told once they have everything."""
         self.publishing.terminated = True
-        self._evict_producers(None, _TERMINATED)
+        self.admission.evict(None, ENDED)
         for subscription in self.subscriptions.values():
             subscription.terminated = True
             subscription.tell_end()
 
     def unload(self, url: str | None) -> None:
         """Send everybody away, finish what waits to be written, and load again."""
-        self._evict_producers(url, _UNLOADED)
+        self.admission.evict(url, UNLOADED)
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(url)
         self.store.release()
@@ -253,7 +174,7 @@ class Topic:
 
     def close(self) -> None:
         """Deleted: send everybody away; what was stored, or waits to be, is gone with it."""
-        self._evict_producers(None, _GONE)
+        self.admission.evict(None, GONE)
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(None)
             self.drop(subscription)
@@ -272,12 +193,6 @@ class Topic:
         if self.publishing.dedup is not None:
             self.publishing.dedup.replay(self.store.entries)
         self._start_rates()
-
-    def _evict_producers(self, url: str | None, refusal: RefusalError) -> None:
-        self._refuse_waiting(refusal)
-        # Closing one may end its connection, and take others with it.
-        while self.producers:
-            next(iter(self.producers.values())).evict(url)
 
 
 def _rates(policies: Policies) -> tuple[Rate | None, ...]:

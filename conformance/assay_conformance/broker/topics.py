@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, base_of, parse, partition_of
+from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated
 from assay_conformance.broker.rules import RefusalError
@@ -39,6 +40,8 @@ class Topics:
         self._created = {self._full[topic.name] for topic in topology.topics if not topic.partitions}
         self._topics: dict[str, Topic] = {}
         self.placement = Placement(urls)
+        rate = topology.settings.publish_rate
+        self._gates = [PublishGate(host, rate) for _ in urls] if rate.limits else []
         self.schemas = Schemas()
         self.changed: list[Change] = []
         namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._locals)}
@@ -224,7 +227,14 @@ class Topics:
 
     def move(self, topic: Topic, broker: int) -> str:
         """Give a topic to another broker; its url."""
-        return self.placement.move(topic.name.full, broker)
+        url = self.placement.move(topic.name.full, broker)
+        self._share_rates(topic)
+        return url
+
+    def _share_rates(self, topic: Topic) -> None:
+        """Let a topic have the rates of its broker."""
+        if self._gates:
+            topic.publishing.share(self._gates[self.placement.owner(topic.name.full)])
 
     def owned_by(self, broker: int) -> list[Topic]:
         return [topic for topic in self._topics.values() if self.placement.owner(topic.name.full) == broker]
@@ -239,6 +249,7 @@ class Topics:
             policies = self._effective(name)
             topic = Topic(self._host, name, self._local(name), policies, lambda: next(self._ledgers))
             self._topics[name.full] = topic
+            self._share_rates(topic)
             if not self.exists(name.full):
                 self.create(name)
         return topic

@@ -97,10 +97,11 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What Pulsar's broker.conf sets. `policies` hold for topics that nothing nearer says otherwise of; `dispatch_rate`
-    is one broker's for all its topics together."""
+    """What Pulsar's broker.conf sets. `policies` hold for topics that nothing nearer says otherwise of; `publish_rate`
+    and `dispatch_rate` are one broker's for all its topics together."""
 
     policies: Policies = Policies()
+    publish_rate: Rate = Rate()
     dispatch_rate: Rate = Rate()
     batch_index_acks: bool = True
     """acknowledgmentAtBatchIndexLevelEnabled."""

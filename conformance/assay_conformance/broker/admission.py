@@ -1,0 +1,112 @@
+"""The producers of one topic: who is let in, who waits, and how they are sent away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay_conformance.broker.access import Access, Entrance
+from assay_conformance.broker.publishing import TERMINATED
+from assay_conformance.broker.rules import RefusalError
+from assay_conformance.wire.pulsar_pb2 import ServerError
+
+if TYPE_CHECKING:
+    from assay_conformance.broker.producer import Producer
+    from assay_conformance.broker.topic import Topic
+
+GONE = RefusalError(ServerError.TopicNotFound, "The topic was deleted")
+UNLOADED = RefusalError(ServerError.ServiceNotReady, "The topic was unloaded: redo the lookup")
+ENDED = RefusalError(ServerError.TopicTerminatedError, TERMINATED)
+_FENCED = RefusalError(ServerError.ProducerFenced, "Fenced out")
+
+
+class Admission:
+    """`producers` are those that were admitted, by name."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.producers: dict[str, Producer] = {}
+        self.access = Access()
+        self._topic = topic
+
+    def admit(self, producer: Producer) -> None:
+        """Take a producer in, refuse it, or let it wait until the topic is its own."""
+        try:
+            self._check_usable()
+            entrance = self.access.ask(producer, occupied=bool(self.producers))
+            if entrance is Entrance.QUEUED:
+                producer.queued()
+                return
+            if entrance is Entrance.FENCES:
+                self._throw_out()
+                self.access.hold(producer)
+            self._register(producer)
+        except RefusalError as refusal:
+            self._refuse(producer, refusal)
+
+    def forget(self, producer: Producer) -> None:
+        """A producer is gone, or does not wait any more; it may be another one's turn."""
+        if self.producers.get(producer.name) is producer:
+            del self.producers[producer.name]
+        following = self.access.left(producer, occupied=bool(self.producers))
+        if following is not None:
+            self._promote(following)
+
+    def evict(self, url: str | None, refusal: RefusalError) -> None:
+        """Send everybody away, to the broker at `url` where that is known; those who wait are refused."""
+        self._refuse_waiting(refusal)
+        # Closing one may end its connection, and take others with it.
+        while self.producers:
+            next(iter(self.producers.values())).evict(url)
+
+    def _promote(self, producer: Producer) -> None:
+        try:
+            self._check_usable()
+            self._register(producer)
+        except RefusalError as refusal:
+            self._refuse(producer, refusal)
+
+    def _refuse(self, producer: Producer, refusal: RefusalError) -> None:
+        producer.refused(refusal)
+        self.forget(producer)
+
+    def _check_usable(self) -> None:
+        if self._topic.gone:
+            raise GONE
+        if self._topic.publishing.terminated:
+            raise ENDED
+
+    def _throw_out(self) -> None:
+        """Make room for one that fences."""
+        self._refuse_waiting(_FENCED)
+        while self.producers:
+            next(iter(self.producers.values())).fence()
+
+    def _refuse_waiting(self, refusal: RefusalError) -> None:
+        """Before those they wait for go: lest it is their turn."""
+        while self.access.waiting:
+            self.access.waiting.popleft().refused(refusal)
+
+    def _register(self, producer: Producer) -> None:
+        """Give a producer its name. One that is taken on another connection is asked for there first."""
+        holder = self.producers.get(producer.name)
+        if holder is None and 0 < (self._topic.policies.max_producers or 0) <= len(self.producers):
+            text = f"Topic '{self._topic.name.full}' reached max producers limit"
+            raise RefusalError(ServerError.ProducerBusy, text)
+        if holder is None or producer.succeeds(holder):
+            self.producers[producer.name] = producer
+            producer.admitted()
+        elif holder.session is producer.session:
+            raise self._busy(producer)
+        else:
+            holder.session.ask_alive(lambda alive: self._holder_answered(producer, alive))
+
+    def _holder_answered(self, producer: Producer, alive: bool) -> None:
+        if producer.gone:
+            return
+        if alive:
+            self._refuse(producer, self._busy(producer))
+        else:
+            self.admit(producer)
+
+    def _busy(self, producer: Producer) -> RefusalError:
+        text = f"Producer with name '{producer.name}' is already connected to topic '{self._topic.name.full}'"
+        return RefusalError(ServerError.ProducerBusy, text)
