@@ -75,20 +75,29 @@ class Schemas:
 
     def add(self, topic: str, schema: Schema, rule: SchemaCompatibility, *, may_add: bool = True) -> Version:
         """The version of a schema, a new one where it is not there yet. Raises RefusalError (IncompatibleSchema)."""
-        _check_valid(schema)
-        versions = self.versions(topic)
-        for known in versions:
-            if _same(known.schema, schema):
-                return known
+        known = self.known(topic, schema)
+        if known is not None:
+            return known
         if not may_add:
             raise _incompatible("Schema not found and schema auto updating is disabled.")
-        for known in versions if rule in _TRANSITIVE else versions[-1:]:
-            _check(known.schema, schema, rule)
+        self.check(topic, schema, rule)
         number = self._next.get(topic, 0)
         self._next[topic] = number + 1
         made = Version(number, schema)
-        self._versions[topic] = [*versions, made]
+        self._versions[topic] = [*self.versions(topic), made]
         return made
+
+    def known(self, topic: str, schema: Schema) -> Version | None:
+        """The version of a schema that is there. Raises RefusalError for one that is none."""
+        _check_valid(schema)
+        return next((known for known in self.versions(topic) if _same(known.schema, schema)), None)
+
+    def check(self, topic: str, schema: Schema, rule: SchemaCompatibility) -> None:
+        """Whether a schema may follow those there are. Raises RefusalError."""
+        _check_valid(schema)
+        versions = self.versions(topic)
+        for known in versions if rule in _TRANSITIVE else versions[-1:]:
+            _check(known.schema, schema, rule)
 
     def check_reader(self, topic: str, schema: Schema, rule: SchemaCompatibility) -> None:
         """Whether a consumer with this schema may read a topic that has one. Raises RefusalError."""
