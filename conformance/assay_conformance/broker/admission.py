@@ -46,6 +46,8 @@ class Admission:
         """A producer is gone, or does not wait any more; it may be another one's turn."""
         if self.producers.get(producer.name) is producer:
             del self.producers[producer.name]
+            if self._topic.publishing.dedup is not None:
+                self._topic.publishing.dedup.left(producer.name)
         following = self.access.left(producer, occupied=bool(self.producers))
         if following is not None:
             self._promote(following)
@@ -93,6 +95,8 @@ class Admission:
             raise RefusalError(ServerError.ProducerBusy, text)
         if holder is None or producer.succeeds(holder):
             self.producers[producer.name] = producer
+            if self._topic.publishing.dedup is not None:
+                self._topic.publishing.dedup.joined(producer.name)
             producer.admitted()
         elif holder.session is producer.session:
             raise self._busy(producer)

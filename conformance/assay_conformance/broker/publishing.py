@@ -136,7 +136,7 @@ class Publishing:
     def answer(self, publish: Publish, entry: Entry) -> None:
         """Send the receipt that says it is stored as `entry`."""
         if publish.recorded is not None and self.dedup is not None:
-            self.dedup.persist(publish.producer_name, publish.recorded)
+            self.dedup.persist(publish.producer_name, publish.recorded, entry.index)
         producer = publish.producer
         if not producer.gone:
             receipt = replies.send_receipt(

@@ -127,13 +127,14 @@ class Topic:
     # --- what the bench does to a topic -----------------------------------------------------------------------------
 
     def apply(self, policies: Policies) -> None:
-        """Take on policies. Rates that changed start with full buckets, deduplication with what is stored."""
+        """Take on policies. Rates that changed start with full buckets, deduplication with nothing."""
         before, self.policies = self.policies, policies
         if not policies.deduplication or not self.persistent:
             self.publishing.dedup = None
         elif self.publishing.dedup is None:
-            self.publishing.dedup = Deduplication()
-            self.publishing.dedup.replay(self.store.entries)
+            self.publishing.dedup = Deduplication(self._host, self.store.entries)
+            for name in self.producers:
+                self.publishing.dedup.joined(name)
         for subscription in self.subscriptions.values():
             subscription.take_policies(policies)
         if _rates(policies) != _rates(before):
@@ -191,7 +192,7 @@ class Topic:
             else:
                 self.drop(subscription)
         if self.publishing.dedup is not None:
-            self.publishing.dedup.replay(self.store.entries)
+            self.publishing.dedup.recover()
         self._start_rates()
 
 

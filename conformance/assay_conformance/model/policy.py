@@ -115,6 +115,14 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """isDelayedDeliveryDeliverAtTimeStrict: nothing comes early, not even by a tick."""
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
+    dedup_snapshot_entries: int = 1_000
+    """brokerDeduplicationEntriesInterval: persisted ids from one snapshot to the next."""
+    dedup_snapshot_s: int = 120
+    """brokerDeduplicationSnapshotIntervalSeconds: the same in time."""
+    dedup_idle_minutes: int = 360
+    """brokerDeduplicationProducerInactivityTimeoutMinutes: how long a name without a producer is remembered."""
+    dedup_max_producers: int = 10_000
+    """brokerDeduplicationMaxNumberOfProducers: names in a snapshot."""
 
 
 def nearest(*levels: Policies) -> Policies:

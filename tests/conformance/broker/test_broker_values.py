@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conformance.broker.bench import Bench
 
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Copy, Deduplication
+from assay_conformance.broker.host import Host
 from assay_conformance.broker.replies import ack_bits, ack_words
 from assay_conformance.broker.store import Store
 from assay_conformance.broker.timers import Timers
+from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire import CommandType, Payload
 
 MEMBERS = 5
@@ -105,7 +108,7 @@ def test_mark_delete_in_front_of_everything_names_the_first_ledger() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.booleans())))
 def test_deduplication_never_takes_an_id_twice(sends: list[tuple[int, int, bool]]) -> None:
-    dedup = Deduplication()
+    dedup = Deduplication(Host(Bench(), frozenset(), 0, 0, BrokerSettings()), [])
     taken: list[range] = []
     written = -1
     for lowest, more, writes in sends:
@@ -115,7 +118,7 @@ def test_deduplication_never_takes_an_id_twice(sends: list[tuple[int, int, bool]
             assert all(lowest > before.stop - 1 for before in taken)
             taken.append(range(lowest, highest + 1))
             if writes:
-                dedup.persist("p", highest)
+                dedup.persist("p", highest, 0)
                 written = highest
         else:
             assert (copy is Copy.DUPLICATE) == (lowest <= written)
