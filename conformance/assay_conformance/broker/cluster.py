@@ -103,6 +103,11 @@ class Cluster:
         self._host.now_ns = now_ns
         self._host.timers.run(now_ns)
 
+    @property
+    def unix_ms(self) -> int:
+        """The wall clock of the last input."""
+        return self._host.unix_ms
+
     def next_deadline_ns(self) -> int | None:
         return self._host.timers.next_ns()
 

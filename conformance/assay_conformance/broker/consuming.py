@@ -8,7 +8,7 @@ from assay_conformance.broker.describing import check_consumer_schema
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Attached, Session
 from assay_conformance.broker.topic import Topic
-from assay_conformance.wire import NO_ID, CommandType, Frame, MessageIdData
+from assay_conformance.wire import NO_ID, CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import (
     CommandAck,
     CommandCloseConsumer,
@@ -59,16 +59,9 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
 def _start(topic: Topic, body: CommandSubscribe) -> int:
     """Where a new subscription begins. A reader's start id is inclusive: the client drops what it has already."""
     if not body.durable and body.HasField("start_message_id"):
-        return _index_at(topic, body.start_message_id)
+        return topic.store.index_at(body.start_message_id)
     earliest = body.initialPosition == CommandSubscribe.Earliest
     return 0 if earliest else len(topic.store.entries)
-
-
-def _index_at(topic: Topic, position: MessageIdData) -> int:
-    """The index a message id stands for: itself, or the first entry behind it. (-1, -1) is the earliest."""
-    if position.ledgerId >= 1 << 63:
-        return 0
-    return topic.store.next_index(position.ledgerId, position.entryId - 1)
 
 
 def flow(session: Session, body: CommandFlow, _frame: Frame) -> None:
@@ -103,23 +96,14 @@ def seek(session: Session, body: CommandSeek, _frame: Frame) -> None:
     attached = _attached(session, body.consumer_id)
     topic = attached.topic
     if body.HasField("message_id"):
-        index = _index_at(topic, body.message_id)
+        index = topic.store.index_at(body.message_id)
         unacked = replies.ack_bits(body.message_id.ack_set) if body.message_id.ack_set else None
         attached.subscription.seek(index, unacked)
     elif body.HasField("message_publish_time"):
-        attached.subscription.seek(_index_of_time(topic, body.message_publish_time))
+        attached.subscription.seek(topic.store.index_of_time(body.message_publish_time))
     else:
         raise RefusalError(ServerError.MetadataError, "Message id and message publish time were not present")
     _succeed(session, body.request_id)
-
-
-def _index_of_time(topic: Topic, publish_time_ms: int) -> int:
-    """The first entry published at this time or later."""
-    for entry in topic.store.entries:
-        metadata = entry.metadata
-        if metadata is not None and metadata.publish_time >= publish_time_ms:
-            return entry.index
-    return len(topic.store.entries)
 
 
 def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Frame) -> None:

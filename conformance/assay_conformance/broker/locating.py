@@ -11,7 +11,11 @@ from assay_conformance.wire.pulsar_pb2 import (
     CommandLookupTopicResponse,
     CommandPartitionedTopicMetadata,
     CommandPartitionedTopicMetadataResponse,
+    ServerError,
 )
+
+_LISTENERS = frozenset({"", "internal"})
+"""The advertised listeners of a broker that was given none. Clients know the refusal of another by its text (C++)."""
 
 
 def partitioned_metadata(session: Session, body: CommandPartitionedTopicMetadata, _frame: Frame) -> None:
@@ -44,6 +48,10 @@ def look_up(session: Session, body: CommandLookupTopic, _frame: Frame) -> None:
     types = CommandLookupTopicResponse
     try:
         name = session.topics.resolve(body.topic)
+        if body.advertised_listener_name not in _LISTENERS:
+            raise RefusalError(
+                ServerError.ServiceNotReady, f"the broker do not have {body.advertised_listener_name} listener"
+            )
     except RefusalError as refusal:
         session.send(
             replies.reply(

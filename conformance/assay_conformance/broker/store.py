@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass
 
-from assay_conformance.wire import MessageMetadata, MetadataError, Payload, murmur3_32
+from assay_conformance.wire import MessageIdData, MessageMetadata, MetadataError, Payload, murmur3_32
 
 NONE_KEY = b"NONE_KEY"
 
@@ -191,6 +191,20 @@ class Store:
         if self._ledgers[slot] != ledger:
             return end
         return min(max(self._first[slot] + entry + 1, self._first[slot]), end)
+
+    def index_at(self, position: MessageIdData) -> int:
+        """What a message id stands for: itself, or the first entry behind it. (-1, -1) is the earliest."""
+        if position.ledgerId >= 1 << 63:
+            return 0
+        return self.next_index(position.ledgerId, position.entryId - 1)
+
+    def index_of_time(self, publish_time_ms: int) -> int:
+        """The first entry published at this time or later."""
+        for entry in self.entries:
+            metadata = entry.metadata
+            if metadata is not None and metadata.publish_time >= publish_time_ms:
+                return entry.index
+        return len(self.entries)
 
     def mark_delete(self, index: int) -> tuple[int, int]:
         """The position in front of entry `index`, as a cursor reports it: (first ledger, -1) in front of all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
@@ -125,6 +126,28 @@ class Subscription:
         self.cursor.reset(index)
         if unacked is not None and index < len(self._store.entries):
             self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+
+    def skip(self, entries: int) -> None:
+        """Acknowledge the first so many entries that are not, whoever has them."""
+        stored = len(self._store.entries)
+        left = (index for index in range(self.cursor.mark, stored) if not self.cursor.is_acked(index))
+        for index in list(islice(left, entries)):
+            self._ack_for_all(index)
+        self._settle()
+
+    def skip_before(self, end: int) -> None:
+        """Acknowledge everything below entry `end`, whoever has it."""
+        for index in range(self.cursor.mark, end):
+            self._ack_for_all(index)
+        self._settle()
+
+    def _ack_for_all(self, index: int) -> None:
+        if self.cursor.ack(index) and self.consumers:
+            self.dispatcher.acked(self.consumers[0], index)
+
+    def _settle(self) -> None:
+        self.dispatcher.settle()
+        self.tell_end()
 
     def close_consumers(self, url: str | None) -> None:
         """Send every consumer away, to the broker at `url` where that is known."""
