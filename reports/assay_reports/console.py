@@ -6,7 +6,6 @@ Everything is built from `rich.text.Text`, never from markup strings: texts of a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -18,11 +17,9 @@ from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, RequirementVerdict, Verdict
 from assay_reports.outcome import WORDS
 from assay_reports.report import Failure, Report
+from assay_reports.terminal import LEAN, Trimmed, folded
 from assay_reports.text import clean, counted, ms, one_line
 from assay_reports.verdicts import counts, shown
-
-PLAIN_WIDTH = 160
-"""Columns where there is no terminal to ask: wide enough that nothing is folded in a log."""
 
 STYLE: dict[Verdict, str] = {
     Verdict.PASS: "green",
@@ -47,52 +44,56 @@ STATE_WORDS: dict[Expected, tuple[str, str]] = {
 }
 """How a row stands to the expectations file: word and style."""
 
-_TITLE_FROM = 100
+_VERDICT, _SEEN, _CASES, _EXPECTATION, _GAP = 14, 6, 5, 11, 2
+_FIXED = _VERDICT + _SEEN + _CASES + _EXPECTATION + 4 * _GAP
+"""Columns of a table that are as wide in every terminal."""
+
+_TITLE_AT_LEAST = 24
 _CASES_FROM = 64
-"""Columns of the terminal from which a column of the table is worth its room."""
-
-
-def terminal(file: IO[str] | None = None, width: int | None = None) -> Console:
-    """A console that treats text as text; without a terminal it writes `PLAIN_WIDTH` plain columns."""
-    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)
-    if width is None and not console.is_terminal:
-        console.width = PLAIN_WIDTH
-    return console
+"""Columns of the terminal from which the last two of a table are worth their room."""
 
 
 def print_report(report: Report, console: Console) -> None:
     """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
     for title, rows in report.chapters():
-        console.print(_chapter(title, rows, report, console.width))
+        console.print(Trimmed(_chapter(title, rows, report, console.width)))
     for alike in _alike(report.failures):
-        console.print(failure_text(alike[0], report.folder, also=alike[1:]))
-    console.print(summary(report))
+        console.print(Trimmed(failure_text(alike[0], report.folder, also=alike[1:])))
+    console.print(summary(report), crop=False)
 
 
 def _chapter(title: str, rows: Iterable[RequirementVerdict], report: Report, width: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, title=Text(title, style="bold"), title_justify="left", pad_edge=False)
-    # The same widths in every chapter, so that the columns of all tables stand below each other.
-    all_rows = report.verdicts.requirements
-    longest = max(len(row.requirement) for row in all_rows)
-    table.add_column("requirement", min_width=min(longest, width // 3), overflow="fold")
-    if width >= _TITLE_FROM:
-        longest = max(len(_title(row, report)) for row in all_rows)
-        table.add_column("", min_width=min(longest, width * 2 // 5), overflow="fold", style="dim")
-    table.add_column("verdict", width=15)
-    table.add_column("seen", justify="right", width=6)
+    table = Table(box=box.SIMPLE_HEAD, title=Text(f"\n{title}", style="bold"), title_justify="left", **LEAN)
+    ids, titles = _widths(report, width)
+    table.add_column("requirement", width=ids)
+    if titles:
+        table.add_column("", width=titles, style="dim")
+    table.add_column("verdict", width=_VERDICT)
+    table.add_column("seen", justify="right", width=_SEEN)
     if width >= _CASES_FROM:
-        table.add_column("Cases", justify="right", width=5)
-        table.add_column("expectation", width=12)
+        table.add_column("Cases", justify="right", width=_CASES)
+        table.add_column("expectation", width=_EXPECTATION)
     for row in rows:
         state, state_style = STATE_WORDS[row.expected]
-        cells = [Text(clean(row.requirement))]
-        if width >= _TITLE_FROM:
+        cells = [Text(folded(clean(row.requirement), ids))]
+        if titles:
             cells.append(Text(_title(row, report)))
         cells += [Text(shown(row), style=_style(row)), Text(str(row.exercised))]
         if width >= _CASES_FROM:
             cells += [Text(str(len(row.cases))), Text(state, style=state_style)]
         table.add_row(*cells)
     return table
+
+
+def _widths(report: Report, width: int) -> tuple[int, int]:
+    """Of ids and titles, 0 for no titles; the same in every chapter, so that all columns stand below each other."""
+    rows = report.verdicts.requirements
+    ids = max(len(row.requirement) for row in rows)
+    room = width - _FIXED if width >= _CASES_FROM else width - _VERDICT - _SEEN - 2 * _GAP
+    left = room - ids - 2 * _GAP
+    if left < _TITLE_AT_LEAST:
+        return max(min(ids, room - _GAP), 1), 0
+    return ids, min(max(len(_title(row, report)) for row in rows), left)
 
 
 def _title(row: RequirementVerdict, report: Report) -> str:
@@ -166,7 +167,11 @@ def summary(report: Report) -> RenderableType:
         lines += _left_out(report)
     lines.append(_exit(document.exit_code))
     lines += [Text(f"  {one_line(reason.sentence)}") for reason in document.reasons]
-    lines.append(Text(f"run   {clean(report.folder)}\npage  {clean(report.page)}"))
+    # Never folded: whoever wants it copies it.
+    lines += [
+        Text(clean(text), no_wrap=True, overflow="ignore")
+        for text in (f"run   {report.folder}", f"page  {report.page}")
+    ]
     return Group(*lines)
 
 

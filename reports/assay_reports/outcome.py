@@ -14,12 +14,14 @@ import msgspec
 
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports.standing import Cell, Entry, EntryState, Standing
+from assay_reports.text import counted
 
 
 class Cause(StrEnum):
     """What can keep a run from being 0."""
 
     INTERRUPTED = "interrupted"
+    BROKEN_OFF = "broken-off"
     USAGE = "usage"
     HARNESS_ERROR = "harness-error"
     UNEXPECTED_FAILURE = "unexpected-failure"
@@ -35,6 +37,7 @@ class Cause(StrEnum):
 
 EXIT_CODE: dict[Cause, int] = {
     Cause.INTERRUPTED: 130,
+    Cause.BROKEN_OFF: 130,
     Cause.USAGE: 2,
     Cause.HARNESS_ERROR: 4,
     Cause.UNEXPECTED_FAILURE: 1,
@@ -87,22 +90,34 @@ def outcome(
     standing: Standing,
     *,
     selected: int,
-    interrupted: bool = False,
+    ended_early: Cause | None = None,
     strict: bool = False,
     asked_for_unavailable: Sequence[str] = (),
 ) -> Outcome:
     """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user and not there.
 
+    `ended_early` is INTERRUPTED, or BROKEN_OFF for a run that could not even say so: killed, or out of disk.
     `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
     """
     reasons = [
-        *([Reason(Cause.INTERRUPTED, "the run was interrupted; what it had judged is kept")] if interrupted else []),
+        *([_early(ended_early, standing, selected)] if ended_early else []),
         *(reason for cell in standing.cells if (reason := _of_cell(cell, strict))),
         *(reason for entry in standing.entries if (reason := _of_stated(entry))),
         *(Reason(Cause.UNAVAILABLE, f"{name} was asked for and is not available") for name in asked_for_unavailable),
         *_nothing(standing, selected),
     ]
     return Outcome(exit_code=exit_code(reason.cause for reason in reasons), reasons=tuple(reasons))
+
+
+_EARLY: dict[Cause, str] = {
+    Cause.INTERRUPTED: "the run was interrupted",
+    Cause.BROKEN_OFF: "the run broke off, killed or out of means",
+}
+
+
+def _early(cause: Cause, standing: Standing, selected: int) -> Reason:
+    judged = len({cell.case for cell in standing.cells})
+    return Reason(cause, f"{_EARLY[cause]}: {judged} of {counted(selected, 'Case')} had been judged, and are kept")
 
 
 def exit_code(causes: Iterator[Cause]) -> int:

@@ -97,7 +97,7 @@ def test_means_asked_for_by_name_and_not_there_are_three(sample: Sample) -> None
 
 def test_interruption_outranks_a_failure(sample: Sample) -> None:
     standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"))
-    assert outcome(standing, selected=2, interrupted=True).exit_code == 130
+    assert outcome(standing, selected=2, ended_early=Cause.INTERRUPTED).exit_code == 130
 
 
 @pytest.mark.parametrize("pair", list(combinations(Cause, 2)), ids=lambda pair: "+".join(pair))
@@ -113,3 +113,15 @@ def test_every_cause_has_a_code_with_rank_and_words() -> None:
 def test_reason_names_requirement_case_and_code(sample: Sample) -> None:
     (reason,) = outcome(sample.standing(sample.judged(Verdict.FAIL, "out-of-order")), selected=2).reasons
     assert reason.sentence == "resend.keeps-order in resend/cut-after-second-receipt: out-of-order"
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (Cause.INTERRUPTED, "the run was interrupted: 1 of 2 Cases had been judged, and are kept"),
+        (Cause.BROKEN_OFF, "the run broke off, killed or out of means: 1 of 2 Cases had been judged, and are kept"),
+    ],
+)
+def test_run_that_ended_early_says_how_far_it_came(sample: Sample, cause: Cause, words: str) -> None:
+    told = outcome(sample.standing(sample.judged()), selected=2, ended_early=cause)
+    assert [(reason.cause, reason.sentence) for reason in told.reasons] == [(cause, words)]
