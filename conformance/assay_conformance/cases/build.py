@@ -125,6 +125,11 @@ class Schedule:
         """Named as in `ack`."""
         return self.agent("nack", {"consumer": consumer, **_named(messages, numbers)})
 
+    def seek(self, consumer: int, *, delivery: int | None = None, publish_time_ms: int | None = None) -> int:
+        """Behind the message of a delivery, or to the first message published at that time or later."""
+        target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
+        return self.agent("seek", {"consumer": consumer, **target})
+
     def flush(self, producer: int) -> int:
         return self.agent("flush", {"producer": producer})
 

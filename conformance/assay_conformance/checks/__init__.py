@@ -25,6 +25,7 @@ from assay_conformance.checks import (
     resend,
     returning,
     robustness,
+    seek,
     throttling,
     timeouts,
 )
@@ -51,6 +52,7 @@ _CHAPTERS = (
     flow,
     permits,
     limits,
+    seek,
     connection,
     robustness,
     liveness,

@@ -21,9 +21,11 @@ from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.nacks import DueTracker
 from assay_conformance.client.refusal import Cause, Refusal
+from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Failed, Result
+from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
     BaseCommand,
     CommandType,
@@ -82,6 +84,10 @@ class Queue(Protocol):
         """Take out what this consumer brought; how many messages that were."""
         ...
 
+    def starved(self) -> None:
+        """A consumer without prefetch has nothing more to come: it is asked again where the application waits."""
+        ...
+
 
 class Consumer(Handler):
     """`opened` is called once, when first subscribed or when that failed for good."""
@@ -111,7 +117,10 @@ class Consumer(Handler):
         self._chunks = ChunkBuffer(
             settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
         )
+        self._seeking = Seeking(shared, self, self._withdraw_all)
         self._consumed = 0
+        self._paused = False
+        self._asked_one = False
 
     # --- from the subscription ---
 
@@ -119,7 +128,9 @@ class Consumer(Handler):
         """The application got this message."""
         copy = inbound if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY) else None
         handed = Handed(self, inbound.entry, inbound.opened.index, copy)
-        if inbound.session == self.registrations:
+        if self._settings.receiver_queue_size == 0:
+            self._asked_one = False
+        elif inbound.session == self.registrations:
             self._return_permits(1)
         if self._settings.ack_timeout_ms:
             due_ns = self.shared.now_ns + self._settings.ack_timeout_ms * MS
@@ -143,6 +154,32 @@ class Consumer(Handler):
         delay_ns += self.shared.lateness_ns(Mutation.NACK_LATE) - self.shared.lateness_ns(Mutation.NACK_EARLY)
         self._unacked.remove(handed.entry.position)
         self._nacks.add(handed.entry.position, self.shared.now_ns + max(delay_ns, 0), handed)
+
+    def seek(self, place: Place, sought: Callable[[Result], None]) -> None:
+        """Move the subscription; acknowledgments leave before, and nothing from before is kept."""
+        if not self.ready:
+            sought(Failed(ErrorClass.TRANSPORT, "the consumer is not connected", certain=True))
+            return
+        if not self.shared.mutated(Mutation.SEEK_KEEPS_ACKS):
+            self._acks.flush()
+        self._nacks.clear()
+        self._unacked.clear()
+        self._seeking.begin(place, sought)
+
+    def pause(self) -> None:
+        """Ask for no more messages; those that were asked for still come."""
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._return_permits(0)
+        self._queue.starved()
+
+    def wanted(self) -> None:
+        """The application waits for a message, and the queue is empty: one without prefetch asks for it now."""
+        if self._settings.receiver_queue_size == 0 and self.ready and not self._asked_one and not self._paused:
+            self._asked_one = True
+            self._flow(1)
 
     def close(self, closed: Callable[[], None]) -> None:
         """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once."""
@@ -186,7 +223,8 @@ class Consumer(Handler):
     def message(self, frame: Frame) -> None:
         payload = frame.payload
         assert payload is not None
-        if not self.ready:  # closing: it stays unacknowledged and goes to whoever comes next
+        # Closing: it stays unacknowledged and goes to whoever comes next. Seeking: it is of the place that was left.
+        if not self.ready or self._seeking.drops:
             return
         body = frame.body
         position = (body.message_id.ledgerId, body.message_id.entryId)
@@ -228,7 +266,11 @@ class Consumer(Handler):
         opened = open_entry(metadata, data)
         size = metadata.num_messages_in_batch if is_batch(metadata) else 1
         entry = Entry(positions, size, bits_of(body.ack_set, size))
-        wanted = [message for message in opened if entry.unacked >> (message.index or 0) & 1]
+        wanted = [
+            message
+            for message in opened
+            if entry.unacked >> (message.index or 0) & 1 and self._seeking.passes(entry.position, message.index)
+        ]
         # The broker charged for every message its ack_set left: those compacted away return their permits here, those
         # it had acknowledged were never charged (ACK-012).
         was_charged = size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
@@ -262,9 +304,15 @@ class Consumer(Handler):
         return self.connection.max_message_bytes
 
     def _return_permits(self, count: int) -> None:
+        if self._settings.receiver_queue_size == 0:
+            if count:
+                self._asked_one = False
+                self._queue.starved()
+            return
         self._consumed += count
         portions = 1 if self.shared.mutated(Mutation.FLOW_AFTER_WHOLE_QUEUE) else 2
-        if self._consumed >= max(1, self._settings.receiver_queue_size // portions) and self.ready:
+        enough = self._consumed >= max(1, self._settings.receiver_queue_size // portions)
+        if enough and self.ready and not self._paused:
             self._flow(self._consumed)
             self._consumed = 0
 
@@ -332,15 +380,21 @@ class Consumer(Handler):
         connection.consumers.pop(self.consumer_id, None)
 
     def _requested(self) -> None:
-        if self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
+        if self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED) and self._settings.receiver_queue_size:
             self._flow(self._settings.receiver_queue_size)
 
     def _registered(self, answer: Frame) -> None:
         del answer
         used, self._consumed = self._consumed, 0
         self._acks.flush()
-        if not self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
+        self._asked_one = False
+        if self._paused:
+            self._consumed = self._settings.receiver_queue_size
+        elif self._settings.receiver_queue_size == 0:
+            self._queue.starved()
+        elif not self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
             self._flow(self._first_permits(used))
+        self._seeking.registered()
         if self._opened is not None:
             opened, self._opened = self._opened, None
             opened(Done())
@@ -352,9 +406,16 @@ class Consumer(Handler):
             return size + 1 if self.shared.mutated(Mutation.FIRST_FLOW_TOO_LARGE) else size
         return max(used, 1) if self.shared.mutated(Mutation.LESS_PERMITS_AFTER_RECONNECT) else size
 
+    def _withdraw_all(self) -> None:
+        self._queue.withdraw(self)
+
     def _lost(self) -> None:
         self._acks.lost()
-        self._queue.withdraw(self)
+        if self._seeking.drops and not self.shared.mutated(Mutation.SEEK_KEEPS_ACKS):
+            self._acks.drop()
+        self._seeking.lost()
+        if not (self._seeking.drops and self.shared.mutated(Mutation.SEEK_KEEPS_PREFETCH)):
+            self._queue.withdraw(self)
         self._chunks.clear()
         self._unacked.clear()
 
@@ -365,6 +426,7 @@ class Consumer(Handler):
             opened(refusal.failed(certain=refusal.cause is Cause.SERVER))
 
     def _forget(self) -> None:
+        self._seeking.ended()
         self._queue.withdraw(self)
         self._acks.drop()
         self._nacks.clear()

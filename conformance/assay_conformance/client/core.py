@@ -22,7 +22,7 @@ from assay_conformance.client.settings import ClientSettings, ConsumerSettings, 
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import ClientSink, Done, Failed, Outgoing, Result
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, MessageId
 
 T = TypeVar("T", Publisher, Subscription)
 
@@ -172,6 +172,25 @@ class ClientCore:
 
     def nack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.nack(op, numbers))
+
+    def seek(
+        self,
+        op: int,
+        consumer: int,
+        now_ns: int,
+        *,
+        message_id: MessageId | None = None,
+        publish_time_ms: int | None = None,
+    ) -> None:
+        """Ends when the consumer is subscribed again at that place."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.seek(op, message_id, publish_time_ms))
+
+    def pause(self, op: int, consumer: int, now_ns: int) -> None:
+        """Ask the broker for no more messages until `resume`."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.pause(op))
+
+    def resume(self, op: int, consumer: int, now_ns: int) -> None:
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.resume(op))
 
     def unsubscribe(self, op: int, consumer: int, now_ns: int) -> None:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.unsubscribe(self._completing(op)))

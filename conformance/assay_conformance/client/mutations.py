@@ -74,6 +74,10 @@ class Mutation(StrEnum):
     LOSES_SPLIT_LENGTH = "loses-split-length"
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
+    SEEK_REPEATS_TARGET = "seek-repeats-target"
+    SEEK_KEEPS_PREFETCH = "seek-keeps-prefetch"
+    SEEK_KEEPS_ACKS = "seek-keeps-acks"
+    SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
     FLOW_AFTER_WHOLE_QUEUE = "flow-after-whole-queue"
     PERMITS_FOR_FILTERED = "permits-for-filtered"
     LESS_PERMITS_AFTER_RECONNECT = "less-permits-after-reconnect"
@@ -352,5 +356,25 @@ MUTATIONS: dict[Mutation, Broken] = {
         "FLW-012",
         "a message refused as too large keeps its place in the pending queue",
         "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block",
+    ),
+    Mutation.SEEK_REPEATS_TARGET: Broken(
+        "SEK-001",
+        "a seek to a message hands that message out once more",
+        "the broker's place taken for the application's: it starts with the message sought, or with its batch",
+    ),
+    Mutation.SEEK_KEEPS_PREFETCH: Broken(
+        "SEK-002",
+        "what was prefetched before a seek is handed out behind it",
+        "DotPulsar (read in its source): a seek clears its batch handling, and not the queue",
+    ),
+    Mutation.SEEK_KEEPS_ACKS: Broken(
+        "SEK-002",
+        "grouped acknowledgments from before a seek leave behind it",
+        "an acknowledgment group that knows nothing of seeks: it acknowledges what is to be read again",
+    ),
+    Mutation.SEEK_ENDS_ON_ANSWER: Broken(
+        "SEK-003",
+        "a seek ends with the broker's answer, while the consumer is away",
+        "an answer taken for the whole: what is received next may still be from before",
     ),
 }

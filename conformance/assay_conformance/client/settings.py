@@ -89,12 +89,13 @@ class ProducerSettings(_Settings, frozen=True):
 
 
 class ConsumerSettings(_Settings, frozen=True):
-    """`ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` 0 = never."""
+    """`receiver_queue_size` 0 = no prefetch: one message is asked for when the application waits for one.
+    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` 0 = never."""
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
     initial_position: InitialPosition = InitialPosition.EARLIEST
     consumer_name: str | None = None
-    receiver_queue_size: Positive = 1000
+    receiver_queue_size: Unsigned = 1000
     ack_group_ms: Unsigned = 100
     ack_group_max: Positive = 1000
     nack_delay_ms: Unsigned = 60_000

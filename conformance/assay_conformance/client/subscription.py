@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.consumer import Consumer, Handed, Inbound
+from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -73,6 +75,41 @@ class Subscription:
             each.consumer.nack(each)
         self._shared.sink.completed(op, Done())
 
+    def seek(self, op: int, message_id: MessageId | None, publish_time_ms: int | None) -> None:
+        """Behind a message, of this consumer's partition or topic; or, everywhere, to a publish time."""
+        if self._closed:
+            self._shared.sink.completed(op, _CLOSED)
+            return
+        completed = partial(self._shared.sink.completed, op)
+        if message_id is None:
+            together = AllOf(len(self.consumers), completed)
+            for consumer in self.consumers:
+                consumer.seek(Place(publish_time_ms=publish_time_ms or 0), together.one)
+            return
+        found = [consumer for consumer in self.consumers if consumer.partition == message_id.partition]
+        if len(found) != 1:
+            text = "a message id says where to seek on one topic only"
+            completed(Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
+            return
+        found[0].seek(self._place(found[0], message_id), completed)
+
+    def _place(self, consumer: Consumer, id: MessageId) -> Place:
+        """Of a chunked message the first chunk is known only from its delivery."""
+        handed = [each.entry.positions for each in self._handed if each.consumer is consumer]
+        positions = next((its for its in handed if its[-1] == id.position), (id.position,))
+        index = id.batch_index if id.batch_index >= 0 else None
+        return Place(positions, index, id.batch_size)
+
+    def pause(self, op: int) -> None:
+        for consumer in self.consumers:
+            consumer.pause()
+        self._shared.sink.completed(op, Done())
+
+    def resume(self, op: int) -> None:
+        for consumer in self.consumers:
+            consumer.resume()
+        self._shared.sink.completed(op, Done())
+
     def close(self, closed: Callable[[Result], None]) -> None:
         self._closed = True
         self._end_receives()
@@ -98,6 +135,11 @@ class Subscription:
         self._queue = deque(inbound for inbound in self._queue if inbound.consumer is not consumer)
         return before - len(self._queue)
 
+    def starved(self) -> None:
+        if self._receives and not self._queue:
+            for consumer in self.consumers:
+                consumer.wanted()
+
     # --- inside ---
 
     def _serve(self) -> None:
@@ -107,6 +149,7 @@ class Subscription:
             receive.got += 1
             if receive.got == receive.count:
                 self._end(receive)
+        self.starved()
 
     def _hand_over(self, inbound: Inbound) -> None:
         self._handed.append(inbound.consumer.handed_over(inbound))

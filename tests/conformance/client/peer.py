@@ -21,6 +21,7 @@ from assay_conformance.client import (
     Result,
     settings,
 )
+from assay_conformance.model.event import MessageId
 from assay_conformance.wire import (
     NO_ID,
     BaseCommand,
@@ -151,6 +152,12 @@ class Peer:
     def nack(self, *numbers: int) -> int:
         op = self.next_op()
         self.core.nack(op, CONSUMER, numbers, self.now_ns)
+        self.run()
+        return op
+
+    def seek(self, entry: int) -> int:
+        op = self.next_op()
+        self.core.seek(op, CONSUMER, self.now_ns, message_id=MessageId(7, entry))
         self.run()
         return op
 

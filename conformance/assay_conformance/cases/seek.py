@@ -1,0 +1,144 @@
+"""Cases for seeks: to a message, into a batch, to a time; and the broker's answer ahead of the consumer's return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case, Config
+from assay_conformance.model.fault import Cut, Delay, Fault
+
+EARLIEST: Config = {"initial_position": "earliest"}
+
+STARVED_MS = 1_500
+"""How long a receive waits for messages that are certain to come: longer than any answer takes."""
+
+FIRST_MS, STEP_MS = 1_000_000, 1_000
+"""Publish times of stored messages: message n at FIRST_MS + n * STEP_MS of the wall clock, whatever it shows now."""
+
+
+def timed(number: int) -> dict[str, Any]:
+    return {**plain(number), "metadata": {"publish_time": FIRST_MS + number * STEP_MS}}
+
+
+def back_to_a_message() -> Case:
+    """The queue is full, and the acknowledgments are still being grouped."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(20)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.ack(consumer, messages=(3, 4, 5))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    plan.receive(consumer, 18, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/back-to-a-message",
+        "Six of twenty messages are taken, three acknowledged, and the consumer goes back behind the second",
+        ("seek.starts-at-target", "seek.forgets-what-was-before", "seek.ends-when-connected"),
+        consumer={**EARLIEST, "receiver_queue_size": 10, "ack_group_ms": 100},
+    )
+
+
+def into_a_batch() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=3))
+    plan.receive(consumer, 7, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/into-a-batch",
+        "The consumer goes back behind the third message of a batch of five",
+        ("seek.starts-at-target",),
+        capabilities=("batching",),
+        consumer=EARLIEST,
+    )
+
+
+def to_a_time() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 4 * STEP_MS - 1))
+    plan.receive(consumer, 6, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/to-a-time",
+        "The consumer goes to a time just before the fifth of ten messages was published",
+        ("seek.starts-at-target",),
+        consumer={**EARLIEST, "receiver_queue_size": 4},
+    )
+
+
+def forward() -> Case:
+    """Everything prefetched lies before the target."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(20)])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, publish_time_ms=FIRST_MS + 15 * STEP_MS))
+    plan.receive(consumer, 5, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/forward",
+        "With eight messages waiting in its queue the consumer goes behind all of them",
+        ("seek.starts-at-target", "seek.forgets-what-was-before"),
+        consumer={**EARLIEST, "receiver_queue_size": 8},
+    )
+
+
+def _between(words: str, title: str, *faults: Fault) -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    plan.receive(consumer, 8, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        f"seek/{words}",
+        title,
+        ("seek.ends-when-connected", "seek.starts-at-target"),
+        consumer=EARLIEST,
+        faults=faults,
+    )
+
+
+def answer_during_the_return() -> Case:
+    """SUCCESS number 1 is of the first SUBSCRIBE, number 2 of the SEEK, number 3 of the SUBSCRIBE behind it."""
+    return _between(
+        "answer-during-the-return",
+        "The answer to SEEK comes while the consumer waits to be subscribed again",
+        Fault(trigger=down("SUCCESS", k=2), action=Delay(delay_ms=200, overtake=True)),
+        Fault(trigger=down("SUCCESS", k=3), action=Delay(delay_ms=500, overtake=True)),
+    )
+
+
+def answer_after_the_return() -> Case:
+    return _between(
+        "answer-after-the-return",
+        "The consumer is subscribed again before the answer to SEEK comes",
+        Fault(trigger=down("SUCCESS", k=2), action=Delay(delay_ms=500, overtake=True)),
+    )
+
+
+def cut_behind_the_answer() -> Case:
+    return _between(
+        "cut-behind-the-answer",
+        "The connection is lost right behind the answer to SEEK",
+        Fault(trigger=down("SUCCESS", k=2), action=Cut()),
+    )
+
+
+CASES = (
+    back_to_a_message(),
+    into_a_batch(),
+    to_a_time(),
+    forward(),
+    answer_during_the_return(),
+    answer_after_the_return(),
+    cut_behind_the_answer(),
+)

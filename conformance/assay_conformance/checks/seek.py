@@ -1,0 +1,361 @@
+"""Seeks: where the application goes on, what it must not see any more, and when the call may end.
+
+Judged are consumers alone on their subscription, of one unpartitioned topic, and seeks during which no receive was
+under way: who else moves the subscription, or when a delivery was made, would be anybody's guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import ConsumerCheck, acked_entries, from_client, late, plain_acks
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, MessageId, Outcome, Received, Stored
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+
+Message = tuple[Entry, int]
+"""One message: its entry, and its index in a batch, 0 where there is none."""
+
+
+@dataclass(slots=True, eq=False)
+class Sought:
+    """One seek of one consumer. `asked` is its SEEK, `closed` the CLOSE_CONSUMER that came for it."""
+
+    consumer: OpenedConsumer
+    invoke: Invoke
+    old: ConsumerSession | None
+    undisturbed: bool
+    asked: Frame | None = None
+    closed: Frame | None = None
+    answered: Frame | None = None
+    completion: Completion | None = None
+    delivered: bool = False
+    """Something was handed over since."""
+    prefetched: set[Entry] = field(default_factory=set)
+    """Entries that had come and were not all handed over."""
+    unsent: set[Entry] = field(default_factory=set)
+    """Entries acknowledged by the application and not on the wire yet."""
+
+    @property
+    def done(self) -> bool:
+        return self.completion is not None and self.completion.outcome is Outcome.OK
+
+    def sessions(self) -> Iterator[ConsumerSession]:
+        """Where the consumer was subscribed again."""
+        for session in self.consumer.sessions:
+            if self.asked is not None and session.request.seq > self.asked.seq:
+                yield session
+
+
+class SeekCheck(ConsumerCheck):
+    """Follows each seek from its call to what is handed over behind it; `current` is the last one of a consumer."""
+
+    def start(self) -> None:
+        self.current: dict[int, Sought] = {}
+        self._receiving: dict[int, set[int]] = {}
+
+    # --- what subclasses judge ---
+
+    def begun(self, seek: Sought) -> None:
+        """The call was made."""
+
+    def sought(self, seek: Sought, event: Completion) -> None:
+        """The call ended well."""
+
+    def handed_over(self, seek: Sought, event: Received) -> None:
+        """The first delivery, or a later one (`seek.delivered`), behind a seek that ended well."""
+
+    # --- following ---
+
+    @on(Invoke, "seek")
+    def seek_called(self, event: Invoke) -> None:
+        consumer = None if event.handle is None else self.tracker.opened_consumers.get(event.handle)
+        if consumer is None or len(consumer.topics) != 1:
+            return
+        quiet = not self._receiving.get(consumer.handle) and self._alone(consumer)
+        seek = Sought(consumer, event, consumer.live_on(consumer.topics[0]), quiet)
+        self.current[consumer.handle] = seek
+        self.begun(seek)
+
+    def _alone(self, consumer: OpenedConsumer) -> bool:
+        others = [
+            other
+            for other in self.tracker.opened_consumers.values()
+            if other is not consumer and other.subscription == consumer.subscription
+        ]
+        return not any(set(other.topics) & set(consumer.topics) for other in others)
+
+    @on(Invoke, "receive")
+    def receive_called(self, event: Invoke) -> None:
+        if event.handle is None:
+            return
+        self._receiving.setdefault(event.handle, set()).add(event.op)
+        seek = self.current.get(event.handle)
+        if seek is not None and seek.completion is None:
+            seek.undisturbed = False
+
+    @on(Completion, "receive")
+    def receive_ended(self, event: Completion) -> None:
+        self._receiving.get(event.handle or 0, set()).discard(event.op)
+
+    @on(Frame, "SEEK")
+    def seek_sent(self, event: Frame) -> None:
+        seek = self._of(event)
+        if seek is not None and from_client(event) and seek.asked is None:
+            seek.asked = event
+
+    @on(Frame, "CLOSE_CONSUMER")
+    def sent_away(self, event: Frame) -> None:
+        seek = self._of(event)
+        if seek is not None and event.dir is Direction.TO_CLIENT and event.to_receiver and seek.asked is not None:
+            seek.closed = seek.closed or event
+
+    def _of(self, event: Frame) -> Sought | None:
+        session = self.tracker.consumer_of(event)
+        consumer = session.consumer if session is not None else None
+        seek = self.current.get(consumer.handle) if consumer is not None else None
+        return seek if seek is not None and seek.old is session else None
+
+    @on(Frame, "SUCCESS")
+    def seek_answered(self, event: Frame) -> None:
+        for seek in self.current.values():
+            asked = seek.asked
+            if asked is None or not event.to_receiver:
+                continue
+            if (asked.conn, asked.request_id) == (event.conn, event.request_id):
+                seek.answered = seek.answered or event
+
+    @on(Completion, "seek")
+    def seek_ended(self, event: Completion) -> None:
+        seek = self.current.get(event.handle or 0)
+        if seek is not None and seek.invoke.op == event.op:
+            seek.completion = event
+            if seek.done and seek.undisturbed:
+                self.sought(seek, event)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        seek = self.current.get(event.handle)
+        if seek is not None and seek.done and seek.undisturbed:
+            self.handed_over(seek, event)
+            seek.delivered = True
+
+    def entry_of(self, consumer: OpenedConsumer, event: Received) -> Entry:
+        return Entry(consumer.topics[0], event.message_id.ledger, event.message_id.entry)
+
+
+class StartsAtTarget(SeekCheck):
+    """The first message behind a seek is the first one behind the message sought, or of the time sought or later."""
+
+    requirement = RequirementId("seek.starts-at-target")
+
+    def handed_over(self, seek: Sought, event: Received) -> None:
+        if seek.delivered:
+            return
+        expected = self._expected(seek)
+        if expected is None:
+            return
+        entry, index = expected
+        got = (self.entry_of(seek.consumer, event), max(event.message_id.batch_index, 0))
+        if got == (entry, index):
+            self.exercise(event)
+            return
+        assert seek.completion is not None
+        self.breach(
+            "wrong-start",
+            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}, which ended at "
+            f"{ms(seek.completion.t_ns)}; the first message handed over behind it is {got[0]} (index {got[1]}), "
+            f"expected {entry} (index {index})",
+            seek.invoke,
+            *([seek.asked] if seek.asked is not None else []),
+            event,
+        )
+
+    @on(Completion, "receive")
+    def nothing_came(self, event: Completion) -> None:
+        seek = self.current.get(event.handle or 0)
+        operation = self.tracker.operations.get(event.op)
+        if seek is None or operation is None or not seek.done or not seek.undisturbed or seek.delivered:
+            return
+        completion = seek.completion
+        if completion is None or operation.invoke.seq < completion.seq or event.outcome is not Outcome.OK:
+            return
+        expected = self._expected(seek)
+        ready = next((session.ready for session in reversed(list(seek.sessions())) if session.ready is not None), None)
+        if expected is None or event.count or ready is None or not late("answer", ready.t_ns, event.t_ns):
+            return
+        self.suspect(
+            "answer",
+            ready.t_ns,
+            event.t_ns,
+            "nothing-delivered",
+            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)} and was subscribed again at "
+            f"{ms(ready.t_ns)}; a receive ended with nothing at {ms(event.t_ns)}, expected {expected[0]}",
+            seek.invoke,
+            ready,
+            event,
+        )
+
+    def _expected(self, seek: Sought) -> Message | None:
+        """The message that comes first; None where the topic holds none, or the target is not known there."""
+        stored = self.tracker.stored.get(seek.consumer.topics[0], [])
+        time_ms = seek.invoke.args.get("publish_time_ms")
+        id = seek.invoke.args.get("message_id")
+        if time_ms is not None:
+            return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
+        if id is None or any(entry.meta.chunk_id is not None for entry in stored):
+            return None
+        target = (MessageId(*id).position, MessageId(*id).batch_index)
+        messages = [message for entry in stored for message in _messages(entry)]
+        for place, (entry, index) in enumerate(messages):
+            if ((entry.ledger, entry.entry), index) == (target[0], max(target[1], 0)):
+                return messages[place + 1] if place + 1 < len(messages) else None
+        return None
+
+
+class ForgetsBefore(SeekCheck):
+    """What had come before a seek is not handed over behind it, unless it came again; nor is it acknowledged."""
+
+    requirement = RequirementId("seek.forgets-what-was-before")
+
+    def start(self) -> None:
+        super().start()
+        self._came: dict[int, dict[Entry, list[Frame]]] = {}
+        self._taken: dict[int, set[Entry]] = {}
+        self._unsent: dict[int, set[Entry]] = {}
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT or not event.to_receiver:
+            return
+        entry = Entry(session.topic, event.ids[0].ledger, event.ids[0].entry)
+        self._came.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
+
+    def asked(self, call: Call) -> None:
+        """Commands of one handle reach the client in order, so this one reaches it ahead of a later seek."""
+        if call.invoke.verb == "ack" and not call.cumulative:
+            self._unsent.setdefault(call.consumer.handle, set()).add(call.entry)
+
+    @on(Frame, "ACK")
+    def ack_sent(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        handle = session.consumer.handle
+        if event.ack_type == "Cumulative":
+            return
+        named = set(acked_entries(session, event))
+        self._unsent.get(handle, set()).difference_update(named)
+        seek = self.current.get(handle)
+        if seek is None or seek.asked is None or event.seq < seek.asked.seq:
+            return
+        stale = sorted(entry for entry in named & seek.unsent if not self._came_again(seek, entry))
+        if stale:
+            self.breach(
+                "acked-behind-seek",
+                f"consumer {handle} was told to acknowledge {stale[0]} before it sought {_target(seek.invoke)}; the "
+                f"ACK left at {ms(event.t_ns)}, behind the SEEK of {ms(seek.asked.t_ns)}",
+                seek.invoke,
+                seek.asked,
+                event,
+            )
+
+    def begun(self, seek: Sought) -> None:
+        handle = seek.consumer.handle
+        seek.unsent = set(self._unsent.get(handle, ()))
+        seek.prefetched = set(self._came.get(handle, ())) - self._taken.get(handle, set())
+
+    @on(Received)
+    def noted_delivery(self, event: Received) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        if consumer is not None and len(consumer.topics) == 1:
+            self._taken.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
+
+    def handed_over(self, seek: Sought, event: Received) -> None:
+        entry = self.entry_of(seek.consumer, event)
+        if seek.asked is None:
+            return
+        if not self._came_again(seek, entry):
+            came = self._came.get(seek.consumer.handle, {}).get(entry, [])
+            assert seek.completion is not None
+            self.breach(
+                "stale-delivery",
+                f"consumer {seek.consumer.handle} handed {entry} over at {ms(event.t_ns)}; it sought "
+                f"{_target(seek.invoke)}, which ended at {ms(seek.completion.t_ns)}, and nothing had brought it since",
+                *came[-1:],
+                seek.asked,
+                event,
+            )
+        elif seek.prefetched or seek.unsent:
+            self.exercise(event)
+
+    def _came_again(self, seek: Sought, entry: Entry) -> bool:
+        assert seek.asked is not None
+        frames = self._came.get(seek.consumer.handle, {}).get(entry, [])
+        return any(frame.seq > seek.asked.seq for frame in frames)
+
+
+class EndsWhenConnected(SeekCheck):
+    """A seek that sent its consumer away ends when that is back, not before, and soon after.
+
+    Where the broker's answer comes ahead of the CLOSE_CONSUMER, a client that is still connected may end it then.
+    """
+
+    requirement = RequirementId("seek.ends-when-connected")
+
+    def sought(self, seek: Sought, event: Completion) -> None:
+        closed, answered = seek.closed, seek.answered
+        if closed is None or answered is None or closed.seq > answered.seq:
+            return
+        if any(session.ready is not None for session in seek.sessions()):
+            self.exercise(event)
+            return
+        self.breach(
+            "ended-while-away",
+            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}; the broker sent it away at "
+            f"{ms(closed.t_ns)}, and the call ended at {ms(event.t_ns)}, before it was subscribed again",
+            closed,
+            answered,
+            event,
+        )
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        seek = self.current.get(session.consumer.handle) if session.consumer is not None else None
+        if seek is None or seek.completion is not None or seek.answered is None or session.ready is None:
+            return
+        if seek.asked is None or session.request.seq < seek.asked.seq:
+            return
+        since_ns = max(session.ready.t_ns, seek.answered.t_ns)
+        if late("answer", since_ns, event.t_ns):
+            self.suspect(
+                "answer",
+                since_ns,
+                event.t_ns,
+                "not-ended",
+                f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}; the broker had answered and it was "
+                f"subscribed again at {ms(since_ns)}, and the call had not ended at {ms(event.t_ns)}",
+                seek.invoke,
+                seek.answered,
+                session.ready,
+            )
+
+
+def _target(invoke: Invoke) -> str:
+    if (time_ms := invoke.args.get("publish_time_ms")) is not None:
+        return f"publish time {time_ms} ms"
+    id = invoke.args.get("message_id")
+    return "a message" if id is None else f"{id[0]}:{id[1]}" + (f" (index {id[3]})" if id[3] >= 0 else "")
+
+
+def _messages(entry: Stored) -> Iterator[Message]:
+    place = Entry(entry.topic, entry.id.ledger, entry.id.entry)
+    for index in range(entry.meta.batch or 1):
+        yield place, index
+
+
+def _first(entry: Stored) -> Message:
+    return next(_messages(entry))

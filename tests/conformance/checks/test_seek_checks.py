@@ -1,0 +1,174 @@
+"""Seeks, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.seek import EndsWhenConnected, ForgetsBefore, StartsAtTarget
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import Frame, Invoke, Meta
+
+
+def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
+    said = trial(check, story.done())
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def _reading(*taken: int) -> Script:
+    """Five messages have come, and the application took some of them."""
+    story = Script()
+    for number in range(5):
+        story.stored(number)
+    story.consumer()
+    for number in range(5):
+        story.message(number)
+    for number in taken:
+        story.received(number)
+    return story
+
+
+def _asks(story: Script, entry: int | None, publish_time_ms: int | None = None) -> tuple[Invoke, Frame]:
+    target = {"publish_time_ms": publish_time_ms} if entry is None else {"message_id": [1, entry, -1, -1, 0]}
+    invoke = story.invoke("seek", CONSUMER, args=target)
+    return invoke, story.up("SEEK", consumer_id=0, request_id=99)
+
+
+def _sought(story: Script, entry: int | None, publish_time_ms: int | None = None) -> None:
+    """A seek behind an entry, or to a time, that goes as it should."""
+    invoke, _ = _asks(story, entry, publish_time_ms)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.down("SUCCESS", request_id=99)
+    story.subscribed()
+    story.complete(invoke)
+
+
+# --- where it starts --------------------------------------------------------------------------------------------------
+
+
+def test_first_message_is_behind_the_one_sought() -> None:
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    story.message(1)
+    story.received(1)
+    assert judged(StartsAtTarget, story) == ([], 1)
+
+
+def test_message_sought_itself_is_found() -> None:
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    story.message(0)
+    story.received(0)
+    assert judged(StartsAtTarget, story)[0] == ["wrong-start"]
+
+
+def test_message_left_out_is_found() -> None:
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    story.message(2)
+    story.received(2)
+    assert judged(StartsAtTarget, story)[0] == ["wrong-start"]
+
+
+def test_first_message_of_the_time_sought() -> None:
+    story = Script()
+    for number in range(3):
+        story.stored(number, meta=Meta(producer_name="p", sequence_id=number, publish_time_ms=1_000 * number))
+    story.consumer()
+    _sought(story, None, 1_500)
+    story.message(2)
+    story.received(2)
+    assert judged(StartsAtTarget, story) == ([], 1)
+
+
+def test_nothing_behind_a_seek_is_found() -> None:
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    receive = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.after(600)
+    story.complete(receive, count=0)
+    assert judged(StartsAtTarget, story)[0] == ["nothing-delivered"]
+
+
+def test_receive_under_way_makes_a_seek_undecidable() -> None:
+    story = _reading(0, 1, 2)
+    story.invoke("receive", CONSUMER, args={"count": 1})
+    _sought(story, 0)
+    story.message(0)
+    story.received(0)
+    assert judged(StartsAtTarget, story) == ([], 0)
+
+
+# --- what is forgotten ------------------------------------------------------------------------------------------------
+
+
+def test_what_comes_again_may_be_handed_over() -> None:
+    story = _reading(0, 1)
+    _sought(story, 1)
+    story.message(2)
+    story.received(2)
+    assert judged(ForgetsBefore, story) == ([], 1)
+
+
+def test_prefetched_message_behind_a_seek_is_found() -> None:
+    story = _reading(0, 1)
+    _sought(story, 3)
+    story.received(2)
+    assert judged(ForgetsBefore, story)[0] == ["stale-delivery"]
+
+
+def _acked(story: Script) -> None:
+    story.complete(story.invoke("ack", CONSUMER, args={"messages": [1]}))
+
+
+def test_acknowledgment_ahead_of_a_seek() -> None:
+    story = _reading(0, 1)
+    _acked(story)
+    story.ack_frame(0)
+    _sought(story, 1)
+    assert judged(ForgetsBefore, story)[0] == []
+
+
+def test_acknowledgment_behind_a_seek_is_found() -> None:
+    story = _reading(0, 1)
+    _acked(story)
+    _sought(story, 1)
+    story.ack_frame(0)
+    assert judged(ForgetsBefore, story)[0] == ["acked-behind-seek"]
+
+
+# --- when it ends -----------------------------------------------------------------------------------------------------
+
+
+def test_seek_ends_when_subscribed_again() -> None:
+    story = _reading()
+    _sought(story, 1)
+    assert judged(EndsWhenConnected, story) == ([], 1)
+
+
+def test_seek_that_ends_while_the_consumer_is_away_is_found() -> None:
+    story = _reading()
+    invoke, _ = _asks(story, 1)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.down("SUCCESS", request_id=99)
+    story.complete(invoke)
+    story.subscribed()
+    assert judged(EndsWhenConnected, story)[0] == ["ended-while-away"]
+
+
+def test_seek_that_does_not_end_is_found() -> None:
+    story = _reading()
+    _asks(story, 1)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.down("SUCCESS", request_id=99)
+    story.subscribed()
+    story.after(600)
+    assert judged(EndsWhenConnected, story)[0] == ["not-ended"]
+
+
+def test_answer_ahead_of_the_close_may_end_a_seek() -> None:
+    story = _reading()
+    invoke, _ = _asks(story, 1)
+    story.down("SUCCESS", request_id=99)
+    story.complete(invoke)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    assert judged(EndsWhenConnected, story) == ([], 0)
