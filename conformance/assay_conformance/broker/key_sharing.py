@@ -99,7 +99,8 @@ class KeyShared(Sharing):
 
     def _pick(self, entry: Entry) -> Consumer | None:
         if self._host.breaks(BrokerMutation.KEY_SHARED_IGNORES_KEYS):
-            return next((known for known in self.consumers if known.is_able), None)
+            able = [known for known in self.consumers if known.is_able]
+            return able[entry.index % len(able)] if able else None
         consumer = self._selector.select(entry.key_hash)
         if consumer is None or not consumer.is_able or (self._ordered and self._has_to_wait(entry, consumer)):
             self._hold(entry.key_hash)

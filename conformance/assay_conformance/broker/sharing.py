@@ -1,7 +1,7 @@
 """Shared subscriptions: every consumer with permits has its turn; and what they have in common with Key_Shared ones.
 
 Entries are acknowledged and redelivered one by one, and what waits to be sent again goes out before what is new.
-Redelivery counts live as long as one consumer is there.
+Redelivery counts say how often a consumer asked for it again, and live as long as one is there.
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ class Sharing(Dispatcher):
 
     def remove(self, consumer: Consumer) -> None:
         self.consumers.remove(consumer)
-        if self.consumers:
+        if not self.consumers:
+            self.clear()
+        elif not self._host.breaks(BrokerMutation.FORGETS_OF_LEAVER):
             self._take_back(consumer, list(consumer.pending))
             self.read()
-        else:
-            self.clear()
 
     def clear(self) -> None:
         """Forget everything that is not in the cursor."""
@@ -125,7 +125,10 @@ class Sharing(Dispatcher):
 
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
         wanted = list(consumer.pending) if indexes is None else indexes
-        self._take_back(consumer, [index for index in wanted if index in consumer.pending])
+        held = [index for index in dict.fromkeys(wanted) if index in consumer.pending]
+        self._take_back(consumer, held)
+        for index in held if not self._host.breaks(BrokerMutation.REDELIVERY_UNCOUNTED) else ():
+            self._redeliveries[index] = self._redeliveries.get(index, 0) + 1
         consumer.blocked = False
         self.read()
 
@@ -172,13 +175,11 @@ class Sharing(Dispatcher):
             self._freed = True
 
     def _take_back(self, consumer: Consumer, indexes: list[int]) -> None:
+        """These entries are not out at this consumer any more, and have to be sent again."""
         self._idle = False
         for index in indexes:
             self._let_go(consumer, index)
-            if not self._host.breaks(BrokerMutation.REDELIVERY_UNCOUNTED):
-                self._redeliveries[index] = self._redeliveries.get(index, 0) + 1
-            if not self._host.breaks(BrokerMutation.FORGETS_OF_LEAVER) or consumer in self.consumers:
-                self.replay.put(index)
+            self.replay.put(index)
 
     # --- sending ----------------------------------------------------------------------------------------------------
 

@@ -118,4 +118,30 @@ def then_acked_exclusive() -> Case:
     )
 
 
-CASES = (one_of_three(), first_of_three_exclusive(), batch_member(), then_acked(), then_acked_exclusive())
+def refused_three_times() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    for _ in range(3):
+        plan.nack(consumer, numbers=[0])
+        plan.receive(consumer, 1, timeout_ms=2_000)
+        plan.wait_ops()
+    return plan.case(
+        "nack/refused-three-times",
+        "The same message is refused three times on a shared subscription",
+        ("nack.redeliveries-counted",),
+        consumer={**SHARED, "nack_delay_ms": 100},
+        limits=Limits(least_wall_ms=3 * 100),
+    )
+
+
+CASES = (
+    one_of_three(),
+    first_of_three_exclusive(),
+    batch_member(),
+    then_acked(),
+    then_acked_exclusive(),
+    refused_three_times(),
+)

@@ -26,6 +26,7 @@ from assay_conformance.checks import (
     returning,
     robustness,
     seek,
+    subscription,
     throttling,
     timeouts,
 )
@@ -47,6 +48,7 @@ _CHAPTERS = (
     chunking,
     ack,
     nack,
+    subscription,
     throttling,
     batching,
     flow,

@@ -3,8 +3,9 @@ acknowledged after all."""
 
 from __future__ import annotations
 
+from assay_conformance.checks.nack.counting import RedeliveriesCounted
 from assay_conformance.checks.nack.ending import AckedNotRedelivered
 from assay_conformance.checks.nack.entries import WholeEntry
 from assay_conformance.checks.nack.timing import RedeliveredInWindow
 
-__all__ = ["AckedNotRedelivered", "RedeliveredInWindow", "WholeEntry"]
+__all__ = ["AckedNotRedelivered", "RedeliveredInWindow", "RedeliveriesCounted", "WholeEntry"]

@@ -1,0 +1,187 @@
+"""Subscriptions as the broker serves them: who is in, what is out at whom, and what was acknowledged.
+
+Everything here is seen from the broker's side of the wire, where its duties are: a MESSAGE counts when the broker wrote
+it, an ACK when it came to the broker. What an ACK names at all needs not be sent again as far as these checks are
+concerned, a batch with members left included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import Check, on
+from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.model.case import Who
+from assay_conformance.model.event import Frame
+
+Position = tuple[int, int]
+"""Ledger and entry."""
+
+DEFAULT_KIND = "Exclusive"
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A consumer the broker let in. `out`: what it was sent and has not acknowledged or asked for again."""
+
+    session: ConsumerSession
+    joined: Frame
+    out: dict[Position, Frame] = field(default_factory=dict)
+    permits: int = 0
+    served: bool = False
+
+    @property
+    def lives(self) -> bool:
+        return self.session.ended is None
+
+    def __str__(self) -> str:
+        return f"consumer {self.session.consumer_id} of connection {self.session.conn}"
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """One subscription on one topic. `unacked`: every entry sent to anybody and acknowledged by nobody."""
+
+    topic: str
+    name: str
+    kind: str
+    durable: bool
+    members: list[Member] = field(default_factory=list)
+    asking: set[int] = field(default_factory=set)
+    """Connections whose SUBSCRIBE is not answered."""
+    unacked: dict[Position, Frame] = field(default_factory=dict)
+    acked: dict[Position, Frame] = field(default_factory=dict)
+
+    def living(self) -> list[Member]:
+        return [member for member in self.members if member.lives]
+
+    def member_of(self, session: ConsumerSession | None) -> Member | None:
+        return next((member for member in reversed(self.members) if member.session is session), None)
+
+    def __str__(self) -> str:
+        return f"{self.kind} subscription {self.name} of topic {self.topic}"
+
+
+class DispatchLedger(Check):
+    """Keeps the groups. A topic whose policies a step changes, or whose entries may be gone by themselves, is not kept:
+    its backlog may shrink without an acknowledgement."""
+
+    def start(self) -> None:
+        self.groups: dict[tuple[str, str], Group] = {}
+        self._requests: dict[tuple[int, int], ConsumerSession] = {}
+        steps = [step for step in self.view.case.steps if step.who is Who.BROKER]
+        self._shrinking = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
+        self._shrinking |= {topic.name for topic in self.view.case.topology.topics if topic.message_ttl_s}
+
+    # --- what a check may look at, group by group ---
+
+    def joined(self, group: Group, member: Member) -> None:
+        """The broker answered SUCCESS."""
+
+    def refused(self, group: Group, session: ConsumerSession, answer: Frame) -> None:
+        """The broker answered ERROR."""
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        """The broker writes a MESSAGE; it is not in `out` and `unacked` yet."""
+
+    # --- frames ---
+
+    @on(Frame, "SUBSCRIBE")
+    def subscribe(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if not event.at_broker or session is None or event.request_id is None:
+            return
+        self._requests[event.conn, event.request_id] = session
+        if session.topic.partition("-partition-")[0] in self._shrinking:
+            return
+        group = self._group(session)
+        kind = str(event.fields.get("subType", DEFAULT_KIND))
+        if not group.living():
+            group.kind = kind
+        group.asking.add(event.conn)
+
+    @on(Frame, "SUCCESS", "ERROR")
+    def answered(self, event: Frame) -> None:
+        if not event.at_broker or event.request_id is None:
+            return
+        session = self._requests.pop((event.conn, event.request_id), None)
+        group = None if session is None else self._known(session)
+        if session is None or group is None:
+            return
+        group.asking.discard(event.conn)
+        if event.command == "ERROR":
+            self.refused(group, session, event)
+        else:
+            member = Member(session, event)
+            group.members.append(member)
+            self.joined(group, member)
+
+    @on(Frame, "FLOW")
+    def flow(self, event: Frame) -> None:
+        member = self._member(event)[1]
+        if event.at_broker and member is not None:
+            member.permits += event.permits or 0
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        group, member = self._member(event)
+        if not event.at_broker or group is None or member is None or not event.ids:
+            return
+        position = event.ids[0].position
+        self.sent(group, member, event, position)
+        member.served = True
+        member.out[position] = event
+        member.permits -= 1 if event.meta is None or event.meta.batch is None else event.meta.batch
+        if position not in group.acked:
+            group.unacked[position] = event
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        group, member = self._member(event)
+        if not event.at_broker or group is None or member is None:
+            return
+        for number, id in enumerate(event.ids):
+            if event.ack_type == "Cumulative":
+                for position in [known for known in group.unacked if known < id.position]:
+                    _settle(group, position, whole=True)
+            whole = number >= len(event.ack_sets) or not event.ack_sets[number]
+            if id.position in group.unacked:
+                _settle(group, id.position, whole=whole)
+
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def redeliver(self, event: Frame) -> None:
+        member = self._member(event)[1]
+        if not event.at_broker or member is None:
+            return
+        for position in [id.position for id in event.ids] or list(member.out):
+            member.out.pop(position, None)
+
+    @on(Frame, "SEEK", "UNSUBSCRIBE")
+    def moved(self, event: Frame) -> None:
+        """Where the subscription stands is another matter from here on."""
+        group = self._member(event)[0]
+        if event.at_broker and group is not None:
+            del self.groups[group.topic, group.name]
+
+    # --- inside ---
+
+    def _group(self, session: ConsumerSession) -> Group:
+        durable = session.request.fields.get("durable", True) is not False
+        new = Group(session.topic, session.subscription, DEFAULT_KIND, durable)
+        return self.groups.setdefault((session.topic, session.subscription), new)
+
+    def _known(self, session: ConsumerSession) -> Group | None:
+        return self.groups.get((session.topic, session.subscription))
+
+    def _member(self, event: Frame) -> tuple[Group | None, Member | None]:
+        session = self.tracker.consumer_of(event)
+        group = None if session is None else self._known(session)
+        return group, None if group is None else group.member_of(session)
+
+
+def _settle(group: Group, position: Position, *, whole: bool) -> None:
+    frame = group.unacked.pop(position)
+    if whole:
+        group.acked[position] = frame
+    for holder in group.members:
+        holder.out.pop(position, None)

@@ -1,0 +1,247 @@
+"""Subscriptions: who may join, who gets what, and what becomes of it when a consumer goes."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.model.event import Ended, Frame
+from assay_conformance.model.requirement import RequirementId
+
+HANDED_OVER_NS = 200 * MS
+"""How long a consumer with permits must have been there for what another left behind to have reached it."""
+
+
+class ExclusiveHasOne(DispatchLedger):
+    """A consumer whose end the broker could have seen by then does not count: half-open ones may be replaced."""
+
+    requirement = RequirementId("subscription.exclusive-has-one")
+
+    def joined(self, group: Group, member: Member) -> None:
+        for other in self._others(group, member.session):
+            self.breach(
+                "second-admitted",
+                f"{group}: {member} was let in at {ms(member.joined.t_ns)} while {other} was there, which came at "
+                f"{ms(other.joined.t_ns)}",
+                other.joined,
+                member.joined,
+            )
+
+    def refused(self, group: Group, session: ConsumerSession, answer: Frame) -> None:
+        if answer.fields.get("error") == "ConsumerBusy" and self._others(group, session):
+            self.exercise(answer)
+
+    def _others(self, group: Group, session: ConsumerSession) -> list[Member]:
+        if group.kind != "Exclusive":
+            return []
+        ids = (session.conn, session.consumer_id)
+        return [other for other in group.living() if (other.session.conn, other.session.consumer_id) != ids]
+
+
+class HandOver:
+    """What was sent to somebody and not acknowledged when a consumer took over: it has to come first, in order."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+        self._waiting = deque(sorted(group.unacked))
+
+    @property
+    def is_due(self) -> bool:
+        """Whether anything still is."""
+        while self._waiting and self._waiting[0] not in self._group.unacked:
+            self._waiting.popleft()
+        return bool(self._waiting)
+
+    def passed_over(self, position: Position) -> Position | None:
+        """An entry is sent: the one that had to be before it, None when all is well."""
+        if not self.is_due or position < self._waiting[0]:
+            return None
+        return None if self._waiting[0] == position and self._waiting.popleft() else self._waiting[0]
+
+
+class FailoverHandsOver(DispatchLedger):
+    """Judged from what the broker says itself: ACTIVE_CONSUMER_CHANGE names the active consumer."""
+
+    requirement = RequirementId("subscription.failover-hands-over")
+
+    def start(self) -> None:
+        super().start()
+        self._active: dict[Group, Member] = {}
+        self._due: dict[Group, HandOver] = {}
+        self._served: dict[Group, Member] = {}
+
+    @on(Frame, "ACTIVE_CONSUMER_CHANGE")
+    def changed(self, event: Frame) -> None:
+        group, member = self._member(event)
+        if group is not None and member is not None and event.at_broker and event.fields.get("is_active"):
+            self._active[group] = member
+            self._due[group] = HandOver(group)
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        active = self._active.get(group)
+        if group.kind != "Failover" or active is None:
+            return
+        if member is not active:
+            if active.lives:
+                self._two_active(group, member, active, frame)
+            return
+        due = self._due[group]
+        if due.is_due and self._served.get(group, member) is not member:
+            self.exercise(frame)
+        self._served[group] = member
+        missed = due.passed_over(position)
+        if missed is not None:
+            self.breach(
+                "passed-over",
+                f"{group}: {member} became the active one and was sent entry {_name(position)} at {ms(frame.t_ns)}, "
+                f"before {_name(missed)}, which nobody has acknowledged",
+                group.unacked[missed],
+                frame,
+            )
+
+    def _two_active(self, group: Group, member: Member, active: Member, frame: Frame) -> None:
+        self.breach(
+            "two-active",
+            f"{group}: {member} was sent an entry at {ms(frame.t_ns)}, when {active} had been named the active one",
+            active.joined,
+            frame,
+        )
+
+
+class SharedGivesToOne(DispatchLedger):
+    """At one consumer at a time; and what one leaves behind goes to the others, as far as they have permits.
+
+    Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first is judged.
+    """
+
+    requirement = RequirementId("subscription.shared-gives-to-one")
+
+    def start(self) -> None:
+        super().start()
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        if group.kind != "Shared":
+            return
+        for other in group.members:
+            earlier = other.out.get(position)
+            if earlier is None or other is member:
+                continue
+            if other.lives:
+                self.breach(
+                    "at-two-consumers",
+                    f"{group}: entry {_name(position)} went to {member} at {ms(frame.t_ns)} while it was out "
+                    f"at {other}, which got it at {ms(earlier.t_ns)}",
+                    earlier,
+                    frame,
+                )
+            else:
+                del other.out[position]
+                self.exercise(frame)
+
+    def finish(self) -> None:
+        for group in self.groups.values():
+            if group.kind == "Shared" and not self._holds_back(group):
+                for member in group.members:
+                    self._left_behind(group, member)
+
+    def _left_behind(self, group: Group, member: Member) -> None:
+        end = member.session.ended
+        heirs = [] if end is None else [heir for heir in group.members if self._inherits(heir, end.t_ns)]
+        for position, frame in member.out.items():
+            if end is not None and heirs and position in group.unacked:
+                self.breach(
+                    "left-behind",
+                    f"{group}: entry {_name(position)} was out at {member} when that went at {ms(end.t_ns)}, "
+                    f"and never came to {heirs[0]}, which had {heirs[0].permits} permits left",
+                    frame,
+                    end,
+                )
+                return
+
+    def _inherits(self, heir: Member, gone_ns: int) -> bool:
+        ended_ns = self._end_ns if heir.session.ended is None else heir.session.ended.t_ns
+        return heir.permits > 0 and ended_ns - max(gone_ns, heir.joined.t_ns) > HANDED_OVER_NS
+
+    def _holds_back(self, group: Group) -> bool:
+        name = group.topic.partition("-partition-")[0]
+        topic = next((topic for topic in self.view.case.topology.topics if topic.name == name), None)
+        return topic is None or any(
+            (topic.dispatch_rate.is_set, topic.subscription_rate.is_set, topic.max_unacked_per_consumer)
+        )
+
+
+class KeySharedKeepsKeys(DispatchLedger):
+    """Between two changes of who is there. While one is being let in, the keys may move already."""
+
+    requirement = RequirementId("subscription.key-shared-keeps-keys")
+
+    def start(self) -> None:
+        super().start()
+        self._owners: dict[Group, dict[str | bytes, tuple[Member, Frame]]] = {}
+        self._membership: dict[Group, list[Member]] = {}
+
+    def sent(self, group: Group, member: Member, frame: Frame, _position: Position) -> None:
+        if group.kind != "Key_Shared" or frame.meta is None:
+            return
+        living = group.living()
+        if living != self._membership.get(group) or group.asking:
+            self._membership[group] = living
+            self._owners[group] = {}
+        key = frame.meta.ordering_key if frame.meta.ordering_key is not None else frame.meta.key or ""
+        owner, earlier = self._owners[group].setdefault(key, (member, frame))
+        if owner is not member:
+            self.breach(
+                "key-at-two-consumers",
+                f"{group}: key {key!r} went to {owner} at {ms(earlier.t_ns)} and to {member} at {ms(frame.t_ns)}, and "
+                "nobody had come or gone in between",
+                earlier,
+                frame,
+            )
+        elif earlier is not frame and len(living) > 1:
+            self.exercise(frame)
+
+
+class ResumesAfterAcked(DispatchLedger):
+    """Of Exclusive subscriptions, which are served in order. A broker that died may have lost acknowledgements of its
+    last second."""
+
+    requirement = RequirementId("subscription.resumes-after-acked")
+
+    def start(self) -> None:
+        super().start()
+        self._resumed: dict[Member, HandOver] = {}
+        self._may_forget = any(step.verb == "restart" for step in self.view.case.steps)
+
+    def joined(self, group: Group, member: Member) -> None:
+        if group.kind == "Exclusive" and group.durable and (group.acked or group.unacked):
+            self._resumed[member] = HandOver(group)
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        due = self._resumed.get(member)
+        if due is None:
+            return
+        if not member.served:
+            self.exercise(frame)
+        missed = due.passed_over(position)
+        if missed is not None:
+            self._say("passed-over", f"before {_name(missed)}, which is not acknowledged", group, member, missed, frame)
+        elif not member.served and position in group.acked and not self._may_forget:
+            self._say("acked-again", "which is acknowledged", group, member, position, frame)
+
+    def _say(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
+        place = frame.ids[0].position
+        earlier = group.unacked.get(other) or group.acked[other]
+        text = f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent entry {_name(place)}, {what}"
+        self.breach(code, text, earlier, member.joined, frame)
+
+
+def _name(position: Position) -> str:
+    return f"{position[0]}:{position[1]}"
