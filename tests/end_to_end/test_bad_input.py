@@ -192,7 +192,16 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "unknown requirement": (
         lambda _: ["certify", "reference", "--select", "resend.keeps-orders"],
-        r"'resend\.keeps-orders' is no requirement, chapter or Case; `assay list requirements` names them",
+        r"'resend\.keeps-orders' is no Case, requirement, chapter, profile or capability; `assay list` shows them; "
+        r"did you mean 'resend\.keeps-queue-order'\?",
+    ),
+    "unknown selection to leave out": (
+        lambda _: ["certify", "reference", "--deselect", "pulsars"],
+        r"'pulsars' is no Case, requirement, chapter, profile or capability; `assay list` shows them.*",
+    ),
+    "unknown selection of a kind": (
+        lambda _: ["certify", "reference", "--select", "profile:resend"],
+        r"'profile:resend': there is no profile 'resend'.*",
     ),
     "missing wheel": (
         lambda place: ["certify", "pulsar-python", "--wheel", str(place.base / "x.whl")],

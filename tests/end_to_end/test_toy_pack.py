@@ -70,7 +70,9 @@ def test_list_shows_it_beside_ours() -> None:
 def test_without_it_nothing_knows_it(tmp_path: Path) -> None:
     told = assay("certify", "reference", "--select", "toy", "--run-dir", str(tmp_path / "runs"), plug_ins=tmp_path)
     assert told.returncode == 2
-    assert told.stderr == "assay: 'toy' is no requirement, chapter or Case; `assay list requirements` names them\n"
+    assert told.stderr == (
+        "assay: 'toy' is no Case, requirement, chapter, profile or capability; `assay list` shows them\n"
+    )
 
 
 def test_pack_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, TypeVar
 
 import msgspec
 
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.requirement import Capability, Requirement
+from assay_conformance.model.requirement import Capability, Profile, Requirement
 
-Entry = TypeVar("Entry", Requirement, Capability)
+Entry = TypeVar("Entry", Requirement, Capability, Profile)
 
 _CAPABILITIES = "capabilities.toml"
 _CHAPTERS = "chapters.toml"
+_PROFILES = "profiles.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,18 @@ class Catalogue:
     capabilities: Mapping[str, Capability]
     chapters: Mapping[str, str]
     revision: str
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+
+    def members(self, profile: Profile) -> tuple[Requirement, ...]:
+        """The requirements of a profile, in catalogue order."""
+        return tuple(requirement for requirement in self.requirements.values() if profile.takes(requirement))
 
     def merged(self, other: Catalogue) -> Catalogue:
         """This catalogue with a plug-in's; UsageError when an id is stated twice."""
         for mine, theirs in (
             (self.requirements, other.requirements),
             (self.capabilities, other.capabilities),
+            (self.profiles, other.profiles),
         ):
             if twice := set(mine) & set(theirs):
                 raise UsageError(f"catalogue: {sorted(twice)[0]!r} is stated twice; a plug-in's ids carry its prefix")
@@ -41,6 +48,7 @@ class Catalogue:
             requirements={**self.requirements, **other.requirements},
             capabilities={**self.capabilities, **other.capabilities},
             chapters={**other.chapters, **self.chapters},
+            profiles={**self.profiles, **other.profiles},
             revision=hashlib.sha256((self.revision + other.revision).encode()).hexdigest()[:12],
         )
 
@@ -52,14 +60,17 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     """
     requirements: dict[str, Requirement] = {}
     for name, text in documents.items():
-        if name not in (_CAPABILITIES, _CHAPTERS):
+        if name not in (_CAPABILITIES, _CHAPTERS, _PROFILES):
             requirements.update(_entries(name, text, Requirement, "id"))
     capabilities = _entries(_CAPABILITIES, documents.get(_CAPABILITIES, ""), Capability, "name")
     chapters = _tables(_CHAPTERS, documents.get(_CHAPTERS, ""))
-    _known(requirements.values(), {*capabilities, *borrowed})
+    profiles = _entries(_PROFILES, documents.get(_PROFILES, ""), Profile, "name")
+    needs = {str(stated.id): stated.capabilities for stated in requirements.values()}
+    needs |= {f"profile {profile.name}": (*profile.capabilities, *profile.about) for profile in profiles.values()}
+    _known(needs, {*capabilities, *borrowed})
     digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
     titles = {name: str(table["title"]) for name, table in chapters.items()}
-    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12])
+    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12], profiles)
 
 
 def load() -> Catalogue:
@@ -86,11 +97,11 @@ def _entries(name: str, text: str, kind: type[Entry], key: str) -> dict[str, Ent
     return found
 
 
-def _known(requirements: Iterable[Requirement], capabilities: Collection[str]) -> None:
-    for requirement in requirements:
-        for capability in requirement.capabilities:
+def _known(needs: Mapping[str, Iterable[str]], capabilities: Collection[str]) -> None:
+    for who, named in needs.items():
+        for capability in named:
             if capability not in capabilities:
                 raise UsageError(
-                    f"{requirement.id}: capability {capability!r} is not stated in {_CAPABILITIES}; "
+                    f"{who}: capability {capability!r} is not stated in {_CAPABILITIES}; "
                     f"expected one of {', '.join(sorted(capabilities))}"
                 )

@@ -57,6 +57,26 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         return self.id.partition(".")[0]
 
 
+class Profile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A named set of requirements that a certificate can claim, and the capabilities it demands of a client.
+
+    It takes the requirements that need no other capability and are about it: one of `about`, or in one of `chapters`.
+    """
+
+    name: str
+    title: str
+    capabilities: tuple[str, ...]
+    about: tuple[str, ...]
+    chapters: tuple[str, ...] = ()
+
+    def takes(self, requirement: Requirement) -> bool:
+        """Broker-side requirements are nobody's to claim."""
+        needs = set(requirement.capabilities)
+        if requirement.side is Side.BROKER or needs - set(self.capabilities):
+            return False
+        return requirement.chapter in self.chapters or not needs.isdisjoint(self.about)
+
+
 class Capability(msgspec.Struct, frozen=True):
     """Something a client says it can do; declared in agent.toml before the run."""
 
