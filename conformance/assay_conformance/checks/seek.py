@@ -10,9 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, acked_entries, from_client, late, plain_acks
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    acked_entries,
+    entry_on,
+    from_client,
+    late,
+    plain_acks,
+)
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Frame, Invoke, MessageId, Outcome, Received, Stored
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, MessageId, Outcome, Received, Sides, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -148,9 +155,34 @@ class SeekCheck(ConsumerCheck):
 
 
 class StartsAtTarget(SeekCheck):
-    """The first message behind a seek is the first one behind the message sought, or of the time sought or later."""
+    """The first message behind a seek is the first one behind the message sought, or of the time sought or later.
+
+    Not judged where the application acknowledged something meanwhile, or a fault took a MESSAGE out of its stream.
+    """
 
     requirement = RequirementId("seek.starts-at-target")
+
+    def start(self) -> None:
+        super().start()
+        self._arrived: dict[tuple[int, Entry], Frame] = {}
+
+    def begun(self, seek: Sought) -> None:
+        self._arrived = {key: frame for key, frame in self._arrived.items() if key[0] != seek.consumer.handle}
+
+    def asked(self, call: Call) -> None:
+        seek = self.current.get(call.consumer.handle)
+        if seek is not None and not seek.delivered:
+            seek.undisturbed = False
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        seek = self.current.get(session.consumer.handle) if session is not None and session.consumer else None
+        if seek is None or session is None or seek.asked is None or session.request.seq < seek.asked.seq:
+            return
+        if event.sides is not Sides.BOTH and not seek.delivered:
+            seek.undisturbed = False
+        self._arrived.setdefault((seek.consumer.handle, entry_on(session, event.ids[0])), event)
 
     def handed_over(self, seek: Sought, event: Received) -> None:
         if seek.delivered:
@@ -184,18 +216,19 @@ class StartsAtTarget(SeekCheck):
         if completion is None or operation.invoke.seq < completion.seq or event.outcome is not Outcome.OK:
             return
         expected = self._expected(seek)
-        ready = next((session.ready for session in reversed(list(seek.sessions())) if session.ready is not None), None)
-        if expected is None or event.count or ready is None or not late("answer", ready.t_ns, event.t_ns):
+        arrived = None if expected is None else self._arrived.get((seek.consumer.handle, expected[0]))
+        if arrived is None or event.count or not late("answer", arrived.t_ns, event.t_ns):
             return
+        assert expected is not None
         self.suspect(
             "answer",
-            ready.t_ns,
+            arrived.t_ns,
             event.t_ns,
             "nothing-delivered",
-            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)} and was subscribed again at "
-            f"{ms(ready.t_ns)}; a receive ended with nothing at {ms(event.t_ns)}, expected {expected[0]}",
+            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}; {expected[0]} came behind it at "
+            f"{ms(arrived.t_ns)}, and a receive ended with nothing at {ms(event.t_ns)}",
             seek.invoke,
-            ready,
+            arrived,
             event,
         )
 
