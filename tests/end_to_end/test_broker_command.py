@@ -1,0 +1,137 @@
+"""`assay broker` as a process: it says where it is, serves, tells of faults, and ends when it is told to."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
+
+import pytest
+from tests.end_to_end.processes import listening, listening_of
+from tests.end_to_end.running import command_line
+
+DEADLINE_S = 30
+ANY_PORTS = ("--port", "0", "--http-port", "0")
+REFUSED_ONCE = [{"trigger": {"when": "time", "at_ms": 0}, "action": {"do": "refuse", "connections": 1}}]
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+    """The command and what it said about where it is."""
+    process = subprocess.Popen(
+        command_line("broker", *ANY_PORTS, "--json", *arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process, json.loads(process.stdout.readline())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command_line("broker", *arguments), capture_output=True, text=True, check=False, timeout=DEADLINE_S
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_it_serves_until_it_is_told_to_end(number: signal.Signals) -> None:
+    with serving() as (process, where):
+        with urlopen(f"{where['admin_url']}/admin/v2/clusters", timeout=DEADLINE_S) as answer:
+            assert json.load(answer) == ["standalone"]
+        sockets = listening_of(process.pid)
+        process.send_signal(number)
+        _, told = process.communicate(timeout=DEADLINE_S)
+        assert (process.returncode, told) == (0, "")
+        assert sockets
+        assert not sockets & listening()
+
+
+def test_a_connected_client_does_not_keep_it_from_ending() -> None:
+    with serving() as (process, where):
+        address = urlsplit(where["service_url"])
+        with socket.create_connection((address.hostname, address.port), DEADLINE_S):
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(DEADLINE_S) == 0
+
+
+def test_without_json_the_urls_are_for_people() -> None:
+    process = subprocess.Popen(command_line("broker", *ANY_PORTS), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("service url  pulsar://127.0.0.1:")
+        assert process.stdout.readline().startswith("admin url    http://127.0.0.1:")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_clients_may_be_told_another_name() -> None:
+    with serving("--name", "broker.test") as (_, where):
+        assert urlsplit(where["service_url"]).hostname == "broker.test"
+
+
+def test_fault_of_the_file_acts_and_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "faults.json"
+    path.write_text(json.dumps(REFUSED_ONCE))
+    with serving("--faults", str(path)) as (process, where):
+        address = urlsplit(where["service_url"])
+        with socket.create_connection((address.hostname, address.port), DEADLINE_S) as refused:
+            assert refused.recv(1) == b""
+        assert process.stderr is not None
+        assert "fault 0: refuse" in process.stderr.readline()
+
+
+def test_taken_port_is_one_sentence_and_two() -> None:
+    with serving() as (_, where):
+        for option, url in (("--port", where["service_url"]), ("--http-port", where["admin_url"])):
+            told = run(*ANY_PORTS, option, str(urlsplit(url).port))
+            assert told.returncode == 2
+            assert told.stderr.startswith(f"assay: cannot listen on 127.0.0.1:{urlsplit(url).port}: ")
+            assert told.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--port", "70000"], "70000 is not in the range"),
+        (["--host", "host.invalid"], "cannot listen on host.invalid:"),
+        (["--faults", "none.json"], "none.json: cannot be read"),
+        (["surplus"], "Got unexpected extra argument"),
+    ],
+)
+def test_bad_arguments_are_told_and_two(arguments: list[str], sentence: str) -> None:
+    told = run(*ANY_PORTS, *arguments)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert sentence in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("faults", "sentence"),
+    [
+        ("[", "truncated"),
+        ('[{"trigger": {"when": "step", "step": 1}, "action": {"do": "cut"}}]', "there are no steps here"),
+        (
+            '[{"trigger": {"when": "frame", "command": "NO", "direction": "c2b"}, "action": {"do": "drop"}}]',
+            "fault 0: ",
+        ),
+    ],
+)
+def test_bad_faults_are_told_and_two(tmp_path: Path, faults: str, sentence: str) -> None:
+    path = tmp_path / "faults.json"
+    path.write_text(faults)
+    told = run(*ANY_PORTS, "--faults", str(path))
+    assert (told.returncode, told.stdout) == (2, "")
+    assert sentence in told.stderr
+    assert told.stderr.count("\n") == 1
