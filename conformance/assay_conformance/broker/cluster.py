@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from assay_conformance.broker import handshake
 from assay_conformance.broker.handlers import HANDLERS
 from assay_conformance.broker.host import ClusterSink, Host
 from assay_conformance.broker.mutations import BrokerMutation
@@ -72,7 +73,13 @@ class Cluster:
         """A client connected to broker `broker`."""
         self.advance(now_ns)
         self._sessions[conn] = Session(
-            self._host, conn, broker, topology=self._topology, topics=self.topics, handlers=HANDLERS
+            self._host,
+            conn,
+            broker,
+            topology=self._topology,
+            topics=self.topics,
+            connect=handshake.connect,
+            handlers=HANDLERS,
         )
 
     def closed(self, conn: int, now_ns: int) -> None:

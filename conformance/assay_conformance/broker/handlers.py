@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from assay_conformance.broker import consuming, describing, listing, locating, producing, replies
+from assay_conformance.broker import consuming, describing, handshake, listing, locating, producing, replies
 from assay_conformance.broker.rules import ViolationError
 from assay_conformance.broker.session import Handler, Session
 from assay_conformance.wire import CommandType, Frame
@@ -47,5 +47,6 @@ HANDLERS: Final[dict[int, Handler]] = {
     CommandType.CONSUMER_STATS: consuming.stats,
     CommandType.GET_SCHEMA: describing.get_schema,
     CommandType.GET_OR_CREATE_SCHEMA: describing.get_or_create_schema,
+    CommandType.AUTH_RESPONSE: handshake.answer_challenge,
     CommandType.CONNECT: _connect_again,
 }

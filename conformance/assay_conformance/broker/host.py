@@ -34,7 +34,7 @@ class ClusterSink(Protocol):
 class Host:
     """`now_ns` is the instant of the input being served; `unix_ms` was the wall clock at `started_ns`."""
 
-    __slots__ = ("_mutations", "_started_ns", "_unix_ms", "now_ns", "settings", "sink", "timers")
+    __slots__ = ("_mutations", "_started_ns", "_unix_ms", "now_ns", "settings", "sink", "timers", "tokens")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Host:
         settings: BrokerSettings,
     ) -> None:
         self.settings = settings
+        self.tokens = frozenset(token.encode() for token in settings.tokens)
         self.sink = sink
         self.timers = Timers()
         self.now_ns = now_ns

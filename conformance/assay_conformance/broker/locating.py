@@ -63,14 +63,14 @@ def look_up(session: Session, body: CommandLookupTopic, _frame: Frame) -> None:
             )
         )
         return
-    url, redirect = session.topics.look_up(name, session.broker)
+    to = session.topics.look_up(name, session.broker)
     session.send(
         replies.reply(
             kind,
             request_id=body.request_id,
-            response=types.Redirect if redirect else types.Connect,
-            brokerServiceUrl=url,
+            response=types.Redirect if to.redirect else types.Connect,
+            brokerServiceUrl=to.url,
             authoritative=True,
-            proxy_through_service_url=False,
+            proxy_through_service_url=to.proxied,
         )
     )

@@ -13,17 +13,21 @@ from assay_conformance.model.errors import UsageError
 
 
 class Directions(NamedTuple):
-    """Where a look-up leads: the broker to connect to, or (`redirect`) to ask again."""
+    """Where a look-up leads: the broker to connect to, directly or through the proxy, or (`redirect`) to ask again."""
 
     url: str
     redirect: bool
+    proxied: bool = False
 
 
 class Placement:
-    """`urls[i]` is the service url of broker i. Topics are named by their full names."""
+    """`urls[i]` is the service url of broker i. Topics are named by their full names. `proxied`: clients are led to a
+    broker through the url they know."""
 
-    def __init__(self, urls: Sequence[str]) -> None:
+    def __init__(self, urls: Sequence[str], *, proxied: bool = False) -> None:
         self._urls = urls
+        self._proxied = proxied
+        self._migrated: set[str] = set()
         self._owners: dict[str, int] = {}
         self._loaded: set[str] = set()
 
@@ -33,6 +37,12 @@ class Placement:
     def look_up(self, full: str, broker: int) -> Directions:
         """Directions to a client that asks this broker."""
         owner = self.owner(full)
+        if full in self._migrated and owner != broker:
+            # Of another cluster than the owner: it has never heard of that one.
+            return Directions(self._urls[broker], redirect=False)
+        if self._proxied:
+            self._loaded.add(full)
+            return Directions(self._urls[owner], redirect=False, proxied=True)
         if full in self._loaded or owner == broker:
             self._loaded.add(full)
             return Directions(self._urls[owner], redirect=False)
@@ -48,10 +58,21 @@ class Placement:
         self._loaded.discard(full)
         return self._urls[broker]
 
+    def migrate(self, full: str, broker: int) -> str:
+        """Give a topic to a broker of another cluster; its url."""
+        url = self.move(full, broker)
+        self._migrated.add(full)
+        return url
+
+    def migrated(self, full: str) -> str | None:
+        """The service url of the cluster a topic went to."""
+        return self._urls[self.owner(full)] if full in self._migrated else None
+
     def forget(self, full: str) -> None:
         """The topic is gone."""
         self._owners.pop(full, None)
         self._loaded.discard(full)
+        self._migrated.discard(full)
 
     def check(self, broker: int) -> None:
         """Raises UsageError for a broker that is not there."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay_conformance.broker.store import Entry
 from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command
-from assay_conformance.wire.pulsar_pb2 import ServerError
+from assay_conformance.wire.pulsar_pb2 import CommandTopicMigrated, ServerError
 
 _SIZES = struct.Struct(">II")
 _SEND_RECEIPT = int(CommandType.SEND_RECEIPT)
@@ -90,6 +90,16 @@ def close_producer(producer_id: int, url: str | None) -> Frame:
     """The broker's own close; `url` is the broker that has the topic now."""
     assigned = {} if url is None else {"assignedBrokerServiceUrl": url}
     return reply(CommandType.CLOSE_PRODUCER, producer_id=producer_id, request_id=NO_ID, **assigned)
+
+
+def producer_migrated(producer_id: int, url: str) -> Frame:
+    kind = CommandTopicMigrated.Producer
+    return reply(CommandType.TOPIC_MIGRATED, resource_id=producer_id, resource_type=kind, brokerServiceUrl=url)
+
+
+def consumer_migrated(consumer_id: int, url: str) -> Frame:
+    kind = CommandTopicMigrated.Consumer
+    return reply(CommandType.TOPIC_MIGRATED, resource_id=consumer_id, resource_type=kind, brokerServiceUrl=url)
 
 
 def close_consumer(consumer_id: int, url: str | None) -> Frame:

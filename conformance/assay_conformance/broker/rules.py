@@ -35,11 +35,17 @@ start it again."""
 PATTERN_LENGTH: Final = 50
 """subscriptionPatternMaxLength: a broker evaluates no longer patterns of topic names."""
 
+TOKEN_METHOD: Final = "token"
+REFRESH: Final = b"PulsarAuthRefresh"
+"""What an AUTH_CHALLENGE says that asks for the same kind of credentials again."""
+CHALLENGE_VERSION: Final = 14
+"""Older clients know no AUTH_CHALLENGE."""
 CLOSE_VERSION: Final = 5
 """Older clients take no CLOSE_PRODUCER / CLOSE_CONSUMER from the broker: their connection is closed instead."""
 SINCE_VERSION: Final[dict[CommandType, int]] = {
     CommandType.REACHED_END_OF_TOPIC: 9,
     CommandType.ACTIVE_CONSUMER_CHANGE: 12,
+    CommandType.TOPIC_MIGRATED: 20,
 }
 """Notifications that clients of an older protocol version do not get."""
 
@@ -51,6 +57,14 @@ class RefusalError(Exception):
         super().__init__(message)
         self.error = error
         self.message = message
+
+
+class MigratedError(RefusalError):
+    """A topic that is in another cluster now, whose service url this is."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(ServerError.ServiceNotReady, "Topic was already migrated")
+        self.url = url
 
 
 class ViolationError(Exception):

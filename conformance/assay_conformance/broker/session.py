@@ -1,6 +1,7 @@
 """One connection: its handshake, its keep-alive, the reading that may pause, and the producers and consumers on it.
 
     NEW --CONNECT--> CONNECTED --violation, keep-alive, close--> ENDED
+     |------------------refused, keep-alive----------------------->
 
 Before CONNECTED anything but CONNECT, and after it a second CONNECT, ends the connection without an answer.
 """
@@ -17,15 +18,15 @@ from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.rules import (
     CLOSE_VERSION,
     LIVENESS_CHECK_MS,
-    SERVER_VERSION,
     SINCE_VERSION,
+    MigratedError,
     RefusalError,
     ViolationError,
 )
 from assay_conformance.broker.timers import Timer
 from assay_conformance.model.case import Topology
 from assay_conformance.wire import CommandType, Frame
-from assay_conformance.wire.pulsar_pb2 import CommandConnect
+from assay_conformance.wire.pulsar_pb2 import CommandConnect, CommandProducer, CommandSubscribe
 
 if TYPE_CHECKING:
     from assay_conformance.broker.consumer import Consumer
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Session", Any, Frame], None]
 """Serves one command: the session, the command's message, the frame it came in."""
+
+Connect = Callable[["Session", CommandConnect], None]
+"""Serves the first command."""
 
 
 class State(Enum):
@@ -65,10 +69,12 @@ class Attached:
 class Session:
     """`joining_*` are ids whose request is not answered yet, `closing` producers whose CLOSE is not.
 
-    `evicted` are ids of producers the broker closed: their SENDs that were under way are ignored.
+    `evicted` are ids of producers the broker closed: their SENDs that were under way are ignored. `broker` is whom the
+    client talks to, through a proxy or not. `challenged` ends a connection that does not answer an AUTH_CHALLENGE.
     """
 
     __slots__ = (
+        "_connect",
         "_handlers",
         "_keep_alive",
         "_liveness",
@@ -76,7 +82,9 @@ class Session:
         "_silent",
         "_state",
         "_topology",
+        "auth_method",
         "broker",
+        "challenged",
         "closing",
         "conn",
         "consumers",
@@ -86,6 +94,7 @@ class Session:
         "joining_producers",
         "producers",
         "reading",
+        "refreshes",
         "topics",
         "version",
         "watches",
@@ -99,6 +108,7 @@ class Session:
         *,
         topology: Topology,
         topics: Topics,
+        connect: Connect,
         handlers: Mapping[int, Handler],
     ) -> None:
         self.host = host
@@ -114,6 +124,10 @@ class Session:
         self.joining_consumers: set[int] = set()
         self.evicted: set[int] = set()
         self.watches: dict[int, Watch] = {}
+        self.auth_method = ""
+        self.refreshes = False
+        self.challenged: Timer | None = None
+        self._connect = connect
         self._handlers = handlers
         self._topology = topology
         self._state = State.NEW
@@ -121,6 +135,10 @@ class Session:
         self._keep_alive = host.after(topology.keep_alive_ms, self._probe)
         self._liveness: list[Callable[[bool], None]] = []
         self._liveness_timer: Timer | None = None
+
+    @property
+    def connected(self) -> bool:
+        return self._state is State.CONNECTED
 
     @property
     def ended(self) -> bool:
@@ -155,28 +173,37 @@ class Session:
             body = frame.body
             try:
                 handler(self, body, frame)
+            except MigratedError as migrated:
+                self._send_away(body, migrated)
             except RefusalError as refusal:
                 self.send(replies.error(body.request_id, refusal.error, refusal.message))
         elif self._state is State.NEW:
             if frame.type != CommandType.CONNECT:
                 raise ViolationError
-            self._connect(frame.body)
+            self._connect(self, frame.body)
 
-    def _connect(self, connect: CommandConnect) -> None:
+    def established(self, connect: CommandConnect, broker: int) -> None:
+        """The handshake is done, with the broker the client asked for."""
         self._state = State.CONNECTED
+        self.broker = broker
         self.version = min(connect.protocol_version, self._topology.protocol_version)
-        self.send(
-            replies.reply(
-                CommandType.CONNECTED,
-                server_version=SERVER_VERSION,
-                protocol_version=self.version,
-                max_message_size=self._topology.max_message_bytes,
-                feature_flags={
-                    "supports_topic_watchers": True,
-                    "supports_get_partitioned_metadata_without_auto_creation": True,
-                },
-            )
-        )
+        self.auth_method = connect.auth_method_name
+        self.refreshes = connect.feature_flags.supports_auth_refresh
+
+    @property
+    def max_message_bytes(self) -> int:
+        return self._topology.max_message_bytes
+
+    def _send_away(self, body: CommandProducer | CommandSubscribe, migrated: MigratedError) -> None:
+        """The topic asked for is in another cluster: not answered, but told. Older clients have to find out."""
+        if self.version < SINCE_VERSION[CommandType.TOPIC_MIGRATED]:
+            self.send(replies.error(body.request_id, migrated.error, migrated.message))
+        elif isinstance(body, CommandProducer):
+            self.send(replies.producer_migrated(body.producer_id, migrated.url))
+            self.send(replies.close_producer(body.producer_id, None))
+        else:
+            self.send(replies.consumer_migrated(body.consumer_id, migrated.url))
+            self.send(replies.close_consumer(body.consumer_id, None))
 
     # --- keep-alive -------------------------------------------------------------------------------------------------
 
@@ -235,6 +262,8 @@ class Session:
             return
         self._state = State.ENDED
         self._keep_alive.cancel()
+        if self.challenged is not None:
+            self.challenged.cancel()
         self.reading.stop()
         producers = *self.joining_producers.values(), *self.producers.values(), *self.closing
         self.joining_producers.clear()

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from assay_conformance.broker.handshake import challenge
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.raw import StoredEntry
 from assay_conformance.broker.session import Session
@@ -90,6 +91,32 @@ class Delete(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
         topics.delete(topics.full_of(self.topic))
 
 
+class Challenge(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ask every client for fresh credentials; with `tokens`, these are valid from now on and no others."""
+
+    tokens: tuple[str, ...] | None = None
+
+    def carry_out(self, _topics: Topics, sessions: Iterable[Session], host: Host) -> None:
+        if self.tokens is not None:
+            host.tokens = frozenset(token.encode() for token in self.tokens)
+        for session in list(sessions):
+            if session.connected:
+                challenge(session)
+
+
+class Migrate(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Give a topic to a broker of another cluster: its clients are told, and so is whoever asks here from now on.
+
+    Both clusters see the same entries and cursors, as if all of them had been copied before.
+    """
+
+    broker: int
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            topic.migrate(topics.migrate(topic, self.broker))
+
+
 class HoldStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Appends that match wait for `release`, and so does every one behind them. `count`: only so many match."""
 
@@ -152,6 +179,8 @@ STEPS: dict[str, type[Step]] = {
     "move": Move,
     "terminate": Terminate,
     "set_policy": SetPolicy,
+    "migrate": Migrate,
+    "challenge": Challenge,
     "grow": Grow,
     "delete": Delete,
     "hold_store": HoldStore,

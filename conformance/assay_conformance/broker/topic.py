@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay_conformance.broker import replies
 from assay_conformance.broker.admission import ENDED, GONE, UNLOADED, Admission
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
@@ -172,6 +173,15 @@ class Topic:
             subscription.close_consumers(url)
         self.store.release()
         self.reload()
+
+    def migrate(self, url: str) -> None:
+        """Send everybody to another cluster, and load there."""
+        for producer in list(self.producers.values()):
+            producer.session.notify(replies.producer_migrated(producer.producer_id, url))
+        for subscription in self.subscriptions.values():
+            for consumer in subscription.consumers:
+                consumer.session.notify(replies.consumer_migrated(consumer.consumer_id, url))
+        self.unload(None)
 
     def close(self) -> None:
         """Deleted: send everybody away; what was stored, or waits to be, is gone with it."""

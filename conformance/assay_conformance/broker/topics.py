@@ -15,7 +15,7 @@ from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, base_of
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated
-from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.rules import MigratedError, RefusalError
 from assay_conformance.broker.schemas import Schemas
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topology
@@ -39,7 +39,7 @@ class Topics:
         self._partitions = {self._full[topic.name]: topic.partitions for topic in topology.topics if topic.partitions}
         self._created = {self._full[topic.name] for topic in topology.topics if not topic.partitions}
         self._topics: dict[str, Topic] = {}
-        self.placement = Placement(urls)
+        self.placement = Placement(urls, proxied=topology.settings.proxied)
         rate = topology.settings.publish_rate
         self._gates = [PublishGate(host, rate) for _ in urls] if rate.limits else []
         self.schemas = Schemas()
@@ -86,6 +86,8 @@ class Topics:
     def open(self, name: TopicName, broker: int, *, create: bool = True) -> Topic:
         """The topic, for a producer or consumer at this broker."""
         full = name.full
+        if (url := self.placement.migrated(full)) is not None and self.placement.owner(full) != broker:
+            raise MigratedError(url)
         if self.placement.owner(full) != broker:
             raise RefusalError(
                 ServerError.ServiceNotReady, f"Topic {full} is not served by this broker: redo the lookup"
@@ -228,6 +230,12 @@ class Topics:
     def move(self, topic: Topic, broker: int) -> str:
         """Give a topic to another broker; its url."""
         url = self.placement.move(topic.name.full, broker)
+        self._share_rates(topic)
+        return url
+
+    def migrate(self, topic: Topic, broker: int) -> str:
+        """Give a topic to a broker of another cluster; its url."""
+        url = self.placement.migrate(topic.name.full, broker)
         self._share_rates(topic)
         return url
 

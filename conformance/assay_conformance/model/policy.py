@@ -115,6 +115,12 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """isDelayedDeliveryDeliverAtTimeStrict: nothing comes early, not even by a tick."""
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
+    tokens: tuple[str, ...] = ()
+    """What a CONNECT has to carry one of; none: there is no authentication."""
+    auth_refresh_ms: int = 60_000
+    """authenticationRefreshCheckSeconds: how long an AUTH_CHALLENGE may go without its answer."""
+    proxied: bool = False
+    """Whether clients reach brokers through the service url only, and name the one they mean."""
     dedup_snapshot_entries: int = 1_000
     """brokerDeduplicationEntriesInterval: persisted ids from one snapshot to the next."""
     dedup_snapshot_s: int = 120

@@ -1,0 +1,80 @@
+"""How a connection begins, and how its credentials are asked for again while it lasts (PIP-55).
+
+With tokens configured a CONNECT has to carry one of them; a challenge is answered with one of those that are valid by
+then. A client that cannot refresh its credentials is disconnected instead of challenged, and so is one that is silent.
+"""
+
+from __future__ import annotations
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.rules import CHALLENGE_VERSION, REFRESH, SERVER_VERSION, TOKEN_METHOD, ViolationError
+from assay_conformance.broker.session import Session
+from assay_conformance.wire import NO_ID, CommandType, Frame
+from assay_conformance.wire.pulsar_pb2 import CommandAuthResponse, CommandConnect, ServerError
+
+
+def connect(session: Session, body: CommandConnect) -> None:
+    """CONNECT: the connection is usable, or refused and closed."""
+    broker = _broker(session, body)
+    if broker is None:
+        _turn_away(session, ServerError.ServiceNotReady, f"No broker at {body.proxy_to_broker_url}")
+    elif not _is_known(session, body.auth_method_name, body.auth_data):
+        _turn_away(session, ServerError.AuthenticationError, "Failed to authenticate")
+    else:
+        session.established(body, broker)
+        session.send(
+            replies.reply(
+                CommandType.CONNECTED,
+                server_version=SERVER_VERSION,
+                protocol_version=session.version,
+                max_message_size=session.max_message_bytes,
+                feature_flags={
+                    "supports_topic_watchers": True,
+                    "supports_get_partitioned_metadata_without_auto_creation": True,
+                },
+            )
+        )
+
+
+def _broker(session: Session, body: CommandConnect) -> int | None:
+    """Whom a client means. A broker does not look at what is a proxy's to read."""
+    if not body.proxy_to_broker_url or not session.host.settings.proxied:
+        return session.broker
+    return session.topics.placement.broker_at(body.proxy_to_broker_url)
+
+
+def challenge(session: Session) -> None:
+    """Ask for fresh credentials. A second time without an answer, or of one that cannot: the end."""
+    if session.version < CHALLENGE_VERSION or not session.refreshes or session.challenged is not None:
+        session.end()
+        return
+    session.challenged = session.host.after(session.host.settings.auth_refresh_ms, session.end)
+    session.send(
+        replies.reply(
+            CommandType.AUTH_CHALLENGE,
+            server_version=SERVER_VERSION,
+            protocol_version=session.version,
+            challenge={"auth_method_name": session.auth_method, "auth_data": REFRESH},
+        )
+    )
+
+
+def answer_challenge(session: Session, body: CommandAuthResponse, _frame: Frame) -> None:
+    """AUTH_RESPONSE. One that was not asked for is checked all the same; one without credentials is none."""
+    if not body.HasField("response") or not body.response.HasField("auth_data"):
+        raise ViolationError
+    if not _is_known(session, body.response.auth_method_name, body.response.auth_data):
+        _turn_away(session, ServerError.AuthenticationError, "Failed to authenticate")
+    elif session.challenged is not None:
+        session.challenged.cancel()
+        session.challenged = None
+
+
+def _is_known(session: Session, method: str, data: bytes) -> bool:
+    tokens = session.host.tokens
+    return not tokens or (method == TOKEN_METHOD and data in tokens)
+
+
+def _turn_away(session: Session, error: ServerError, text: str) -> None:
+    session.send(replies.error(NO_ID, error, text))
+    session.end()
