@@ -89,6 +89,10 @@ class Deduplication:
         """It is there no longer."""
         self._idle_since_ns[name] = self._host.now_ns
 
+    def forget_unwritten(self) -> None:
+        """What was under way is not written: its ids may come again."""
+        self._pushed = dict(self._persisted)
+
     def recover(self) -> None:
         """Start again from what is written down, as a broker that loads the topic does."""
         self._purge()

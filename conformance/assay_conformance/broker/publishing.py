@@ -22,6 +22,7 @@ from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
 from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
 
 TERMINATED = "Topic was already terminated"
+UNWRITTEN = "The message could not be written"
 UNKNOWN_COPY = "Cannot determine whether the message is a duplicate at this time"
 
 
@@ -56,6 +57,12 @@ class Publish(Append):
     def lose(self, entry: Entry) -> None:
         self.written = True
         self._publishing.answer(self, entry)
+
+    def fail(self) -> None:
+        # The producer is closed by then, and is answered all the same: as a real broker does.
+        last = self.highest if self.sequence_id <= self.highest != NO_ID else self.sequence_id
+        _fail(self.producer, last, ServerError.PersistenceError, UNWRITTEN)
+        self.settle()
 
     def wait(self) -> None:
         """The store has not taken it yet."""

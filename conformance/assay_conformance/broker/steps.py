@@ -137,6 +137,14 @@ class Release(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
             topic.publishing.release()
 
 
+class FailStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Fail to write what `hold_store` kept waiting: its producers are closed, and told that it was not stored."""
+
+    def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
+        for topic in topics.of_local(self.topic):
+            topic.fail_writes()
+
+
 class Restart(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A broker (all where none is given) dies and comes up again with what was written: every connection of it is
     closed, appends that waited are lost."""
@@ -185,6 +193,7 @@ STEPS: dict[str, type[Step]] = {
     "delete": Delete,
     "hold_store": HoldStore,
     "release": Release,
+    "fail_store": FailStore,
     "restart": Restart,
     "store_entries": StoreEntries,
 }

@@ -90,6 +90,10 @@ class Append(ABC):
     def lose(self, entry: Entry) -> None:
         """Answer as if the payload had become this entry."""
 
+    @abstractmethod
+    def fail(self) -> None:
+        """It could not be written."""
+
 
 @dataclass(slots=True)
 class Hold:
@@ -153,10 +157,12 @@ class Store:
             append = self._waiting.popleft()
             append.done(self.add(append.payload))
 
-    def forget_waiting(self) -> None:
-        """The broker died before these were written."""
+    def take_waiting(self) -> list[Append]:
+        """Forget all holds and what waits, which is never written."""
         self._holds.clear()
+        taken = list(self._waiting)
         self._waiting.clear()
+        return taken
 
     @property
     def average_bytes(self) -> int:

@@ -189,12 +189,22 @@ class Topic:
         for subscription in list(self.subscriptions.values()):
             subscription.close_consumers(None)
             self.drop(subscription)
-        self.store.forget_waiting()
+        for append in self.store.take_waiting():
+            append.fail()
         self.gone = True
+
+    def fail_writes(self) -> None:
+        """What waits to be written cannot be: its producers are sent away, and may send it again."""
+        failed = self.store.take_waiting()
+        self.admission.evict(None, UNLOADED)
+        for append in failed:
+            append.fail()
+        if self.publishing.dedup is not None:
+            self.publishing.dedup.forget_unwritten()
 
     def reload(self) -> None:
         """Come up again with what was written."""
-        self.store.forget_waiting()
+        self.store.take_waiting()
         self.store.open_ledger(self._new_ledger())
         for subscription in list(self.subscriptions.values()):
             if subscription.durable and self.persistent:

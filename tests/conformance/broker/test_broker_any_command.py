@@ -34,6 +34,11 @@ STEPS = [
     ("hold_store", {"topic": "t"}),
     ("release", {"topic": "t"}),
     ("restart", {}),
+    ("fail_store", {"topic": "t"}),
+    ("terminate", {"topic": "t"}),
+    ("migrate", {"topic": "t", "broker": 0}),
+    ("challenge", {"tokens": ["p"]}),
+    ("challenge", {"tokens": []}),
     ("set_policy", {"topic": "t", "publish_rate": {"messages": 2}}),
     ("store_entries", {"topic": "t", "entries": [{}, {"members": [{}, {}]}]}),
 ]

@@ -11,7 +11,8 @@ from tests.conformance.broker.bench import Bench
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.payload import identify
-from assay_conformance.wire import decode_batch
+from assay_conformance.wire import CommandType, decode_batch
+from assay_conformance.wire.pulsar_pb2 import ServerError
 
 
 def _with_producer() -> Bench:
@@ -39,6 +40,39 @@ def test_hold_with_a_count_ends_with_its_release() -> None:
     bench.step("release", topic="t")
     bench.publish(1)
     assert bench.receipts() == [0, 1]
+
+
+def test_append_that_fails_closes_its_producer_and_is_answered() -> None:
+    bench = _with_producer()
+    bench.step("hold_store", topic="t")
+    bench.publish(0, 1)
+    bench.take()
+    bench.step("fail_store", topic="t")
+    frames = bench.take()
+    assert [CommandType(frame.type).name for frame in frames] == ["CLOSE_PRODUCER"] * 2 + ["SEND_ERROR"] * 2
+    assert {frame.body.error for frame in frames[2:]} == {ServerError.PersistenceError}
+    assert bench.content == []
+
+
+def test_append_that_failed_is_taken_when_it_comes_again() -> None:
+    bench = Bench(deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t")
+    bench.publish(0)
+    bench.step("fail_store", topic="t")
+    bench.produce()
+    bench.publish(0, 0)
+    assert bench.content == [0]
+
+
+def test_appends_that_failed_hold_up_no_connection() -> None:
+    bench = _with_producer()
+    bench.step("hold_store", topic="t")
+    bench.publish(*range(1_000))
+    assert bench.paused == {0}
+    bench.step("fail_store", topic="t")
+    assert bench.paused == set()
 
 
 def test_held_appends_are_not_dispatched() -> None:
