@@ -59,6 +59,13 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     Mutation.PENDING_OUTLIVES_CLOSE: (frozenset({"ROB-009"}), "what a close leaves pending never ends"),
     Mutation.NEVER_TIMES_OUT: (frozenset({"ROB-009"}), "a send that never times out never ends"),
+    Mutation.SYNC_SEND_RETURNS_AT_ONCE: (
+        frozenset({"ORD-004"}),
+        "what returns early returns before the sends in front",
+    ),
+    Mutation.DELAYED_OVERTAKES_BATCH: (frozenset({"ORD-004"}), "what is sent first is receipted first"),
+    Mutation.BATCH_SIZE_OF_PAYLOADS: (frozenset({"ORD-001"}), "what nobody can take apart is not on the topic"),
+    Mutation.COMPRESSES_MEMBERS_TOO: (frozenset({"ORD-001"}), "what nobody can take apart is not on the topic"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

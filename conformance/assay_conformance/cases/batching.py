@@ -1,9 +1,10 @@
-"""Batching: each Case lets one of the three limits be the first, and keeps the others far away."""
+"""Batching. The Cases of its limits let one of the three be the first, and keep the others far away."""
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, Config
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.model.fault import Fault, Hold, Until
 
 FAR: Config = {
     "batching": True,
@@ -52,4 +53,140 @@ def closes_by_delay() -> Case:
     )
 
 
-CASES = (closes_by_count(), closes_by_bytes(), closes_by_delay())
+LONG: Config = {**FAR, "batching_max_publish_delay_ms": 5_000}
+"""A batch that nothing closes in the time of a Case but what the Case is about."""
+
+SHORT: Config = {**FAR, "batching_max_publish_delay_ms": 100}
+QUICK = Limits(operation_ms=6_000, case_ms=20_000)
+
+
+def flush_closes_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/flush-closes-batch",
+        "Three messages wait for company, and the producer is flushed",
+        ("batching.flush-closes-batch",),
+        producer=LONG,
+    )
+
+
+def sync_send_closes_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.send(producer, mode="sync")
+    plan.wait_ops()
+    return plan.case(
+        "batching/sync-send-closes-batch",
+        "Two messages wait for company, a synchronous send joins them, and its receipt takes 300 ms",
+        ("batching.flush-closes-batch",),
+        capabilities=("sync_send",),
+        producer=LONG,
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Hold(), until=Until(after_ms=300)),),
+    )
+
+
+def compressed_as_one(codec: str) -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 6, size=200))
+    return plan.case(
+        f"batching/compressed-by-{codec.lower()}",
+        f"Two batches of three messages, compressed by {codec}",
+        ("batching.compressed-as-one",),
+        capabilities=("compression",),
+        producer={**FAR, "batching_max_messages": 3, "compression": codec},
+    )
+
+
+def delayed_behind_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 2)
+    plan.send(producer, deliver_after_ms=1_000)
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "batching/delayed-behind-batch",
+        "Two messages are in the open batch when one comes that is to be delivered later, and two more follow",
+        ("batching.delayed-alone",),
+        capabilities=("delayed_delivery",),
+        producer=SHORT,
+    )
+
+
+def receipt_ends_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 4))
+    return plan.case(
+        "batching/receipt-ends-batch",
+        "Two batches of two messages are receipted",
+        ("batching.ends-as-one",),
+        producer={**FAR, "batching_max_messages": 2},
+    )
+
+
+def time_out_ends_batch() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    return plan.case(
+        "batching/time-out-ends-batch",
+        "A batch of three messages gets no receipt in the 500 ms that a send may take",
+        ("batching.ends-as-one",),
+        capabilities=("send_timeout",),
+        producer={**FAR, "batching_max_messages": 3, "send_timeout_ms": 500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Hold()),),
+        limits=QUICK,
+    )
+
+
+def small_queue_moves_on() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 12)
+    plan.wait_ops()
+    return plan.case(
+        "batching/small-queue-moves-on",
+        "Twelve messages through a queue of four that blocks when it is full, in batches of up to ten",
+        ("batching.small-queue-moves-on",),
+        producer={
+            **SHORT,
+            "batching_max_messages": 10,
+            "max_pending_messages": 4,
+            "block_if_queue_full": True,
+        },
+        limits=QUICK,
+    )
+
+
+def names_all_ids() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 6))
+    return plan.case(
+        "batching/names-all-ids",
+        "Two batches of three messages",
+        ("batching.names-all-ids",),
+        producer={**FAR, "batching_max_messages": 3},
+    )
+
+
+CASES = (
+    closes_by_count(),
+    closes_by_bytes(),
+    closes_by_delay(),
+    flush_closes_batch(),
+    sync_send_closes_batch(),
+    *(compressed_as_one(codec) for codec in ("LZ4", "ZLIB", "ZSTD", "SNAPPY")),
+    delayed_behind_batch(),
+    receipt_ends_batch(),
+    time_out_ends_batch(),
+    small_queue_moves_on(),
+    names_all_ids(),
+)

@@ -7,7 +7,6 @@ from types import ModuleType
 
 from assay_conformance.checks import (
     ack,
-    batching,
     chunk_resending,
     chunk_sending,
     chunking,
@@ -31,6 +30,7 @@ from assay_conformance.checks import (
     timeouts,
 )
 from assay_conformance.checks.base import Check
+from assay_conformance.checks.batching import closing, entry, outcome
 
 __all__ = ["CHECKS"]
 
@@ -50,7 +50,9 @@ _CHAPTERS = (
     nack,
     subscription,
     throttling,
-    batching,
+    closing,
+    entry,
+    outcome,
     flow,
     permits,
     limits,

@@ -15,7 +15,16 @@ from typing import Protocol
 from assay_conformance.client.acks import MAX_IDS, AckGroup
 from assay_conformance.client.chunks import ChunkBuffer
 from assay_conformance.client.connection import Connection
-from assay_conformance.client.entries import BadEntryError, Entry, Opened, Position, bits_of, open_entry, uncompress
+from assay_conformance.client.entries import (
+    BadEntryError,
+    Entry,
+    Opened,
+    Position,
+    bits_of,
+    check_size,
+    open_entry,
+    uncompress,
+)
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
@@ -236,8 +245,7 @@ class Consumer(Handler):
         except MetadataError:
             self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
         except BadEntryError as error:
-            count = payload.metadata.num_messages_in_batch if is_batch(payload.metadata) else 1
-            self._discard(position, error.reason, count)
+            self._unreadable(payload.metadata, position, error.reason)
 
     def _take(self, payload: Payload, position: Position, body: pb.CommandMessage) -> None:
         metadata = payload.metadata
@@ -247,8 +255,9 @@ class Consumer(Handler):
             return
         chunked = metadata.num_chunks_from_msg > 1 and not self.shared.mutated(Mutation.DELIVERS_FRAGMENTS)
         if not chunked:
-            limit = self._limit()
-            self._arrived(metadata, uncompress(metadata, payload.data, limit), (position,), body)
+            check_size(payload.data, self._limit())
+            data = uncompress(metadata, payload.data, self.shared.mutations)
+            self._arrived(metadata, data, (position,), body)
             return
         progress = self._chunks.add(metadata, bytes(payload.data), position)
         if progress.acks:
@@ -256,8 +265,7 @@ class Consumer(Handler):
         if progress.joined is None:
             self._return_permits(1)
         else:
-            # The size that counts is the message's own: no frame has to hold it.
-            data = uncompress(metadata, progress.joined.data, metadata.uncompressed_size)
+            data = uncompress(metadata, progress.joined.data)
             self._arrived(metadata, data, progress.joined.positions, body)
 
     def _arrived(
@@ -285,6 +293,13 @@ class Consumer(Handler):
             return
         permits = 0 if self.shared.mutated(Mutation.CORRUPT_KEEPS_PERMIT) else 1
         self._discard(position, pb.CommandAck.ChecksumMismatch, permits)
+
+    def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
+        permits = metadata.num_messages_in_batch if is_batch(metadata) else 1
+        if self.shared.mutated(Mutation.BAD_BODY_UNREPORTED):
+            self._return_permits(permits)
+            return
+        self._discard(position, reason, 0 if self.shared.mutated(Mutation.BAD_BODY_KEEPS_PERMIT) else permits)
 
     def _discard(self, position: Position, reason: pb.CommandAck.ValidationError, permits: int) -> None:
         """Acknowledge an entry nobody can read, with the reason, so that it does not come again for ever."""

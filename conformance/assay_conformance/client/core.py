@@ -103,14 +103,15 @@ class ClientCore:
                 for name, partition in _parts(topic, partitions)
             ]
             start = int(self._shared.jitter() * len(producers))
-            self._fill(slot, Publisher(producers, settings.routing, start))
+            self._fill(slot, Publisher(self._shared, producers, settings, start))
             for producer in producers:
                 producer.start()
 
         self._lookup.partitions(topic, counted)
 
-    def send(self, op: int, producer: int, message: Outgoing, now_ns: int) -> None:
-        self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.send(op, message))
+    def send(self, op: int, producer: int, message: Outgoing, now_ns: int, *, sync: bool = False) -> None:
+        """`sync`: somebody waits for the receipt before he does anything else, so nothing is gained by batching it."""
+        self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.send(op, message, sync=sync))
 
     def flush(self, op: int, producer: int, now_ns: int) -> None:
         self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.flush(self._completing(op)))

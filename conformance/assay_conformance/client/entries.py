@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from assay_conformance.client.miscoded import snappy_unframed
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.wire import (
     BatchError,
     Codec,
@@ -19,6 +21,9 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 Position = tuple[int, int]
 """(ledger, entry): what acknowledgments and redelivery requests name."""
+
+MAX_UNCOMPRESSED_BYTES = 64 * 1024 * 1024
+"""What says it is larger is not unpacked: nobody has to believe a size, and memory for it has to be found first."""
 
 _WORD_BITS = 64
 _WORD = 2**_WORD_BITS - 1
@@ -60,17 +65,32 @@ class Opened:
     properties: dict[str, str]
 
 
-def uncompress(metadata: MessageMetadata, data: bytes | memoryview, limit: int) -> bytes:
-    """The body of an entry; BadEntryError when it exceeds `limit` or is not what its codec makes."""
+def check_size(data: memoryview, limit: int) -> None:
+    """BadEntryError when the body as stored exceeds `limit`. Uncompressed it may: no frame has to hold that.
+
+    The reason is the Java client's, in ConsumerImpl.uncompressPayloadIfNeeded.
+    """
+    if len(data) > limit:
+        raise BadEntryError(
+            pb.CommandAck.UncompressedSizeCorruption, f"{len(data)} bytes, {limit} are the broker's limit"
+        )
+
+
+def uncompress(metadata: MessageMetadata, data: bytes | memoryview, mutations: Set[Mutation] = frozenset()) -> bytes:
+    """The body of an entry; BadEntryError when it is not what its codec makes."""
     codec = Codec(metadata.compression)
     if codec is Codec.NONE:
         return bytes(data)
-    if metadata.uncompressed_size > limit:
-        text = f"{metadata.uncompressed_size} bytes uncompressed, at most {limit} are taken"
+    if metadata.uncompressed_size > MAX_UNCOMPRESSED_BYTES:
+        text = f"{metadata.uncompressed_size} bytes uncompressed, at most {MAX_UNCOMPRESSED_BYTES} are taken"
         raise BadEntryError(pb.CommandAck.UncompressedSizeCorruption, text)
     try:
-        return decompress(codec, data, metadata.uncompressed_size, limit)
+        if codec is Codec.SNAPPY and Mutation.SNAPPY_FRAMED in mutations:
+            return snappy_unframed(data)
+        return decompress(codec, data, metadata.uncompressed_size, MAX_UNCOMPRESSED_BYTES)
     except CompressionError as error:
+        if Mutation.BAD_BODY_DELIVERED in mutations:
+            return bytes(data)
         raise BadEntryError(pb.CommandAck.DecompressionError, str(error)) from error
 
 

@@ -63,6 +63,28 @@ class Mutation(StrEnum):
     BATCH_OVERFILLS = "batch-overfills"
     BATCH_IGNORES_BYTES = "batch-ignores-bytes"
     BATCH_DELAY_LATE = "batch-delay-late"
+    SYNC_SEND_LEAVES_BATCH = "sync-send-leaves-batch"
+    SYNC_SEND_RETURNS_AT_ONCE = "sync-send-returns-at-once"
+    FLUSH_LEAVES_BATCH = "flush-leaves-batch"
+    BATCH_SIZE_OF_PAYLOADS = "batch-size-of-payloads"
+    COMPRESSES_MEMBERS_TOO = "compresses-members-too"
+    DELAYED_OVERTAKES_BATCH = "delayed-overtakes-batch"
+    DELAYED_JOINS_BATCH = "delayed-joins-batch"
+    BATCH_INDEX_FROM_ONE = "batch-index-from-one"
+    BATCH_FAILS_FIRST_ONLY = "batch-fails-first-only"
+    FULL_QUEUE_STOPS_BATCH_TIMER = "full-queue-stops-batch-timer"
+    OMITS_HIGHEST_SEQUENCE_ID = "omits-highest-sequence-id"
+    OMITS_SINGLE_SEQUENCE_IDS = "omits-single-sequence-ids"
+    SINGLE_IGNORES_KEYS = "single-ignores-keys"
+    JAVA_HASH_OF_BYTES = "java-hash-of-bytes"
+    MURMUR3_KEEPS_SIGN = "murmur3-keeps-sign"
+    SINGLE_TAKES_TURNS = "single-takes-turns"
+    TURNS_LAST_TWO_MESSAGES = "turns-last-two-messages"
+    SNAPPY_FRAMED = "snappy-framed"
+    OMITS_UNCOMPRESSED_SIZE = "omits-uncompressed-size"
+    BAD_BODY_UNREPORTED = "bad-body-unreported"
+    BAD_BODY_KEEPS_PERMIT = "bad-body-keeps-permit"
+    BAD_BODY_DELIVERED = "bad-body-delivered"
     FIRST_FLOW_TOO_LARGE = "first-flow-too-large"
     FLOW_BEFORE_SUBSCRIBED = "flow-before-subscribed"
     REQUESTS_BEFORE_CONNECTED = "requests-before-connected"
@@ -296,6 +318,116 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.BATCH_OVERFILLS: Broken("BAT-001", "a batch takes one message more than its maximum", "off by one"),
     Mutation.BATCH_IGNORES_BYTES: Broken("BAT-001", "a batch does not close by size", "a limit read and never used"),
     Mutation.BATCH_DELAY_LATE: Broken("BAT-001", "a batch closes late", "a timer that ticks coarsely", 200),
+    Mutation.SYNC_SEND_LEAVES_BATCH: Broken(
+        "BAT-002",
+        "a synchronous send waits in the open batch for its delay",
+        "a blocking send that is an asynchronous one and a wait, and slow for it",
+    ),
+    Mutation.SYNC_SEND_RETURNS_AT_ONCE: Broken(
+        "BAT-002",
+        "a synchronous send returns without its receipt",
+        "success reported for what is only in the client's memory",
+    ),
+    Mutation.FLUSH_LEAVES_BATCH: Broken(
+        "BAT-002",
+        "flush waits for the open batch and does not close it",
+        "a flush that waits for completions and asks for nothing",
+    ),
+    Mutation.BATCH_SIZE_OF_PAYLOADS: Broken(
+        "BAT-003",
+        "a batch's uncompressed size counts payloads without the headers of its messages",
+        "sizes added up while messages are added, not taken of what is compressed",
+    ),
+    Mutation.COMPRESSES_MEMBERS_TOO: Broken(
+        "BAT-003",
+        "each message of a batch is compressed, and the batch as well",
+        "kafka-python issue 718: a batch compressed twice",
+    ),
+    Mutation.DELAYED_OVERTAKES_BATCH: Broken(
+        "BAT-004",
+        "a delayed message leaves before the open batch that is older",
+        "pulsar-client-dotnet#367, C++ and Go clients: with deduplication the batch is dropped as a duplicate",
+    ),
+    Mutation.DELAYED_JOINS_BATCH: Broken(
+        "BAT-004",
+        "a delayed message is batched and its time is lost",
+        "pulsar-rs: the batched path drops deliver_at_time",
+    ),
+    Mutation.BATCH_INDEX_FROM_ONE: Broken(
+        "BAT-005",
+        "a batch's receipt numbers its messages from 1",
+        "off by one",
+    ),
+    Mutation.BATCH_FAILS_FIRST_ONLY: Broken(
+        "BAT-005",
+        "of a batch that times out the first message fails and the others are reported as sent",
+        "one callback kept for a batch of several",
+    ),
+    Mutation.FULL_QUEUE_STOPS_BATCH_TIMER: Broken(
+        "BAT-008",
+        "a producer that blocks when its queue is full closes batches by count and bytes alone",
+        "a batch larger than the queue waits for messages that wait for it",
+    ),
+    Mutation.OMITS_HIGHEST_SEQUENCE_ID: Broken(
+        "BAT-009",
+        "a batch carries its lowest sequence id alone",
+        "C++ and Go clients: the broker takes the lowest id of a batch for the last",
+    ),
+    Mutation.OMITS_SINGLE_SEQUENCE_IDS: Broken(
+        "BAT-009",
+        "messages inside a batch carry no sequence ids",
+        "pulsar-rs: one id for a batch, none for a message",
+    ),
+    Mutation.SINGLE_IGNORES_KEYS: Broken(
+        "RTE-001",
+        "routing to a single partition takes messages with keys there, too",
+        "pulsar-rs: keys count under one routing policy only",
+    ),
+    Mutation.JAVA_HASH_OF_BYTES: Broken(
+        "RTE-002",
+        "JavaStringHash runs over bytes and keeps its sign bit",
+        "Go client: the hash is not masked, and other letters than ASCII count by bytes",
+    ),
+    Mutation.MURMUR3_KEEPS_SIGN: Broken(
+        "RTE-003",
+        "Murmur3_32Hash keeps its sign bit",
+        "pulsar-rs and DotPulsar: the hash is not masked",
+    ),
+    Mutation.SINGLE_TAKES_TURNS: Broken(
+        "RTE-005",
+        "routing to a single partition takes turns",
+        "the default taken whatever was configured",
+    ),
+    Mutation.TURNS_LAST_TWO_MESSAGES: Broken(
+        "RTE-006",
+        "two messages go to a partition before it is the next one's turn",
+        "thresholds of batching in force without batching",
+    ),
+    Mutation.SNAPPY_FRAMED: Broken(
+        "CMP-001",
+        "SNAPPY is written and read in the framing of streams",
+        "pulsar-rs: nobody else can read it",
+    ),
+    Mutation.OMITS_UNCOMPRESSED_SIZE: Broken(
+        "CMP-002",
+        "compressed messages do not tell their uncompressed size",
+        "pulsar-rs#220: other clients cannot read them",
+    ),
+    Mutation.BAD_BODY_UNREPORTED: Broken(
+        "CMP-003",
+        "a message that cannot be decompressed is dropped without a word",
+        "pulsar-rs: an error to the application, nothing to the broker",
+    ),
+    Mutation.BAD_BODY_KEEPS_PERMIT: Broken(
+        "CMP-003",
+        "the permit of a message that cannot be decompressed is not returned",
+        "an early return past the accounting",
+    ),
+    Mutation.BAD_BODY_DELIVERED: Broken(
+        "CMP-003",
+        "a message that cannot be decompressed is delivered as it came",
+        "a fallback that means well",
+    ),
     Mutation.FIRST_FLOW_TOO_LARGE: Broken(
         "FLW-001", "the first FLOW grants one permit more than the queue holds", "off by one"
     ),

@@ -6,9 +6,11 @@ connection, the same frame goes out again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
+from assay_conformance.client.miscoded import snappy_framed
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.settings import AccessMode, Compression, ProducerSettings
 from assay_conformance.client.values import Outgoing
 from assay_conformance.wire import (
@@ -67,12 +69,12 @@ class Op:
 class OpBuilder:
     """Builds the units of one producer. `name` is known once the broker has answered PRODUCER."""
 
-    def __init__(self, producer_id: int, settings: ProducerSettings, *, flag_chunks: bool = True) -> None:
+    def __init__(self, producer_id: int, settings: ProducerSettings, mutations: Set[Mutation] = frozenset()) -> None:
         self.name = ""
         self._producer_id = producer_id
         self._codec = CODECS[settings.compression]
         self._chunking = settings.chunking
-        self._flag_chunks = flag_chunks
+        self._mutations = mutations
 
     def message(self, sent: Sent, max_message_bytes: int, created_ns: int, unix_ms: int) -> list[Op]:
         """The unit of one message, or one for each of its chunks. Raises TooLargeError."""
@@ -92,7 +94,8 @@ class OpBuilder:
     def batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
         """One unit of these messages, numbered by the lowest and the highest id. Raises TooLargeError."""
         metadata = self._metadata(batch[0], unix_ms, whole=False)
-        metadata.highest_sequence_id = batch[-1].sequence_id
+        if Mutation.OMITS_HIGHEST_SEQUENCE_ID not in self._mutations:
+            metadata.highest_sequence_id = batch[-1].sequence_id
         return self._batch(metadata, batch, max_message_bytes, created_ns)
 
     def keyed_batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
@@ -111,7 +114,9 @@ class OpBuilder:
 
     def _batch(self, metadata: MessageMetadata, batch: Sequence[Sent], max_message_bytes: int, created_ns: int) -> Op:
         metadata.num_messages_in_batch = len(batch)
-        data = self._compressed(metadata, encode_batch(_members(batch)))
+        data = self._compressed(metadata, encode_batch(self._members(batch)))
+        if Mutation.BATCH_SIZE_OF_PAYLOADS in self._mutations and metadata.uncompressed_size:
+            metadata.uncompressed_size = sum(len(sent.message.payload) for sent in batch)
         if len(data) + metadata.ByteSize() > max_message_bytes:
             raise TooLargeError(f"batch of {len(data)} bytes, the broker takes {max_message_bytes}")
         send = command(
@@ -129,7 +134,7 @@ class OpBuilder:
         metadata.num_chunks_from_msg = count
         metadata.total_chunk_msg_size = len(data)
         send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)
-        if self._flag_chunks:
+        if Mutation.OMITS_CHUNK_FLAG not in self._mutations:
             send.send.is_chunk = True
         ops: list[Op] = []
         for chunk in range(count):
@@ -161,23 +166,28 @@ class OpBuilder:
         if self._codec is Codec.NONE:
             return data
         metadata.compression = pb.CompressionType.Name(self._codec)  # type: ignore[assignment]
-        metadata.uncompressed_size = len(data)
+        if Mutation.OMITS_UNCOMPRESSED_SIZE not in self._mutations:
+            metadata.uncompressed_size = len(data)
+        if self._codec is Codec.SNAPPY and Mutation.SNAPPY_FRAMED in self._mutations:
+            return snappy_framed(data)
         return compress(self._codec, data)
 
-
-def _members(batch: Iterable[Sent]) -> list[Member]:
-    members = []
-    for sent in batch:
-        message = sent.message
-        single = SingleMessageMetadata(sequence_id=sent.sequence_id, properties=_properties(message))
-        if message.key is not None:
-            single.partition_key = message.key
-        if message.ordering_key is not None:
-            single.ordering_key = message.ordering_key.encode()
-        if message.event_time_ms is not None:
-            single.event_time = message.event_time_ms
-        members.append(Member(single, message.payload))
-    return members
+    def _members(self, batch: Iterable[Sent]) -> list[Member]:
+        members = []
+        for sent in batch:
+            message = sent.message
+            single = SingleMessageMetadata(properties=_properties(message))
+            if Mutation.OMITS_SINGLE_SEQUENCE_IDS not in self._mutations:
+                single.sequence_id = sent.sequence_id
+            if message.key is not None:
+                single.partition_key = message.key
+            if message.ordering_key is not None:
+                single.ordering_key = message.ordering_key.encode()
+            if message.event_time_ms is not None:
+                single.event_time = message.event_time_ms
+            twice = Mutation.COMPRESSES_MEMBERS_TOO in self._mutations and self._codec is not Codec.NONE
+            members.append(Member(single, compress(self._codec, message.payload) if twice else message.payload))
+        return members
 
 
 def _properties(message: Outgoing) -> list[pb.KeyValue]:

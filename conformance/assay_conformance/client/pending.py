@@ -104,7 +104,9 @@ class Pending:
     def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
         """Units that have left the queue fail, surely not sent where no byte of them was written."""
         for op in ops:
-            self.release(op.sent, Failed(error, text, op.certain))
+            failed = 1 if self._shared.mutated(Mutation.BATCH_FAILS_FIRST_ONLY) else len(op.sent)
+            self.release(op.sent[:failed], Failed(error, text, op.certain))
+            self.release(op.sent[failed:], Done())
 
     def settled(self) -> None:
         """Units have left the queue, and their messages have ended."""

@@ -62,9 +62,7 @@ class Producer(Handler):
         self._partition = partition
         self._opened: Completed | None = opened
         self._producer_id = next(shared.producer_ids)
-        self._builder = OpBuilder(
-            self._producer_id, settings, flag_chunks=not shared.mutated(Mutation.OMITS_CHUNK_FLAG)
-        )
+        self._builder = OpBuilder(self._producer_id, settings, shared.mutations)
         self._epoch = 0
         self._topic_epoch: int | None = None
         self._max_message_bytes = 0
@@ -79,8 +77,11 @@ class Producer(Handler):
 
     # --- from the application ---
 
-    def send(self, op: int, message: Outgoing) -> None:
-        self._in_order(lambda: self._accept(Sent(op, message, -1)))
+    def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        """A synchronous send closes the open batch: whoever waits for it can bring it no more company."""
+        self._in_order(
+            lambda: self._accept_sync(Sent(op, message, -1)) if sync else self._accept(Sent(op, message, -1))
+        )
 
     def flush(self, flushed: Completed) -> None:
         """`flushed` is called when everything sent before has ended."""
@@ -121,16 +122,27 @@ class Producer(Handler):
             self._pending.complete(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
         return True
 
+    def _accept_sync(self, sent: Sent) -> bool:
+        if not self._accept(sent):
+            return False
+        if not self.shared.mutated(Mutation.SYNC_SEND_LEAVES_BATCH):
+            self._close_batch()
+        if self.shared.mutated(Mutation.SYNC_SEND_RETURNS_AT_ONCE):
+            self._pending.complete(sent, Done(sequence_id=sent.sequence_id))
+            sent.op = None
+        return True
+
     def _number(self, sent: Sent) -> None:
         explicit = sent.message.sequence_id
         sent.sequence_id = self._next_sequence_id if explicit is None else explicit
         alone = (
             not self._settings.batching
-            or sent.message.deliver_at_ms is not None
+            # The entry carries one time, and its other messages would wait for it (PIP-26).
+            or (sent.message.deliver_at_ms is not None and not self.shared.mutated(Mutation.DELAYED_JOINS_BATCH))
             # Batched with new messages, one the broker may know already would take them with it as duplicates.
             or sent.sequence_id <= self._last_pushed
         )
-        if alone:
+        if alone and not self.shared.mutated(Mutation.DELAYED_OVERTAKES_BATCH):
             self._close_batch()
         try:
             ops = self._alone(sent) if alone else []
@@ -187,6 +199,8 @@ class Producer(Handler):
         extra = 1 if shared.mutated(Mutation.BATCH_OVERFILLS) else 0
         max_bytes = None if shared.mutated(Mutation.BATCH_IGNORES_BYTES) else settings.batching_max_bytes
         batch = OpenBatch(settings, shared.now_ns, settings.batching_max_messages + extra, max_bytes)
+        if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
+            return batch
         delay_ns = settings.batching_max_publish_delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
         due_ns = self._pending.due_ns(shared.now_ns)
         if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
@@ -208,8 +222,8 @@ class Producer(Handler):
         batch, self._batch = self._batch, None
         if batch is None:
             return
-        assert batch.timer is not None
-        batch.timer.cancel()
+        if batch.timer is not None:
+            batch.timer.cancel()
         keyed = self._settings.batching_type is BatchingType.KEY_BASED
         build = self._builder.keyed_batch if keyed else self._builder.batch
         for group in batch.groups():
@@ -225,6 +239,9 @@ class Producer(Handler):
     def _flush(self, flushed: Completed) -> bool:
         if self.phase is Phase.CLOSED:
             flushed(_CLOSED)
+            return True
+        if self._batch is not None and self.shared.mutated(Mutation.FLUSH_LEAVES_BATCH):
+            self.shared.after(self._settings.batching_max_publish_delay_ms * MS, lambda: self._pending.flush(flushed))
             return True
         self._close_batch()
         if self.shared.mutated(Mutation.FLUSH_RETURNS_AT_ONCE):
@@ -299,7 +316,8 @@ class Producer(Handler):
     def _succeed(self, op: Op, message_id: pb.MessageIdData) -> None:
         duplicate = message_id.ledgerId == NO_ID
         position = (-1, -1) if duplicate else (message_id.ledgerId, message_id.entryId)
-        for index, sent in enumerate(op.sent):
+        first = 1 if self.shared.mutated(Mutation.BATCH_INDEX_FROM_ONE) else 0
+        for index, sent in enumerate(op.sent, start=first):
             self.last_sequence_id = max(self.last_sequence_id, sent.sequence_id)
             place = (index, len(op.sent)) if op.batch else (-1, 0)
             result: Result = Done(

@@ -43,6 +43,13 @@ class Routing(StrEnum):
     ROUND_ROBIN = "round_robin"
 
 
+class HashingScheme(StrEnum):
+    """How a key chooses its partition."""
+
+    JAVA_STRING = "java_string"
+    MURMUR3_32 = "murmur3_32"
+
+
 class SubscriptionType(StrEnum):
     EXCLUSIVE = "exclusive"
     SHARED = "shared"
@@ -86,6 +93,7 @@ class ProducerSettings(_Settings, frozen=True):
     initial_sequence_id: Unsigned | None = None
     access_mode: AccessMode = AccessMode.SHARED
     routing: Routing = Routing.ROUND_ROBIN
+    hashing_scheme: HashingScheme = HashingScheme.JAVA_STRING
 
 
 class ConsumerSettings(_Settings, frozen=True):

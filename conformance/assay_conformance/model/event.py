@@ -200,6 +200,8 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     batch: int | None = None
     compression: str = "NONE"
     uncompressed_size: int = 0
+    unpacked_bytes: int | None = None
+    """What the body unpacks to where that is not `uncompressed_size`; -1 where its codec cannot unpack it at all."""
     key: str | None = None
     ordering_key: bytes | None = None
     uuid: str | None = None

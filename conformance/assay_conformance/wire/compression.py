@@ -56,6 +56,24 @@ def decompress(codec: Codec, data: bytes | memoryview, uncompressed_size: int, l
         ) from error
 
 
+def unpacked_size(codec: Codec, data: bytes | memoryview, limit: int) -> int:
+    """How many bytes the data unpacks to, whatever anybody says of it.
+
+    Raises CompressionError where that is more than `limit`, and for data that is not of this codec.
+    """
+    output = bytearray(limit)
+    try:
+        size = _UNPACK[codec](data, output)
+    except (cramjam.DecompressionError, zlib.error, IndexError) as error:
+        raise CompressionError(f"{codec.name}: {len(data)} bytes cannot be decompressed: {error}") from error
+    decompress(codec, data, size, limit)
+    return size
+
+
+def _unpack_zlib(data: bytes | memoryview, output: bytearray) -> int:
+    return len(zlib.decompressobj().decompress(data, len(output)))
+
+
 def _lz4(data: bytes | memoryview, size: int) -> bytes:
     # The library decodes raw blocks into a buffer of at most this size, and pads what is shorter with zeros. That the
     # output is exactly this long shows in its not fitting one byte less. Its other function, which does tell the
@@ -107,6 +125,13 @@ _COMPRESS: dict[Codec, Callable[[bytes | memoryview], bytes]] = {
     Codec.ZLIB: zlib.compress,
     Codec.ZSTD: lambda data: bytes(cramjam.zstd.compress(data)),
     Codec.SNAPPY: lambda data: bytes(cramjam.snappy.compress_raw(data)),
+}
+_UNPACK: dict[Codec, Callable[[bytes | memoryview, bytearray], int]] = {
+    Codec.NONE: lambda data, _: len(data),
+    Codec.LZ4: cramjam.lz4.decompress_block_into,
+    Codec.ZLIB: _unpack_zlib,
+    Codec.ZSTD: cramjam.zstd.decompress_into,
+    Codec.SNAPPY: cramjam.snappy.decompress_raw_into,
 }
 _DECOMPRESS: dict[Codec, Callable[[bytes | memoryview, int], bytes]] = {
     Codec.LZ4: _lz4,

@@ -15,17 +15,21 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
 import crc32c
+import msgspec
 
 from assay_conformance.model.event import Member, Meta
 from assay_conformance.model.payload import digest, identify
 from assay_conformance.wire.batch import decode_batch
-from assay_conformance.wire.compression import Codec, decompress
+from assay_conformance.wire.compression import Codec, decompress, unpacked_size
 from assay_conformance.wire.errors import MetadataError, ProtocolError
 from assay_conformance.wire.payload import Payload
 from assay_conformance.wire.pulsar_pb2 import MessageMetadata
 
 # A message of many chunks exceeds every frame; what claims to unpack to more than this is not unpacked.
 MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
+
+# Bytes that come of one, at most: no stream of ZLIB makes more, and no message worth the name does.
+MOST_UNPACKED: Final = 1_100
 
 
 class Description:
@@ -67,7 +71,10 @@ class Describer:
         meta = _meta(metadata)
         if meta.chunk_id is not None:
             return Description(unit, intact, meta, self._joined(metadata, meta, bytes(data), unit, stream))
-        payload.note = description = Description(unit, intact, meta, _members(metadata, data))
+        members = _members(metadata, data)
+        if metadata.compression and not members:
+            meta = _unpacked(meta, metadata, data)
+        payload.note = description = Description(unit, intact, meta, members)
         return description
 
     def _joined(
@@ -103,6 +110,17 @@ class _Chunks:
         self.members = _members(metadata, whole)
         self.last_unit = unit
         return self.members
+
+
+def _unpacked(meta: Meta, metadata: MessageMetadata, data: bytes | memoryview) -> Meta:
+    """With what a body that nobody can read as announced does unpack to."""
+    if metadata.encryption_keys:
+        return meta
+    try:
+        size = unpacked_size(Codec(metadata.compression), data, min(MAX_MESSAGE_BYTES, MOST_UNPACKED * len(data)))
+    except ProtocolError:
+        size = -1
+    return meta if size == meta.uncompressed_size else msgspec.structs.replace(meta, unpacked_bytes=size)
 
 
 def _members(metadata: MessageMetadata, data: bytes | memoryview) -> tuple[Member, ...]:

@@ -2,10 +2,22 @@ from typing import Any
 
 import msgspec
 
-from assay_conformance.checks.batching import ClosesAtFirstLimit
+from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
+from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
+from assay_conformance.checks.batching.outcome import EndsAsOne
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import MESSAGE_BYTES, Script
+from assay_conformance.history.script import (
+    CASE_NUMBER,
+    MESSAGE_BYTES,
+    MS,
+    NAME,
+    PRODUCER,
+    Script,
+    digest_of,
+    entry_id,
+)
 from assay_conformance.model.case import Rate, Topic, Topology
+from assay_conformance.model.event import Identity, Member, MessageId, Meta
 
 LIMITS: dict[str, Any] = {"batching_max_messages": 3, "batching_max_bytes": 10_000, "batching_max_publish_delay_ms": 50}
 
@@ -85,3 +97,289 @@ def test_batch_of_a_message_that_the_agent_kept_back_is_not_late() -> None:
     story.at(800).send_frame(0, batch=True)
     story.ok(0, called_ns=790_000_000)
     assert _codes(trial(ClosesAtFirstLimit, story.done())) == []
+
+
+# --- flush and synchronous sends ---
+
+FAR: dict[str, Any] = {"batching": True, "batching_max_messages": 100, "batching_max_publish_delay_ms": 5_000}
+
+
+def _flushed(left_ms: float, **config: Any) -> FlushClosesBatch:
+    story = Script()
+    story.producer(**{**FAR, **config})
+    story.at(100).send(0)
+    flush = story.invoke("flush", PRODUCER)
+    story.at(left_ms).send_frame(0, batch=True)
+    story.receipt(0)
+    story.ok(0, called_ns=100 * MS)
+    story.complete(flush)
+    return trial(FlushClosesBatch, story.done())
+
+
+def test_batch_that_leaves_when_flushed_is_accepted() -> None:
+    check = _flushed(105)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_batch_that_outlives_a_flush_is_found() -> None:
+    assert [finding.code for finding in _flushed(900).findings] == ["stayed-open"]
+
+
+def test_flush_of_a_batch_that_is_due_shows_nothing() -> None:
+    assert _flushed(105, batching_max_publish_delay_ms=50).exercised == 0
+
+
+def test_batch_that_had_left_before_the_flush_shows_nothing() -> None:
+    assert _flushed(100.5).exercised == 0
+
+
+def _sent_synchronously(left_ms: float, *, receipt_first: bool = True) -> FlushClosesBatch:
+    story = Script()
+    story.producer(**FAR)
+    story.at(100).send(0, mode="sync")
+    story.at(left_ms).send_frame(0, batch=True)
+    for step in (story.receipt, story.ok) if receipt_first else (story.ok, story.receipt):
+        step(0)
+    return trial(FlushClosesBatch, story.done())
+
+
+def test_synchronous_send_that_leaves_and_returns_with_its_receipt_is_accepted() -> None:
+    check = _sent_synchronously(105)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_synchronous_send_that_waits_for_company_is_found() -> None:
+    assert [finding.code for finding in _sent_synchronously(900).findings] == ["stayed-open"]
+
+
+def test_synchronous_send_that_returns_before_its_receipt_is_found() -> None:
+    assert [finding.code for finding in _sent_synchronously(105, receipt_first=False).findings] == ["returned-early"]
+
+
+# --- a queue smaller than a batch ---
+
+SMALL: dict[str, Any] = {
+    "batching": True,
+    "batching_max_messages": 10,
+    "batching_max_publish_delay_ms": 50,
+    "max_pending_messages": 2,
+    "block_if_queue_full": True,
+}
+
+
+def _small_queue(second_ms: float, *inside: int) -> SmallQueueMovesOn:
+    story = Script()
+    story.producer(**SMALL)
+    story.at(100)
+    for number in range(5):
+        story.send(number)
+    story.at(151).send_frame(0, 1, batch=True)
+    story.at(160).receipt(0)
+    story.ok(0, called_ns=100 * MS)
+    story.ok(1, called_ns=100 * MS)
+    story.at(second_ms).send_frame(*inside, batch=True)
+    for number in inside:
+        story.ok(number, called_ns=102 * MS)
+    return trial(SmallQueueMovesOn, story.done())
+
+
+def test_batches_that_leave_by_their_delay_and_fit_the_queue_are_accepted() -> None:
+    check = _small_queue(212, 2, 3)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_batch_that_leaves_long_after_there_was_room_is_found() -> None:
+    assert [finding.code for finding in _small_queue(600, 2, 3).findings] == ["too-late"]
+
+
+def test_batch_larger_than_the_queue_is_found() -> None:
+    assert [finding.code for finding in _small_queue(212, 2, 3, 4).findings] == ["larger-than-queue"]
+
+
+def _stuck(*, receipted: bool) -> SmallQueueMovesOn:
+    story = Script()
+    story.producer(**SMALL)
+    sends = [story.send(number) for number in range(3)]
+    story.send_frame(0, 1, batch=True)
+    if receipted:
+        story.receipt(0)
+    story.at(6_000).overdue(sends[2], 5_000)
+    return trial(SmallQueueMovesOn, story.done())
+
+
+def test_message_that_never_leaves_with_nothing_in_flight_is_found() -> None:
+    assert [finding.code for finding in _stuck(receipted=True).findings] == ["stuck"]
+
+
+def test_message_that_waits_for_a_receipt_is_not_stuck() -> None:
+    assert _stuck(receipted=False).findings == []
+
+
+# --- what an entry says ---
+
+
+def _ids(**fields: Any) -> NamesAllIds:
+    story = Script()
+    story.producer(batching=True)
+    meta = Meta(producer_name=NAME, sequence_id=0, highest_sequence_id=2, batch=3)
+    story.send_frame(0, 1, 2, batch=True, **{"highest_sequence_id": 2, "meta": meta, **fields})
+    return trial(NamesAllIds, story.done())
+
+
+def test_batch_with_all_its_ids_is_accepted() -> None:
+    check = _ids()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_batch_without_its_highest_id_is_found() -> None:
+    assert [finding.code for finding in _ids(highest_sequence_id=0).findings] == ["no-highest-id"]
+
+
+def test_batch_whose_metadata_lacks_the_highest_id_is_found() -> None:
+    meta = Meta(producer_name=NAME, sequence_id=0, batch=3)
+    assert [finding.code for finding in _ids(meta=meta).findings] == ["no-highest-id"]
+
+
+def test_batch_that_goes_by_its_highest_id_is_found() -> None:
+    assert [finding.code for finding in _ids(sequence_id=2).findings] == ["wrong-range"]
+
+
+def test_batch_whose_messages_have_no_ids_is_found() -> None:
+    story = Script()
+    story.producer(batching=True)
+    members = tuple(
+        Member(size=MESSAGE_BYTES, digest=digest_of(number), identity=Identity(CASE_NUMBER, PRODUCER, number))
+        for number in range(2)
+    )
+    story.send_frame(0, 1, batch=True, highest_sequence_id=1, members=members)
+    assert [finding.code for finding in trial(NamesAllIds, story.done()).findings] == ["no-single-ids"]
+
+
+def test_ids_of_a_key_based_batch_are_not_judged() -> None:
+    story = Script()
+    story.producer(batching=True, batching_type="key_based")
+    story.send_frame(0, 1, batch=True)
+    assert trial(NamesAllIds, story.done()).exercised == 0
+
+
+def _compressed(unpacked_bytes: int | None, *numbers: int, **fields: Any) -> CompressedAsOne:
+    story = Script()
+    story.producer(batching=True, compression="LZ4")
+    for number in range(2):
+        story.send(number)
+    meta = Meta(
+        producer_name=NAME,
+        sequence_id=0,
+        batch=2,
+        compression="LZ4",
+        uncompressed_size=150,
+        unpacked_bytes=unpacked_bytes,
+    )
+    story.send_frame(*numbers, batch=True, meta=meta, **fields)
+    return trial(CompressedAsOne, story.done())
+
+
+def test_batch_compressed_as_a_whole_is_accepted() -> None:
+    check = _compressed(None, 0, 1)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_batch_of_another_size_than_it_says_is_found() -> None:
+    assert [finding.code for finding in _compressed(170, 0, 1, members=()).findings] == ["wrong-size"]
+
+
+def test_batch_whose_body_is_no_batch_is_found() -> None:
+    assert [finding.code for finding in _compressed(None, 0, 1, members=()).findings] == ["unreadable"]
+
+
+def test_batch_of_other_messages_than_were_asked_for_is_found() -> None:
+    assert [finding.code for finding in _compressed(None, 0, 7).findings] == ["member-changed"]
+
+
+def test_codec_that_cannot_be_unpacked_is_another_matter() -> None:
+    assert _compressed(-1, 0, 1, members=()).findings == []
+
+
+def _delayed(*order: int, deliver_at_ms: int | None = 5_000) -> DelayedAlone:
+    """Messages 0 and 1 were in the open batch when 2, a delayed one, was asked for."""
+    story = Script()
+    story.producer(batching=True)
+    for number in range(2):
+        story.send(number)
+    story.send(2, deliver_after_ms=1_000)
+    meta = Meta(producer_name=NAME, sequence_id=2, deliver_at_ms=deliver_at_ms)
+    for first in order:
+        if first == 0:
+            story.send_frame(0, 1, batch=True)
+        else:
+            story.send_frame(2, meta=meta)
+    return trial(DelayedAlone, story.done())
+
+
+def test_delayed_message_behind_the_batch_is_accepted() -> None:
+    check = _delayed(0, 2)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_delayed_message_that_overtakes_the_batch_is_found() -> None:
+    assert [finding.code for finding in _delayed(2, 0).findings] == ["overtakes-batch"]
+
+
+def test_delayed_message_that_lost_its_time_is_found() -> None:
+    assert [finding.code for finding in _delayed(0, 2, deliver_at_ms=None).findings] == ["time-lost"]
+
+
+def test_delayed_message_that_others_have_to_wait_with_is_found() -> None:
+    story = Script()
+    story.producer(batching=True)
+    story.send(0)
+    story.send(1, deliver_after_ms=1_000)
+    story.send_frame(0, 1, meta=Meta(producer_name=NAME, sequence_id=0, batch=2, deliver_at_ms=5_000))
+    assert [finding.code for finding in trial(DelayedAlone, story.done()).findings] == ["batched"]
+
+
+# --- what a receipt means ---
+
+
+def _receipted(*ends: MessageId | None) -> EndsAsOne:
+    """A batch in entry 0; each message ends with such an id, or fails."""
+    story = Script()
+    story.producer(batching=True)
+    for number in range(len(ends)):
+        story.send(number)
+    story.send_frame(*range(len(ends)), batch=True)
+    story.receipt(0, id=entry_id(0))
+    for number, id in enumerate(ends):
+        if id is None:
+            story.unknown(number)
+        else:
+            story.ok(number, message_id=id)
+    return trial(EndsAsOne, story.done())
+
+
+def test_batch_whose_messages_get_their_places_is_accepted() -> None:
+    check = _receipted(entry_id(0, 0, 2), entry_id(0, 1, 2))
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_batch_that_fails_as_a_whole_is_accepted() -> None:
+    check = _receipted(None, None)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_client_that_does_not_tell_the_size_is_accepted() -> None:
+    assert _receipted(entry_id(0, 0), entry_id(0, 1)).findings == []
+
+
+def test_batch_that_fails_in_part_is_found() -> None:
+    assert [finding.code for finding in _receipted(entry_id(0, 0, 2), None).findings] == ["ends-differ"]
+
+
+def test_message_with_the_place_of_another_is_found() -> None:
+    check = _receipted(entry_id(0, 1, 2), entry_id(0, 2, 2))
+    assert [finding.code for finding in check.findings] == ["wrong-place", "wrong-place"]
+
+
+def test_message_in_another_entry_than_its_receipt_says_is_found() -> None:
+    check = _receipted(entry_id(0, 0, 2), entry_id(1, 1, 2))
+    assert [finding.code for finding in check.findings] == ["wrong-entry"]

@@ -219,3 +219,28 @@ def test_description_of_a_chunk_is_each_describers_own() -> None:
     chunks = [chunk(number, data) for number, data in enumerate(PIECES)]
     members = [len(seen.describe(part).members) for part in chunks]
     assert (members[-1], len(unseen.describe(chunks[-1]).members)) == (1, 0)
+
+
+COMPRESSED = [codec for codec in Codec if codec is not Codec.NONE]
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+@pytest.mark.parametrize("said", [0, len(MESSAGE) - 1, len(MESSAGE) + 1])
+def test_body_of_another_size_than_it_says_shows_what_it_unpacks_to(codec: Codec, said: int) -> None:
+    meta = describe(compress(codec, MESSAGE), compression=codec.name, uncompressed_size=said).meta
+    assert meta is not None
+    assert meta.unpacked_bytes == len(MESSAGE)
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+def test_body_that_its_codec_cannot_unpack_shows_that(codec: Codec) -> None:
+    meta = describe(MESSAGE, compression=codec.name, uncompressed_size=len(MESSAGE)).meta
+    assert meta is not None
+    assert meta.unpacked_bytes == -1
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+def test_nothing_is_said_of_a_body_that_is_what_it_says(codec: Codec) -> None:
+    meta = describe(compress(codec, MESSAGE), compression=codec.name, uncompressed_size=len(MESSAGE)).meta
+    assert meta is not None
+    assert meta.unpacked_bytes is None
