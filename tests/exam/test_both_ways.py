@@ -58,6 +58,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what goes to a broker that does not listen never ends",
     ),
     Mutation.PENDING_OUTLIVES_CLOSE: (frozenset({"ROB-009"}), "what a close leaves pending never ends"),
+    Mutation.FULL_QUEUE_STOPS_BATCH_TIMER: (frozenset({"ROB-009"}), "a batch that never leaves ends no send"),
     Mutation.NEVER_TIMES_OUT: (frozenset({"ROB-009"}), "a send that never times out never ends"),
     Mutation.SYNC_SEND_RETURNS_AT_ONCE: (
         frozenset({"ORD-004"}),
@@ -66,6 +67,9 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.DELAYED_OVERTAKES_BATCH: (frozenset({"ORD-004"}), "what is sent first is receipted first"),
     Mutation.BATCH_SIZE_OF_PAYLOADS: (frozenset({"ORD-001"}), "what nobody can take apart is not on the topic"),
     Mutation.COMPRESSES_MEMBERS_TOO: (frozenset({"ORD-001"}), "what nobody can take apart is not on the topic"),
+    Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
+    Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
+    Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

@@ -34,6 +34,16 @@ def batch(numbers: Iterable[int], size: int = DEFAULT_BYTES) -> dict[str, Any]:
     return {"members": members, "sequence_id": members[0]["sequence_id"], "producer_name": NAME}
 
 
+def compressed(codec: str, entry: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    """The same entry, its body compressed; `metadata` says otherwise of it than is true."""
+    return {**entry, "compression": codec, "metadata": metadata}
+
+
+def garbled(codec: str, number: int, size: int = DEFAULT_BYTES) -> dict[str, Any]:
+    """An unbatched message that says it is compressed, and is not."""
+    return {**plain(number, size), "metadata": {"compression": codec, "uncompressed_size": size}}
+
+
 def chunks(number: int, pieces: int, size: int = 3_000) -> list[dict[str, Any]]:
     """Message `number` in chunks 0 to `pieces - 1`, one entry each; a Case stores them in the order it wants."""
     data = generate(Identity(0, WRITER, number), size, number)

@@ -7,9 +7,11 @@ from types import ModuleType
 
 from assay_conformance.checks import (
     ack,
+    batching,
     chunk_resending,
     chunk_sending,
     chunking,
+    compression,
     connection,
     dedup,
     flow,
@@ -24,13 +26,13 @@ from assay_conformance.checks import (
     resend,
     returning,
     robustness,
+    routing,
     seek,
     subscription,
     throttling,
     timeouts,
 )
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.batching import closing, entry, outcome
 
 __all__ = ["CHECKS"]
 
@@ -50,9 +52,9 @@ _CHAPTERS = (
     nack,
     subscription,
     throttling,
-    closing,
-    entry,
-    outcome,
+    batching,
+    routing,
+    compression,
     flow,
     permits,
     limits,

@@ -177,6 +177,11 @@ class Lines:
             session.furthest = (unit, event)
         self.unit = unit
 
+    def first(self, event: Frame) -> Unit | None:
+        """The unit of the SEND just seen where it leaves for the first time, and its producer is known."""
+        known = self.unit is not None and self.unit.line.handle is not None
+        return self.unit if known and event.from_sender and not self.again else None
+
     def answered(self, session: ProducerSession | None, event: Frame) -> None:
         """A SEND_RECEIPT or SEND_ERROR as it was written to the client."""
         self.unit, self.head, self.stale = None, None, False

@@ -117,10 +117,10 @@ class Peer:
         self.run()
         return op
 
-    def send(self, *payloads: bytes, **fields: Any) -> list[int]:
+    def send(self, *payloads: bytes, sync: bool = False, **fields: Any) -> list[int]:
         ops = [self.next_op() for _ in payloads]
         for op, payload in zip(ops, payloads, strict=True):
-            self.core.send(op, PRODUCER, Outgoing(payload, **fields), self.now_ns)
+            self.core.send(op, PRODUCER, Outgoing(payload, **fields), self.now_ns, sync=sync)
         self.run()
         return ops
 

@@ -65,6 +65,27 @@ def test_open_batch_times_out_with_its_first_message() -> None:
     assert [peer.results[op].error for op in ops] == [ErrorClass.TIMEOUT] * 2  # type: ignore[union-attr]
 
 
+def test_synchronous_send_closes_the_batch_it_joins() -> None:
+    peer = batching(batching_max_publish_delay_ms=10_000)
+    peer.send(b"a", b"b")
+    (op,) = peer.send(b"c", sync=True)
+    assert sizes(peer) == [3]
+    assert op not in peer.results
+    peer.receipt(0)
+    assert isinstance(peer.results[op], Done)
+
+
+def test_batch_larger_than_the_queue_leaves_by_its_delay() -> None:
+    peer = batching(
+        batching_max_messages=10, max_pending_messages=2, block_if_queue_full=True, batching_max_publish_delay_ms=50
+    )
+    peer.send(b"a", b"b", b"c")
+    peer.advance(50)
+    peer.receipt(0)
+    peer.advance(50)
+    assert (sizes(peer), peer.times(C.SEND)) == ([2, 1], [50.0, 100.0])
+
+
 def test_batch_carries_lowest_highest_and_single_ids() -> None:
     peer = batching(batching_max_messages=3)
     peer.send(b"a", b"b", b"c", b"d", b"e", b"f")

@@ -1,1 +1,17 @@
 """Batching: when an open batch closes, what its entry says, and what its receipt means."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
+from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
+from assay_conformance.checks.batching.outcome import EndsAsOne
+
+__all__ = [
+    "ClosesAtFirstLimit",
+    "CompressedAsOne",
+    "DelayedAlone",
+    "EndsAsOne",
+    "FlushClosesBatch",
+    "NamesAllIds",
+    "SmallQueueMovesOn",
+]

@@ -9,14 +9,6 @@ from assay_conformance.model.event import Frame, Meta
 from assay_conformance.model.requirement import RequirementId
 
 
-def first_send(check: Check, event: Frame) -> Unit | None:
-    """The unit of a SEND that leaves for the first time, of a known producer."""
-    lines = check.tracker.lines
-    unit = lines.unit
-    known = unit is not None and unit.line.handle is not None
-    return unit if known and event.from_sender and not lines.again else None
-
-
 class NamesAllIds(Check):
     """A batch of several messages goes by its lowest sequence id, tells its highest, and each message has its own.
 
@@ -27,7 +19,7 @@ class NamesAllIds(Check):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        unit, meta = first_send(self, event), event.meta
+        unit, meta = self.tracker.lines.first(event), event.meta
         if unit is None or meta is None or len(event.members) < 2:
             return
         if self.view.producer_setting(unit.line.handle or 0, "batching_type") == "key_based":
@@ -70,7 +62,7 @@ class CompressedAsOne(Check):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        unit, meta = first_send(self, event), event.meta
+        unit, meta = self.tracker.lines.first(event), event.meta
         if unit is None or meta is None or meta.batch is None or meta.compression == "NONE":
             return
         if meta.unpacked_bytes is not None:
@@ -120,7 +112,7 @@ class DelayedAlone(Check):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        unit, meta = first_send(self, event), event.meta
+        unit, meta = self.tracker.lines.first(event), event.meta
         if unit is None or meta is None or not self._batches(unit.line.handle or 0):
             return
         delayed = next((send for send in self._sends(unit) if is_delayed(send)), None)

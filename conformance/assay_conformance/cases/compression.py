@@ -1,0 +1,118 @@
+"""Compression, both ways: what the client wrote is read by the bench, what the bench stored by the client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import batch, compressed, garbled, plain, plains
+from assay_conformance.model.case import Case, Config, Isolation, Topology
+
+CODECS = ("LZ4", "ZLIB", "ZSTD", "SNAPPY")
+EARLIEST: Config = {"initial_position": "earliest"}
+
+REQUIREMENTS = {
+    "NONE": ("compression.exact-size",),
+    "ZLIB": ("compression.common-format", "compression.exact-size"),
+}
+"""What a Case of sends is about where that is not the format alone: sizes say nothing where nobody can unpack."""
+
+SIZES = (1, 16, 64, 3_000)
+"""Bodies that grow when they are compressed are in them; payloads of the suite do not shrink."""
+
+SILENT_MS = 700
+"""How long a consumer has to say what it could not read: longer than any answer takes."""
+
+STARVED_MS = 1_500
+"""How long a consumer waits for messages that its own permits must bring: longer than any answer takes."""
+
+
+def sends(codec: str) -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.agent("send", {"producer": producer, "messages": [{"size": size} for size in SIZES]})
+    plan.wait_ops()
+    return plan.case(
+        f"compression/sends-{codec.lower()}",
+        f"Messages of {', '.join(map(str, SIZES))} bytes are sent with compression {codec}",
+        REQUIREMENTS.get(codec, ("compression.common-format",)),
+        producer={"compression": codec},
+    )
+
+
+def reads_every_codec() -> Case:
+    plan = Schedule()
+    entries = [compressed(codec, plain(number)) for number, codec in enumerate(CODECS)]
+    firsts = range(len(CODECS), 4 * len(CODECS), 3)
+    entries += [compressed(codec, batch(range(first, first + 3))) for first, codec in zip(firsts, CODECS, strict=True)]
+    plan.broker("store_entries", topic="t", entries=entries)
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 16, timeout_ms=STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "compression/reads-every-codec",
+        "A topic holds a message and a batch of three in each codec, as other clients write them",
+        ("compression.common-format",),
+        consumer=EARLIEST,
+    )
+
+
+def _unreadable(words: str, title: str, entries: list[dict[str, Any]], **fields: Any) -> Case:
+    """These entries, in front of three that can be read, come to a consumer with a queue of two.
+
+    Clients have died of less, so each has a process to itself.
+    """
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[*entries, *plains(range(100, 103))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, timeout_ms=STARVED_MS))
+    plan.wait_ms(SILENT_MS)
+    return plan.case(
+        f"compression/{words}",
+        title,
+        ("compression.garbled-message-reported",),
+        consumer={**EARLIEST, "receiver_queue_size": 2},
+        isolation=Isolation.OWN_PROCESS,
+        **fields,
+    )
+
+
+def garbled_body(codec: str) -> Case:
+    return _unreadable(
+        f"garbled-{codec.lower()}",
+        f"A topic begins with two messages that say {codec}, with bodies that are nothing of the kind",
+        [garbled(codec, number) for number in range(2)],
+    )
+
+
+def announced_too_small(codec: str) -> Case:
+    return _unreadable(
+        f"too-long-{codec.lower()}",
+        f"A topic begins with two messages in {codec} that are longer than they say",
+        [compressed(codec, plain(number), uncompressed_size=10) for number in range(2)],
+    )
+
+
+def announced_too_large(codec: str) -> Case:
+    return _unreadable(
+        f"too-short-{codec.lower()}",
+        f"A topic begins with two messages in {codec} that are shorter than they say",
+        [compressed(codec, plain(number), uncompressed_size=200) for number in range(2)],
+    )
+
+
+def larger_than_a_message() -> Case:
+    return _unreadable(
+        "larger-than-a-message",
+        "A topic begins with two compressed messages of 5,000 bytes, of which a broker takes 2,000",
+        [compressed("LZ4", plain(number, size=5_000)) for number in range(2)],
+        topology=Topology(max_message_bytes=2_000),
+    )
+
+
+CASES = (
+    *(sends(codec) for codec in ("NONE", *CODECS)),
+    reads_every_codec(),
+    *(make(codec) for make in (garbled_body, announced_too_small, announced_too_large) for codec in CODECS),
+    larger_than_a_message(),
+)

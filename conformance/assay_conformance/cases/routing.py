@@ -1,0 +1,92 @@
+"""Routing: topics of five partitions, since hashes that differ in their sign bit agree on powers of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Topic, Topology
+
+PARTITIONS = 5
+FIVE = Topology(topics=(Topic(name="t", partitions=PARTITIONS),))
+
+MANY_KEYS = tuple(f"key-{number}" for number in range(24))
+
+TELLING_KEYS = ("a", "key1", "my-key", "keykeykey2", "order-12345", "206470852", "k1", "键", "é", "€uro", "😀")
+"""For these, hashes that are unmasked, signed, or over other bytes than they should be make other partitions."""
+
+
+def _send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
+    plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in keys]})
+
+
+def keys_choose_partition() -> Case:
+    """Each key twice under one mode, and once under the other."""
+    plan = Schedule()
+    client = plan.client()
+    turns, single = plan.producer(client, routing="round_robin"), plan.producer(client, routing="single")
+    _send_keys(plan, turns, MANY_KEYS)
+    _send_keys(plan, single, MANY_KEYS)
+    _send_keys(plan, turns, MANY_KEYS)
+    plan.wait_ops()
+    return plan.case(
+        "routing/keys-choose-partition",
+        "Two producers, one for each routing mode, send the same 24 keys to five partitions",
+        ("routing.keys-choose-partition",),
+        topology=FIVE,
+    )
+
+
+def hashing(scheme: str, words: str, requirement: str) -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    _send_keys(plan, producer, TELLING_KEYS)
+    plan.wait_ops()
+    return plan.case(
+        f"routing/{words}",
+        f"{len(TELLING_KEYS)} telling keys to five partitions",
+        (requirement,),
+        producer={"hashing_scheme": scheme},
+        topology=FIVE,
+    )
+
+
+def single_partition() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 6)
+    _send_keys(plan, producer, MANY_KEYS[:5])
+    plan.send(producer, 6)
+    plan.wait_ops()
+    return plan.case(
+        "routing/single-partition",
+        "Twelve messages without a key, with five that have one in between, under single-partition routing",
+        ("routing.single-partition-stays",),
+        producer={"routing": "single"},
+        topology=FIVE,
+    )
+
+
+def round_robin() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 8)
+    _send_keys(plan, producer, MANY_KEYS[:3])
+    plan.send(producer, 8)
+    plan.wait_ops()
+    return plan.case(
+        "routing/round-robin",
+        "Sixteen messages without a key, with three that have one in between, under round-robin routing",
+        ("routing.round-robin-turns",),
+        producer={"routing": "round_robin"},
+        topology=FIVE,
+    )
+
+
+CASES = (
+    keys_choose_partition(),
+    hashing("java_string", "java-string-hash", "routing.java-string-hash"),
+    hashing("murmur3_32", "murmur3-hash", "routing.murmur3-hash"),
+    single_partition(),
+    round_robin(),
+)

@@ -1,0 +1,164 @@
+"""Compression: that every client can read what any other wrote, and what one does that cannot."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, View, ms, on
+from assay_conformance.checks.consumption import TimedCheck, to_client
+from assay_conformance.checks.discarding import Discarding
+from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.lines import Unit
+from assay_conformance.model.event import Completion, Frame, Meta, Received
+from assay_conformance.model.requirement import RequirementId
+
+HEADERS_BYTES = 1_000
+"""More than command and metadata of any message in a Case: a frame this much over the limit has a body over it."""
+
+
+class CommonFormat(TimedCheck):
+    """What a producer compressed unpacks as its codec says, and a consumer hands over what any producer compressed.
+
+    Sizes that differ are a matter of their own, and so is what else is wrong with the body of a batch.
+    """
+
+    requirement = RequirementId("compression.common-format")
+
+    def start(self) -> None:
+        self._handover = Handover(self.view)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        unit, meta = self.tracker.lines.first(event), _compressed(event)
+        if unit is None or meta is None or event.intact is False:
+            return
+        if meta.unpacked_bytes == -1:
+            self.breach(
+                "another-format",
+                f"{unit.line}: the message at {ms(event.t_ns)} says {meta.compression}, and nothing that Pulsar means "
+                f"by that unpacks it to {meta.uncompressed_size} bytes or any other size",
+                event,
+            )
+        elif event.members or meta.unpacked_bytes is not None:
+            self.exercise(event)
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or not to_client(event) or not event.intact or not event.members:
+            return
+        if _compressed(event) is not None and not _too_large(self.view, event):
+            self._handover.offer(session, event)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        offer = None if consumer is None else self._handover.received(consumer, event)
+        if offer is None:
+            return
+        member, meta = offer.frame.members[max(offer.index, 0)], offer.frame.meta
+        if (event.size, event.digest) == (member.size, member.digest):
+            self.exercise(event)
+        else:
+            self.breach(
+                "message-changed",
+                f"consumer {event.handle} handed {offer.entry} over as {event.size} bytes of digest "
+                f"{event.digest:08x}; {meta.compression if meta else 'what came'} unpacks to {member.size} bytes of "
+                f"digest {member.digest:08x}",
+                offer.frame,
+                event,
+            )
+
+    @on(Completion, "receive")
+    def receive_ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        if operation is None:
+            return
+        for offer in self._handover.withheld(operation):
+            codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
+            self.suspect(
+                "answer",
+                offer.frame.t_ns,
+                event.t_ns,
+                "not-delivered",
+                f"{offer.entry}, compressed by {codec}, came to consumer {event.handle} at {ms(offer.frame.t_ns)} and "
+                f"was not handed over by {ms(event.t_ns)}, when a receive ended short",
+                offer.frame,
+                event,
+            )
+
+
+class ExactSize(Check):
+    """Unbatched: without compression the payload is on the wire as it is; with it, it unpacks to the payload, and to
+    the size that the metadata says. A client may leave a payload uncompressed, and say so.
+    """
+
+    requirement = RequirementId("compression.exact-size")
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        unit, meta = self.tracker.lines.first(event), event.meta
+        if unit is None or meta is None or event.intact is False or meta.batch is not None or meta.chunk_id is not None:
+            return
+        if meta.unpacked_bytes == -1:
+            return
+        if meta.unpacked_bytes is not None:
+            self.breach(
+                "wrong-size",
+                f"{unit.line}: the {meta.compression} message at {ms(event.t_ns)} says that it is "
+                f"{meta.uncompressed_size} bytes uncompressed, and unpacks to {meta.unpacked_bytes}",
+                event,
+            )
+            return
+        handle = unit.line.handle or 0
+        if meta.compression != "NONE" and self.view.producer_setting(handle, "compression") == "NONE":
+            self.breach(
+                "compressed-unasked",
+                f"{unit.line}: the message at {ms(event.t_ns)} is compressed by {meta.compression}, and no compression "
+                "was asked for",
+                event,
+            )
+        self._content(handle, unit, event)
+
+    def _content(self, handle: int, unit: Unit, event: Frame) -> None:
+        if handle in self.tracker.lines.burst or not event.members:
+            return
+        self.exercise(event)
+        member = event.members[0]
+        if not any(
+            (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
+            for send in reversed(self.tracker.sends.get(handle, ()))
+        ):
+            self.breach(
+                "payload-changed",
+                f"{unit.line}: the message at {ms(event.t_ns)} carries {member.size} bytes of digest "
+                f"{member.digest:08x}, which is no message it was asked to send",
+                event,
+            )
+
+
+class GarbledMessage(Discarding):
+    """An unchunked MESSAGE whose checksum fits and whose body its codec cannot unpack, or not to the size announced, or
+    that is larger than the broker takes.
+    """
+
+    requirement = RequirementId("compression.garbled-message-reported")
+    state = "garbled"
+    how = "as what nobody can decompress"
+
+    def reason(self, event: Frame) -> str | None:
+        meta = _compressed(event)
+        if meta is None or not event.intact or meta.chunk_id is not None:
+            return None
+        if _too_large(self.view, event):
+            return "UncompressedSizeCorruption"
+        return "DecompressionError" if meta.unpacked_bytes is not None else None
+
+
+def _too_large(view: View, event: Frame) -> bool:
+    """The body inside is larger than a message may be, whatever the headers around it."""
+    return event.size > view.case.topology.max_message_bytes + HEADERS_BYTES
+
+
+def _compressed(event: Frame) -> Meta | None:
+    """The metadata of a compressed payload."""
+    meta = event.meta
+    return None if meta is None or meta.compression == "NONE" else meta

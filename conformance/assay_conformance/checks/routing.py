@@ -1,0 +1,239 @@
+"""Routing: which partition of a topic a message goes to.
+
+A topic that gets more partitions while a Case runs is not judged: which number a client knows is its own affair.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import Frame
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.wire import java_string_hash, murmur3_32, sign_safe_mod
+
+KEYS_THAT_SPREAD = 20
+"""So many different keys, hashed, share one of three partitions or more by chance once in 10^9 times."""
+
+
+class Routed(NamedTuple):
+    """One message and where it went, of `partitions`."""
+
+    handle: int
+    send: Operation
+    partition: int
+    partitions: int
+    frame: Frame
+
+    @property
+    def number(self) -> int:
+        return self.send.invoke.number or 0
+
+    @property
+    def key(self) -> str | None:
+        return self.send.invoke.args.get("key")
+
+    def __str__(self) -> str:
+        key = "" if self.key is None else f" with key {self.key!r}"
+        return f"message {self.number}{key} of producer {self.handle}"
+
+
+class RoutingCheck(Check):
+    """Messages as they first leave for a partition."""
+
+    def start(self) -> None:
+        grown = {step.args.get("topic") for step in self.view.case.steps if step.verb == "grow"}
+        self._partitions = {
+            topic.name: topic.partitions
+            for topic in self.view.case.topology.topics
+            if topic.partitions > 1 and topic.name not in grown
+        }
+
+    def routed(self, message: Routed) -> None:
+        """A message left, on a topic of several partitions."""
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        unit = self.tracker.lines.first(event)
+        if unit is None:
+            return
+        base, _, partition = unit.line.topic.partition("-partition-")
+        count = self._partitions.get(base)
+        if count is None or not partition.isdecimal():
+            return
+        handle = unit.line.handle or 0
+        for number in unit.numbers:
+            send = self.tracker.send_of(handle, number)
+            if send is not None:
+                self.routed(Routed(handle, send, int(partition), count, event))
+
+
+class KeysChoosePartition(RoutingCheck):
+    """The same key goes to the same partition, whichever routing mode a producer of that hashing scheme has; and keys
+    are spread, not sent where messages without one go.
+    """
+
+    requirement = RequirementId("routing.keys-choose-partition")
+
+    def start(self) -> None:
+        super().start()
+        self._places: dict[tuple[str, object, str], Routed] = {}
+        self._keyed: dict[int, dict[str, Routed]] = {}
+
+    def routed(self, message: Routed) -> None:
+        key = message.key
+        if key is None:
+            return
+        self._keyed.setdefault(message.handle, {}).setdefault(key, message)
+        topic = str(self.tracker.lines.openings[message.handle].args.get("topic", ""))
+        # Producers of an unknown scheme are each alone with it.
+        scheme = self.view.producer_setting(message.handle, "hashing_scheme") or message.handle
+        before = self._places.setdefault((topic, scheme, key), message)
+        if before is message:
+            return
+        self.exercise(message.frame)
+        if before.partition != message.partition:
+            self.breach(
+                "key-moved",
+                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {before} to "
+                f"partition {before.partition} at {ms(before.frame.t_ns)}; there were always {message.partitions}",
+                before.frame,
+                message.frame,
+            )
+
+    def finish(self) -> None:
+        for handle, keyed in self._keyed.items():
+            messages = list(keyed.values())
+            if len(keyed) < KEYS_THAT_SPREAD or messages[0].partitions < 3:
+                continue
+            self.exercise(messages[-1].frame)
+            if len({message.partition for message in messages}) == 1:
+                self.breach(
+                    "keys-ignored",
+                    f"producer {handle}: {len(keyed)} different keys all went to partition {messages[0].partition} of "
+                    f"{messages[0].partitions}",
+                    messages[0].frame,
+                    messages[-1].frame,
+                )
+
+
+class HashCheck(RoutingCheck):
+    """Keys under one hashing scheme, against the scheme itself."""
+
+    scheme: ClassVar[str]
+
+    @abstractmethod
+    def hashed(self, key: str) -> int: ...
+
+    def routed(self, message: Routed) -> None:
+        key = message.key
+        if key is None or self.view.producer_setting(message.handle, "hashing_scheme") != self.scheme:
+            return
+        self.exercise(message.frame)
+        hashed = self.hashed(key)
+        expected = sign_safe_mod(hashed, message.partitions)
+        if message.partition != expected:
+            self.breach(
+                "wrong-partition",
+                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; its hash is {hashed}, "
+                f"which makes partition {expected} of {message.partitions}",
+                message.send.invoke,
+                message.frame,
+            )
+
+
+class JavaStringHash(HashCheck):
+    """String.hashCode over UTF-16 code units, without its sign bit."""
+
+    requirement = RequirementId("routing.java-string-hash")
+    scheme = "java_string"
+
+    def hashed(self, key: str) -> int:
+        return java_string_hash(key)
+
+
+class Murmur3Hash(HashCheck):
+    """MurmurHash3 x86_32 with seed 0 over UTF-8, without its sign bit."""
+
+    requirement = RequirementId("routing.murmur3-hash")
+    scheme = "murmur3_32"
+
+    def hashed(self, key: str) -> int:
+        return murmur3_32(key.encode())
+
+
+class SingleStays(RoutingCheck):
+    """Under routing to a single partition all messages without a key go to one."""
+
+    requirement = RequirementId("routing.single-partition-stays")
+
+    def start(self) -> None:
+        super().start()
+        self._first: dict[int, Routed] = {}
+
+    def routed(self, message: Routed) -> None:
+        single = self.view.producer_setting(message.handle, "routing") == "single"
+        if message.key is not None or not single:
+            return
+        first = self._first.setdefault(message.handle, message)
+        if first is message:
+            return
+        self.exercise(message.frame)
+        if message.partition != first.partition:
+            self.breach(
+                "moved",
+                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, and {first} to "
+                f"partition {first.partition}; expected one for all",
+                first.frame,
+                message.frame,
+            )
+
+
+class RoundRobinTurns(RoutingCheck):
+    """Without batching, each message without a key goes to the partition after that of the one before.
+
+    Messages are taken in the order they were asked for. One that never left had its turn too, where nobody saw it: of
+    what follows, the first shows nothing.
+    """
+
+    requirement = RequirementId("routing.round-robin-turns")
+
+    def start(self) -> None:
+        super().start()
+        self._seen: dict[int, dict[int, Routed]] = {}
+
+    def routed(self, message: Routed) -> None:
+        setting = self.view.producer_setting
+        if setting(message.handle, "routing") == "round_robin" and setting(message.handle, "batching") is False:
+            self._seen.setdefault(message.handle, {}).setdefault(message.number, message)
+
+    def finish(self) -> None:
+        for seen in self._seen.values():
+            for before, message in _neighbours(seen):
+                self.exercise(message.frame)
+                expected = (before.partition + 1) % message.partitions
+                if message.partition != expected:
+                    self.breach(
+                        "out-of-turn",
+                        f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; {before} went "
+                        f"to {before.partition}, so partition {expected} of {message.partitions} was next",
+                        before.frame,
+                        message.frame,
+                    )
+
+
+def _neighbours(seen: dict[int, Routed]) -> Iterator[tuple[Routed, Routed]]:
+    """Messages without a key, each with the one before it, where all between them are known."""
+    before: Routed | None = None
+    for number in sorted(seen):
+        message = seen[number]
+        if number - 1 not in seen:
+            before = None
+        if message.key is not None:
+            continue
+        if before is not None:
+            yield before, message
+        before = message

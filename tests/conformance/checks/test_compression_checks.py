@@ -1,0 +1,195 @@
+"""Compression checks, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.compression import CommonFormat, ExactSize, GarbledMessage
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import CONSUMER, MESSAGE_BYTES, NAME, Script
+from assay_conformance.model.case import Topology
+from assay_conformance.model.event import Meta
+from assay_conformance.model.facts import ClientFacts
+
+CLIENT = ClientFacts(
+    agent="test",
+    client="test-client",
+    client_version="1",
+    capabilities=frozenset(),
+    fixed={"receiver_queue_size": 2},
+    settable=frozenset({"compression"}),
+)
+SMALL_MESSAGES = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=1_000))
+
+
+def _meta(**fields: Any) -> Meta:
+    values = {"compression": "LZ4", "uncompressed_size": MESSAGE_BYTES, **fields}
+    return Meta(producer_name=NAME, sequence_id=0, **values)
+
+
+def _judged(story: Script, check: type[Check], case: Any = ANY_CASE) -> tuple[list[str], int]:
+    said = trial(check, story.done(), case, CLIENT)
+    return [finding.code for finding in said.findings], said.exercised
+
+
+# --- what a producer writes ---
+
+
+def _sent(meta: Meta, compression: str = "LZ4", **fields: Any) -> Script:
+    story = Script()
+    story.producer(compression=compression)
+    story.send(0)
+    story.send_frame(0, meta=meta, **fields)
+    return story
+
+
+@pytest.mark.parametrize("check", [CommonFormat, ExactSize])
+def test_message_that_unpacks_to_what_was_asked_for_is_accepted(check: type[Check]) -> None:
+    assert _judged(_sent(_meta()), check) == ([], 1)
+
+
+def test_message_in_another_format_is_found() -> None:
+    assert _judged(_sent(_meta(unpacked_bytes=-1), members=()), CommonFormat) == (["another-format"], 0)
+
+
+def test_message_in_another_format_has_no_size_to_judge() -> None:
+    assert _judged(_sent(_meta(unpacked_bytes=-1), members=()), ExactSize) == ([], 0)
+
+
+def test_size_that_is_wrong_is_found() -> None:
+    meta = _meta(uncompressed_size=0, unpacked_bytes=MESSAGE_BYTES)
+    assert _judged(_sent(meta, members=()), ExactSize) == (["wrong-size"], 0)
+
+
+def test_size_that_is_wrong_is_no_matter_of_the_format() -> None:
+    meta = _meta(uncompressed_size=0, unpacked_bytes=MESSAGE_BYTES)
+    assert _judged(_sent(meta, members=()), CommonFormat) == ([], 1)
+
+
+def test_payload_untouched_without_compression_is_accepted() -> None:
+    plain = Meta(producer_name=NAME, sequence_id=0)
+    assert _judged(_sent(plain, "NONE"), ExactSize) == ([], 1)
+
+
+def test_compression_that_nobody_asked_for_is_found() -> None:
+    assert _judged(_sent(_meta(), "NONE"), ExactSize) == (["compressed-unasked"], 1)
+
+
+def test_client_may_leave_a_small_payload_uncompressed() -> None:
+    plain = Meta(producer_name=NAME, sequence_id=0)
+    assert _judged(_sent(plain, "LZ4"), ExactSize) == ([], 1)
+
+
+def test_payload_that_nobody_asked_for_is_found() -> None:
+    story = Script()
+    story.producer(compression="NONE")
+    story.send(0)
+    story.send_frame(7, sequence_id=0)
+    assert _judged(story, ExactSize) == (["payload-changed"], 1)
+
+
+# --- what a consumer reads ---
+
+
+class Reading(Script):
+    """A consumer with a queue of two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.consumer()
+        self.flow(2)
+
+    def comes(self, number: int, **fields: Any) -> None:
+        self.message(number, **{"meta": _meta(), **fields})
+
+    def garbled(self, number: int) -> None:
+        self.comes(number, meta=_meta(unpacked_bytes=-1), members=())
+
+    def reported(self, number: int, error: str) -> None:
+        self.ack_frame(number, fields={"validation_error": error})
+
+    def receive(self, asked: int, got: int) -> None:
+        invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
+        self.complete(invoke, count=got)
+
+
+def test_compressed_message_that_is_handed_over_is_accepted() -> None:
+    story = Reading()
+    story.comes(0)
+    story.received(0)
+    assert _judged(story, CommonFormat) == ([], 1)
+
+
+def test_compressed_message_handed_over_as_something_else_is_found() -> None:
+    story = Reading()
+    story.comes(0)
+    story.received(0, digest=1)
+    assert _judged(story, CommonFormat) == (["message-changed"], 0)
+
+
+def test_compressed_message_that_is_withheld_is_found() -> None:
+    story = Reading()
+    story.comes(0)
+    story.after(1_000)
+    story.receive(1, got=0)
+    assert _judged(story, CommonFormat) == (["not-delivered"], 0)
+
+
+def test_garbled_message_that_is_reported_is_accepted() -> None:
+    story = Reading()
+    story.garbled(0)
+    story.reported(0, "DecompressionError")
+    story.flow(1)
+    assert _judged(story, GarbledMessage) == ([], 1)
+
+
+def test_body_larger_than_a_message_has_a_reason_of_its_own() -> None:
+    story = Reading()
+    story.comes(0, size=5_000)
+    story.reported(0, "UncompressedSizeCorruption")
+    assert _judged(story, GarbledMessage, SMALL_MESSAGES) == ([], 1)
+
+
+def test_garbled_message_that_is_delivered_is_found() -> None:
+    story = Reading()
+    story.garbled(0)
+    story.received(0)
+    assert _judged(story, GarbledMessage) == (["garbled-delivered"], 0)
+
+
+def test_garbled_message_reported_as_damaged_is_found() -> None:
+    story = Reading()
+    story.garbled(0)
+    story.reported(0, "ChecksumMismatch")
+    assert _judged(story, GarbledMessage) == (["wrong-report"], 0)
+
+
+def test_garbled_message_that_nobody_reports_is_found() -> None:
+    story = Reading()
+    story.garbled(0)
+    story.after(1_000)
+    assert _judged(story, GarbledMessage) == (["not-reported"], 0)
+
+
+def test_permits_of_garbled_messages_that_are_kept_are_found() -> None:
+    story = Reading()
+    for number in range(2):
+        story.garbled(number)
+        story.reported(number, "DecompressionError")
+    story.after(1_000)
+    assert _judged(story, GarbledMessage) == (["permit-not-returned"], 2)
+
+
+def test_garbled_message_that_was_delivered_is_not_counted_twice() -> None:
+    """Two are used up, and one of them is still in the client's queue: it owes no permit for that."""
+    story = Reading()
+    story.garbled(0)
+    story.comes(1)
+    story.received(0)
+    story.reported(0, "DecompressionError")
+    story.after(1_000)
+    assert _judged(story, GarbledMessage) == (["garbled-delivered"], 1)
