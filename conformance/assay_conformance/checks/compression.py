@@ -45,7 +45,9 @@ class CommonFormat(TimedCheck):
         session = self.tracker.consumer_of(event)
         if session is None or not to_client(event) or not event.intact or not event.members:
             return
-        if _compressed(event) is not None and not _too_large(self.view, event):
+        meta = _compressed(event)
+        # The parts of a chunked message are a chapter of their own.
+        if meta is not None and meta.chunk_id is None and not _too_large(self.view, event):
             self._handover.offer(session, event)
 
     @on(Received)
