@@ -154,8 +154,9 @@ class Subscription:
         # Closing one may end its connection, and take others with it.
         while self.consumers:
             consumer = self.consumers[0]
-            self.leave(consumer)
+            # It is told first: what it leaves behind goes to the others at once.
             consumer.session.close_consumer(consumer.consumer_id, url)
+            self.leave(consumer)
 
     def limit(self, limiters: tuple[DispatchLimiter, ...]) -> None:
         self.backlog.limiters = limiters

@@ -69,6 +69,7 @@ class Producer(Handler):
         self._next_sequence_id = 0
         self._last_pushed = -1
         self._waiting: deque[Callable[[], bool]] = deque()
+        self._running = False
         self._pending = Pending(shared, settings, self._run_waiting)
         self._batch: OpenBatch | None = None
         self._last_receipted: Op | None = None
@@ -99,12 +100,19 @@ class Producer(Handler):
         self._run_waiting()
 
     def _run_waiting(self) -> None:
-        """Run what waits, as far as the opening and the room in the queue allow."""
+        """Run what waits, as far as the opening and the room in the queue allow.
+
+        One that makes room leaves it to those behind it, when it has ended itself.
+        """
+        if self._running:
+            return
+        self._running = True
         while self._waiting and self._opened is None:
             action = self._waiting.popleft()
             if not action():
                 self._waiting.appendleft(action)
-                return
+                break
+        self._running = False
 
     # --- sending ---
 
@@ -231,6 +239,7 @@ class Producer(Handler):
                 op = build(group, self._max_message_bytes, batch.first_ns, self.shared.unix_ms())
             except TooLargeError as error:
                 self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+                self._pending.settled()
             else:
                 self._enqueue([op])
 

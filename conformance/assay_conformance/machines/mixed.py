@@ -50,6 +50,15 @@ CHUNKING_LIMIT_BYTES = 1_000
 SIZES = (2, 10, 16, 300, 1_500, 2_500)
 """Without an identity, with nothing else, of one chunk, and of several."""
 
+KEYS = (None, None, "a", "my-key", "é")
+"""Most messages have none; the others' partitions tell one hash from another."""
+
+DELAYS_MS = (0, 0, 0, 0, 300)
+"""Until a message may be delivered."""
+
+SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
+"""A producer's queue that holds less than a batch does."""
+
 PAUSES_MS = (5, 50, 150, 400)
 RECEIVE_TIMEOUT_MS = 300
 SEND_TIMEOUT_MS = 2_000
@@ -77,12 +86,15 @@ class Do(StrEnum):
 
 class Act(NamedTuple):
     """`who` picks among the open handles, round and round; `number` counts messages, names one, or picks a pause;
-    `size` picks one of SIZES."""
+    `size` picks one of SIZES; `key` and `delay` pick one of KEYS and DELAYS_MS for a send."""
 
     do: Do
     who: int = 0
     number: int = 1
     size: int = 3
+    key: int = 0
+    delay: int = 0
+    sync: bool = False
 
 
 class Harm(NamedTuple):
@@ -101,6 +113,11 @@ class Terms:
     deduplication: bool = False
     partitions: int = 0
     batching: bool = False
+    batching_type: str = "default"
+    batching_max_publish_delay_ms: int = 10
+    small_queue: bool = False
+    routing: str = "round_robin"
+    hashing_scheme: str = "java_string"
     chunking: bool = False
     named: bool = True
     compression: str = "NONE"
@@ -157,7 +174,7 @@ class _Mixed:
             count = min(act.number, MAX_SENDS - self.sent)
             self.sent += count
             if count > 0:
-                self._step(Who.AGENT, "send", producer=producer, count=count, size=_pick(SIZES, act.size))
+                self._step(Who.AGENT, "send", producer=producer, count=count, **_message(act))
         elif act.do is Do.FLUSH:
             self._step(Who.AGENT, "flush", producer=producer)
         else:
@@ -236,11 +253,27 @@ def _fault(harm: Harm) -> Fault:
     return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
 
 
+def _message(act: Act) -> dict[str, Any]:
+    """What the messages of a send have in common."""
+    key, delay_ms = _pick(KEYS, act.key), _pick(DELAYS_MS, act.delay)
+    return {
+        "size": _pick(SIZES, act.size),
+        **({} if key is None else {"key": key}),
+        **({"deliver_after_ms": delay_ms} if delay_ms else {}),
+        **({"mode": "sync"} if act.sync else {}),
+    }
+
+
 def _producer_config(terms: Terms) -> Config:
     return {
+        **(SMALL_QUEUE if terms.small_queue else {}),
         "send_timeout_ms": SEND_TIMEOUT_MS,
         "batching": terms.batching,
         "batching_max_messages": 3,
+        "batching_max_publish_delay_ms": terms.batching_max_publish_delay_ms,
+        "batching_type": terms.batching_type,
+        "routing": terms.routing,
+        "hashing_scheme": terms.hashing_scheme,
         "chunking": terms.chunking and not terms.batching,
         "compression": terms.compression,
     }
@@ -262,7 +295,7 @@ def _pick(among: Sequence[T], number: int) -> T:
 
 _numbers = st.integers(0, 5)
 _times = st.integers(1, 5)
-_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers)
+_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers, _numbers, _numbers, st.booleans())
 _calls = st.builds(Act, st.sampled_from(Do), _numbers, _times, _numbers)
 _receives = st.builds(Act, st.just(Do.RECEIVE), _numbers, _times, st.just(0))
 _settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
@@ -295,9 +328,14 @@ terms = st.builds(
     deduplication=st.booleans(),
     partitions=st.sampled_from((0, 0, 3)),
     batching=st.booleans(),
+    batching_type=st.sampled_from(("default", "default", "key_based")),
+    batching_max_publish_delay_ms=st.sampled_from((10, 10, 700)),
+    small_queue=st.sampled_from((False, False, True)),
+    routing=st.sampled_from(("round_robin", "single")),
+    hashing_scheme=st.sampled_from(("java_string", "murmur3_32")),
     chunking=st.booleans(),
     named=st.booleans(),
-    compression=st.sampled_from(("NONE", "LZ4", "ZSTD")),
+    compression=st.sampled_from(("NONE", "LZ4", "ZSTD", "ZLIB", "SNAPPY")),
     subscription_type=st.sampled_from(("exclusive", "shared", "failover")),
     receiver_queue_size=st.sampled_from((1_000, 1, 3)),
     ack_group_ms=st.sampled_from((100, 0, 50)),

@@ -207,3 +207,20 @@ def test_restart_keeps_acks_and_forgets_redelivery_counts() -> None:
     bench.flow(10, conn=1)
     found = [(frame.body.message_id.entryId, frame.body.redelivery_count) for frame in bench.take(1)]
     assert found == [(1, 0)]
+
+
+def test_what_an_unloaded_consumer_had_goes_to_others_only_after_it_was_told() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.produce()
+    for consumer_id in (1, 2):
+        bench.subscribe("Shared", consumer_id=consumer_id)
+    bench.flow(10, consumer_id=1)
+    bench.publish(0)
+    bench.flow(10, consumer_id=2)
+    bench.take()
+    bench.step("unload", topic="t")
+    told = [
+        (frame.type, frame.body.consumer_id) for frame in bench.take() if frame.type in (C.MESSAGE, C.CLOSE_CONSUMER)
+    ]
+    assert told == [(C.CLOSE_CONSUMER, 1), (C.MESSAGE, 2), (C.CLOSE_CONSUMER, 2)]

@@ -86,6 +86,23 @@ def test_batch_larger_than_the_queue_leaves_by_its_delay() -> None:
     assert (sizes(peer), peer.times(C.SEND)) == ([2, 1], [50.0, 100.0])
 
 
+def test_batch_too_large_for_the_broker_makes_room_for_those_that_wait() -> None:
+    peer = Peer()
+    peer.max_message_bytes = 200
+    peer.open_producer(
+        batching=True,
+        batching_max_messages=10,
+        max_pending_messages=2,
+        block_if_queue_full=True,
+        batching_max_publish_delay_ms=50,
+    )
+    large = peer.send(b"a" * 150, b"b" * 150)
+    (waiting,) = peer.send(b"c")
+    peer.advance(100)
+    peer.receipt(2)
+    assert [isinstance(peer.results[op], Done) for op in (*large, waiting)] == [False, False, True]
+
+
 def test_batch_carries_lowest_highest_and_single_ids() -> None:
     peer = batching(batching_max_messages=3)
     peer.send(b"a", b"b", b"c", b"d", b"e", b"f")

@@ -95,6 +95,7 @@ class FlushClosesBatch(Check):
 
     def start(self) -> None:
         self._flushes: list[Operation] = []
+        self._returned: list[tuple[int, Invoke, Completion]] = []
 
     @on(Completion, "flush", "send")
     def ended(self, event: Completion) -> None:
@@ -103,16 +104,26 @@ class FlushClosesBatch(Check):
             return
         synchronous = event.verb == "send" and operation.invoke.args.get("mode") == "sync"
         if synchronous and event.outcome is Outcome.OK:
-            self._returned(event.handle, operation.invoke, event)
+            self._returned.append((event.handle, operation.invoke, event))
         if synchronous or event.verb == "flush":
             self._flushes.append(operation)
 
-    def _returned(self, handle: int, invoke: Invoke, event: Completion) -> None:
+    def finish(self) -> None:
+        for handle, invoke, event in self._returned:
+            self._receipt(handle, invoke, event)
+        for operation in self._flushes:
+            handle = operation.invoke.handle or 0
+            limits = limits_of(self.view, handle)
+            if limits is not None and not self.view.producer_setting(handle, "block_if_queue_full"):
+                for unit in units_read_at_once(self, handle):
+                    self._judge(operation, limits, unit)
+
+    def _receipt(self, handle: int, invoke: Invoke, event: Completion) -> None:
         lines = self.tracker.lines
-        if handle in lines.foresight.unsure | lines.torn_sends or lines.forged_receipts:
-            return
         unit = lines.by_message.get((handle, invoke.number or 0))
-        if unit is not None and unit.receipts:
+        if unit is None or handle in lines.foresight.unsure | lines.torn_sends or lines.forged_receipts:
+            return
+        if unit.receipts and unit.receipts[0].seq < event.seq:
             self.exercise(event)
             return
         self.breach(
@@ -122,14 +133,6 @@ class FlushClosesBatch(Check):
             invoke,
             event,
         )
-
-    def finish(self) -> None:
-        for operation in self._flushes:
-            handle = operation.invoke.handle or 0
-            limits = limits_of(self.view, handle)
-            if limits is not None and not self.view.producer_setting(handle, "block_if_queue_full"):
-                for unit in units_read_at_once(self, handle):
-                    self._judge(operation, limits, unit)
 
     def _judge(self, operation: Operation, limits: Limits, unit: Unit) -> None:
         completion, since_ns = operation.completion, asked_ns(self, unit)
