@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay_conformance.broker.compaction import Compaction
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
@@ -17,12 +18,13 @@ from assay_conformance.model.policy import Policies
 class Backlog:
     """`limiters` are those of all levels; the tightest counts. `wake` is called when tokens may be there again."""
 
-    __slots__ = ("_host", "_retry", "cursor", "limiters", "policies", "store", "wake")
+    __slots__ = ("_host", "_retry", "compaction", "cursor", "limiters", "policies", "store", "wake")
 
     def __init__(self, host: Host, store: Store, cursor: Cursor) -> None:
         self._host = host
         self.store = store
         self.cursor = cursor
+        self.compaction: Compaction | None = None
         self.policies = Policies()
         self.limiters: tuple[DispatchLimiter, ...] = ()
         self.wake: Callable[[], None] = _nobody
@@ -45,8 +47,14 @@ class Backlog:
         for limiter in self.limiters:
             limiter.consume(messages, len(entry.payload.block))
 
-    def read(self, count: int) -> list[Entry]:
-        return self.cursor.read(self.store.entries, count)
+    def read(self, count: int, *, compacted: bool = False) -> list[Entry]:
+        """The next entries, or what a compaction has left of them."""
+        if not compacted or self.compaction is None:
+            return self.cursor.read(self.store.entries, count)
+        while entries := self.cursor.read(self.store.entries, count):
+            if left := self.compaction.left(entries):
+                return left
+        return []
 
     def close(self) -> None:
         if self._retry is not None:

@@ -27,6 +27,7 @@ class Consumer:
         "pending",
         "permits",
         "priority",
+        "reads_compacted",
         "session",
         "since_ms",
         "unacked",
@@ -38,6 +39,7 @@ class Consumer:
         self.name = request.consumer_name
         self.priority = request.priority_level
         self.key_shared = request.keySharedMeta
+        self.reads_compacted = request.read_compacted
         self.partition = partition
         self.since_ms = session.host.unix_ms
         self.auto_consumes = request.HasField("schema") and request.schema.type == Schema.AutoConsume

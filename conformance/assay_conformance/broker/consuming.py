@@ -7,6 +7,7 @@ from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.describing import check_consumer_schema
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Attached, Session
+from assay_conformance.broker.store import Entry
 from assay_conformance.broker.topic import Topic
 from assay_conformance.wire import NO_ID, CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import (
@@ -38,6 +39,9 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
         return
     if body.consumer_id in session.joining_consumers:
         raise RefusalError(ServerError.ServiceNotReady, "Consumer is already present on the connection")
+    if body.read_compacted and body.subType not in (CommandSubscribe.Exclusive, CommandSubscribe.Failover):
+        text = "readCompacted only allowed on failover or exclusive subscriptions"
+        raise RefusalError(ServerError.NotAllowedError, text)
     name = session.topics.resolve(body.topic)
     topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
     check_consumer_schema(session, topic, body)
@@ -107,12 +111,12 @@ def seek(session: Session, body: CommandSeek, _frame: Frame) -> None:
 
 
 def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Frame) -> None:
-    """GET_LAST_MESSAGE_ID: the last entry, with its last batch index where it is a batch."""
+    """GET_LAST_MESSAGE_ID: the last entry there is for this consumer, with its last batch index where it is a batch."""
     attached = _attached(session, body.consumer_id)
     store = attached.topic.store
     last = {"ledgerId": NO_ID, "entryId": NO_ID, "partition": attached.topic.partition, "batch_index": -1}
-    if store.entries:
-        entry = store.entries[-1]
+    entry = _last(attached)
+    if entry is not None:
         metadata = entry.metadata
         batched = metadata is not None and metadata.HasField("num_messages_in_batch")
         index = entry.messages - 1 if batched else -1
@@ -126,6 +130,14 @@ def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Fra
             consumer_mark_delete_position={"ledgerId": ledger, "entryId": number & NO_ID},
         )
     )
+
+
+def _last(attached: Attached) -> Entry | None:
+    """Where nothing came since a compaction, the last that it has left for those who read compacted."""
+    entries, compaction = attached.topic.store.entries, attached.topic.compaction
+    if compaction is not None and attached.consumer.reads_compacted and compaction.horizon == len(entries):
+        return compaction.last()
+    return entries[-1] if entries else None
 
 
 def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:

@@ -131,7 +131,7 @@ class SingleActive(Dispatcher):
         consumer = self.active
         while consumer is not None and self._switch is None and consumer.permits > 0:
             count = self._backlog.quota(consumer.permits)
-            entries = self._backlog.read(count) if count else []
+            entries = self._backlog.read(count, compacted=consumer.reads_compacted) if count else []
             if not entries:
                 return
             for entry in entries:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.admission import ENDED, GONE, UNLOADED, Admission
+from assay_conformance.broker.compaction import Compaction
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Deduplication
@@ -52,6 +53,7 @@ class Topic:
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
         self.gone = False
+        self.compaction: Compaction | None = None
         self._host = host
         self._new_ledger = new_ledger
         self._dispatch_limiter: DispatchLimiter | None = None
@@ -94,6 +96,7 @@ class Topic:
         kind = Subscription if self.persistent else TransientSubscription
         made = kind(self._host, name, self.store, cursor, durable=durable, partition=self.partition)
         made.terminated = self.publishing.terminated
+        made.backlog.compaction = self.compaction
         self.subscriptions[name] = made
         made.take_policies(self.policies)
         self._limit(made)
@@ -165,6 +168,12 @@ class Topic:
         for subscription in self.subscriptions.values():
             subscription.terminated = True
             subscription.tell_end()
+
+    def compact(self) -> None:
+        """Keep of what is stored only the newest of each key, for consumers that read compacted."""
+        self.compaction = Compaction(self.store.entries)
+        for subscription in self.subscriptions.values():
+            subscription.backlog.compaction = self.compaction
 
     def unload(self, url: str | None) -> None:
         """Send everybody away, finish what waits to be written, and load again."""
