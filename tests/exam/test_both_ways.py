@@ -39,6 +39,10 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: "SUB-004",
     BrokerMutation.RESUBSCRIBE_STARTS_OVER: "SUB-005",
     BrokerMutation.REDELIVERY_UNCOUNTED: "NCK-011",
+    BrokerMutation.DISPATCH_IGNORES_BYTES: "THR-002",
+    BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES: "THR-003",
+    BrokerMutation.REDELIVERY_IS_FREE: "THR-009",
+    BrokerMutation.READS_BEYOND_QUOTA: "THR-010",
     BrokerMutation.FLOW_COUNTS_ENTRIES: "FLW-004",
 }
 
@@ -70,6 +74,13 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),
+    BrokerMutation.DISPATCH_IGNORES_RATE: (frozenset({"THR-010"}), "a rate that is not looked at sizes no read"),
+    BrokerMutation.READS_BEYOND_QUOTA: (frozenset({"THR-001"}), "a read of a hundred is more than a period allows"),
+    BrokerMutation.REDELIVERY_IS_FREE: (frozenset({"THR-001", "THR-010"}), "what is free leaves beyond the rate"),
+    BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES: (
+        frozenset({"THR-010"}),
+        "with tokens used up that do not count a read has any size",
+    ),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 
 from assay_conformance.broker.compaction import Compaction
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
-from assay_conformance.broker.rules import RATE_RETRY_MS, READ_BATCH_ENTRIES
+from assay_conformance.broker.rules import BACKLOGGED_ENTRIES, RATE_RETRY_MS, READ_BATCH_ENTRIES
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.timers import Timer
@@ -18,7 +19,18 @@ from assay_conformance.model.policy import Policies
 class Backlog:
     """`limiters` are those of all levels; the tightest counts. `wake` is called when tokens may be there again."""
 
-    __slots__ = ("_host", "_retry", "compaction", "cursor", "limiters", "policies", "store", "wake")
+    __slots__ = (
+        "_furthest",
+        "_host",
+        "_members",
+        "_retry",
+        "compaction",
+        "cursor",
+        "limiters",
+        "policies",
+        "store",
+        "wake",
+    )
 
     def __init__(self, host: Host, store: Store, cursor: Cursor) -> None:
         self._host = host
@@ -29,23 +41,47 @@ class Backlog:
         self.limiters: tuple[DispatchLimiter, ...] = ()
         self.wake: Callable[[], None] = _nobody
         self._retry: Timer | None = None
+        self._members = 0.0
+        self._furthest = -1
 
-    def quota(self, permits: int) -> int:
-        """How many entries one read may take; 0 with a later `wake` when a rate is used up."""
-        wanted = min(permits, READ_BATCH_ENTRIES)
-        if not self.limiters or self._host.breaks(BrokerMutation.DISPATCH_IGNORES_RATE):
+    def quota(self, permits: int, *, again: bool = False) -> int:
+        """How many entries one read may take; 0 with a later `wake` when a rate is used up. `again`: it is a read of
+        what was dispatched before."""
+        members = max(1, round(self._members)) if self._host.settings.precise_flow_control else 1
+        wanted = min(ceil(permits / members), READ_BATCH_ENTRIES)
+        if not self.limiters or not self._is_throttled(again=again):
             return wanted
         size = self.store.average_bytes
         for limiter in self.limiters:
-            wanted = limiter.entries(wanted, size, self._host.now_ns)
+            wanted = limiter.entries(wanted, size, members)
         if not wanted and self._retry is None:
             self._retry = self._host.after(RATE_RETRY_MS, self._again)
         return wanted
 
+    def _is_throttled(self, *, again: bool) -> bool:
+        if self._host.breaks(BrokerMutation.DISPATCH_IGNORES_RATE):
+            return False
+        if again and self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE):
+            return False
+        unread = len(self.store.entries) - self.cursor.next
+        return self._host.settings.throttles_caught_up or unread > BACKLOGGED_ENTRIES
+
     def spend(self, entry: Entry, messages: int) -> None:
         """Charge a dispatched entry: after the dispatch, so that the balance may become negative."""
+        if self._host.settings.precise_flow_control:
+            self._members = 0.9 * self._members + 0.1 * messages if self._members else messages
+        if not self.limiters or self._is_free(entry):
+            return
+        charged = 1 if self._host.settings.rate_counts_entries else messages
         for limiter in self.limiters:
-            limiter.consume(messages, len(entry.payload.block))
+            limiter.consume(charged, len(entry.payload.block))
+
+    def _is_free(self, entry: Entry) -> bool:
+        """Never, with an honest broker."""
+        if not self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE):
+            return False
+        again, self._furthest = entry.index <= self._furthest, max(entry.index, self._furthest)
+        return again
 
     def read(self, count: int, *, compacted: bool = False) -> list[Entry]:
         """The next entries, or what a compaction has left of them."""

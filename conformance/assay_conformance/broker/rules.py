@@ -20,6 +20,8 @@ READ_BATCH_ENTRIES: Final = 100
 """dispatcherMaxReadBatchSize: entries in one read."""
 ROUND_ROBIN_ENTRIES: Final = 20
 """dispatcherMaxRoundRobinBatchSize: entries a Shared consumer gets before it is the next one's turn."""
+BACKLOGGED_ENTRIES: Final = 1_000
+"""managedLedgerCursorBackloggedThreshold: so many unread entries make a subscription one that catches up."""
 RING_POINTS: Final = 100
 """subscriptionKeySharedConsistentHashingReplicaPoints: points of one consumer on the ring."""
 LOOK_AHEAD_PER_CONSUMER: Final = 2_000

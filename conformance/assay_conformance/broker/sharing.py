@@ -191,17 +191,17 @@ class Sharing(Dispatcher):
             self._send_again()
         self._send_new()
 
-    def _quota(self) -> int:
+    def _quota(self, *, again: bool = False) -> int:
         """How many entries may be read now."""
         if self.blocked:
             return 0
         permits = sum(consumer.permits for consumer in self.consumers if consumer.is_able)
-        return self._backlog.quota(permits) if permits else 0
+        return self._backlog.quota(permits, again=again) if permits else 0
 
     def _send_again(self) -> None:
         """Once over what waits. If it all has to wait on, that is so until something changes for it."""
         stuck: list[int] = []
-        while count := self._quota():
+        while count := self._quota(again=True):
             taken = self.replay.take(count)
             if not taken:
                 self._idle = True

@@ -169,6 +169,10 @@ class Store:
         """Of an entry; 0 as long as there is none."""
         return self._bytes // len(self.entries) if self.entries else 0
 
+    def published(self) -> tuple[int, int]:
+        """The messages and bytes there ever were."""
+        return sum(entry.messages for entry in self.entries), self._bytes
+
     @property
     def waits(self) -> bool:
         """Whether anything is held back now."""

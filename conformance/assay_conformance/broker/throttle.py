@@ -8,6 +8,11 @@ then nothing is read until one is there again, or 16 ms worth of them where that
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil
+
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import NS_PER_S
 from assay_conformance.model.policy import Rate
 
@@ -16,24 +21,28 @@ RESOLUTION_NS = 16_000_000
 
 
 class PeriodBucket:
-    """`limit` tokens a period."""
+    """`limit` tokens a period, and what `extra` gives, which is asked once each time tokens are added."""
 
-    __slots__ = ("_forgives", "_limit", "_period_ns", "_since_ns", "_tokens")
+    __slots__ = ("_extra", "_forgives", "_limit", "_period_ns", "_since_ns", "_tokens")
 
-    def __init__(self, limit: int, period_s: int, now_ns: int, *, forgives: bool) -> None:
+    def __init__(
+        self, limit: int, period_s: int, now_ns: int, *, forgives: bool = False, extra: Callable[[], int] | None = None
+    ) -> None:
         self._limit = limit
         self._period_ns = period_s * NS_PER_S
         self._since_ns = now_ns
         self._tokens = limit
         self._forgives = forgives
+        self._extra = extra
 
     def tokens(self, now_ns: int) -> int:
         """What may be read now; zero or less: nothing."""
         periods = (now_ns - self._since_ns) // self._period_ns
         if periods > 0:
             self._since_ns += periods * self._period_ns
+            limit = self._limit if self._extra is None else self._limit + self._extra() // periods
             kept = max(self._tokens, 0) if self._forgives else self._tokens
-            self._tokens = min(self._limit, kept + periods * self._limit)
+            self._tokens = min(limit, kept + periods * limit)
         return self._tokens
 
     def consume(self, count: int) -> None:
@@ -41,29 +50,57 @@ class PeriodBucket:
 
 
 class DispatchLimiter:
-    """The two buckets of one level (topic or subscription); either one exhausted stops it."""
+    """The two buckets of one level (broker, topic or subscription); either one exhausted stops it.
 
-    __slots__ = ("_bytes", "_messages")
+    `published` tells the messages and bytes a topic ever got, for a rate that is relative to them.
+    """
 
-    def __init__(self, rate: Rate, now_ns: int, *, forgives: bool = False) -> None:
-        self._messages = _bucket(rate.messages, rate.period_s, now_ns, forgives)
-        self._bytes = _bucket(rate.bytes, rate.period_s, now_ns, forgives)
+    __slots__ = ("_bytes", "_host", "_messages")
 
-    def entries(self, wanted: int, entry_bytes: int, now_ns: int) -> int:
-        """How many of the wanted entries may be read, when an entry has `entry_bytes` on average; 0 = none now."""
+    def __init__(self, host: Host, rate: Rate, published: Callable[[], tuple[int, int]] | None = None) -> None:
+        self._host = host
+        forgives = host.breaks(BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT)
+        grown: list[Callable[[], int] | None] = [None, None]
+        if rate.relative_to_publish and published is not None:
+            grown = [_growth(published, 0), _growth(published, 1)]
+        counts = [rate.messages, 0 if host.breaks(BrokerMutation.DISPATCH_IGNORES_BYTES) else rate.bytes]
+        self._messages, self._bytes = (
+            PeriodBucket(count, rate.period_s, host.now_ns, forgives=forgives, extra=extra) if count > 0 else None
+            for count, extra in zip(counts, grown, strict=True)
+        )
+
+    def entries(self, wanted: int, entry_bytes: int, entry_messages: float = 1) -> int:
+        """How many of the wanted entries may be read, when an entry has that much on average; 0 = none now."""
+        allowed = [wanted]
         if self._messages is not None:
-            wanted = min(wanted, self._messages.tokens(now_ns))
-        if self._bytes is not None and wanted > 0:
-            tokens = self._bytes.tokens(now_ns)
+            allowed.append(ceil(self._messages.tokens(self._host.now_ns) / entry_messages))
+        if self._bytes is not None:
+            tokens = self._bytes.tokens(self._host.now_ns)
             # One entry may always cross the line: an entry larger than the whole rate must get through some day.
-            wanted = min(wanted, max(1, tokens // max(1, entry_bytes))) if tokens > 0 else 0
-        return max(0, wanted)
+            allowed.append(max(1, tokens // max(1, entry_bytes)) if tokens > 0 else 0)
+        if self._host.breaks(BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES):
+            return min(wanted, max(0, *allowed[1:])) if len(allowed) > 2 else max(0, min(allowed))
+        if self._host.breaks(BrokerMutation.READS_BEYOND_QUOTA) and min(allowed) > 0:
+            return wanted
+        return max(0, min(allowed))
 
     def consume(self, messages: int, size: int) -> None:
         if self._messages is not None:
             self._messages.consume(messages)
         if self._bytes is not None:
             self._bytes.consume(size)
+
+
+def _growth(published: Callable[[], tuple[int, int]], part: int) -> Callable[[], int]:
+    """How much more there is each time it is asked."""
+    last = published()[part]
+
+    def grown() -> int:
+        nonlocal last
+        before, last = last, published()[part]
+        return last - before
+
+    return grown
 
 
 class FlowBucket:
@@ -114,7 +151,3 @@ class PublishLimiter:
 
     def pause_ns(self, now_ns: int) -> int:
         return max(bucket.pause_ns(now_ns) if bucket else 0 for bucket in (self._messages, self._bytes))
-
-
-def _bucket(limit: int, period_s: int, now_ns: int, forgives: bool) -> PeriodBucket | None:
-    return PeriodBucket(limit, period_s, now_ns, forgives=forgives) if limit > 0 else None

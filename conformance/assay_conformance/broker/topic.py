@@ -57,6 +57,7 @@ class Topic:
         self._host = host
         self._new_ledger = new_ledger
         self._dispatch_limiter: DispatchLimiter | None = None
+        self._shared_limiter: DispatchLimiter | None = None
         self.store.open_ledger(new_ledger())
         self.apply(policies)
 
@@ -151,15 +152,18 @@ class Topic:
         for subscription in self.subscriptions.values():
             self._limit(subscription)
 
+    def share(self, limiter: DispatchLimiter | None) -> None:
+        """The dispatch rate this topic shares with all others of its broker."""
+        self._shared_limiter = limiter
+        for subscription in self.subscriptions.values():
+            self._limit(subscription)
+
     def _limit(self, subscription: Subscription) -> None:
-        own = self._limiter(self.policies.subscription_rate)
-        subscription.limit(tuple(limiter for limiter in (self._dispatch_limiter, own) if limiter is not None))
+        levels = (self._shared_limiter, self._dispatch_limiter, self._limiter(self.policies.subscription_rate))
+        subscription.limit(tuple(limiter for limiter in levels if limiter is not None))
 
     def _limiter(self, rate: Rate | None) -> DispatchLimiter | None:
-        if rate is None or not rate.limits:
-            return None
-        forgives = self._host.breaks(BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT)
-        return DispatchLimiter(rate, self._host.now_ns, forgives=forgives)
+        return None if rate is None or not rate.limits else DispatchLimiter(self._host, rate, self.store.published)
 
     def terminate(self) -> None:
         """Nothing more is stored: producers are sent away, consumers are told once they have everything."""

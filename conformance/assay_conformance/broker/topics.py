@@ -17,6 +17,7 @@ from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated
 from assay_conformance.broker.rules import MigratedError, RefusalError
 from assay_conformance.broker.schemas import Schemas
+from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topology
 from assay_conformance.model.errors import UsageError
@@ -42,6 +43,8 @@ class Topics:
         self.placement = Placement(urls, proxied=topology.settings.proxied)
         rate = topology.settings.publish_rate
         self._gates = [PublishGate(host, rate) for _ in urls] if rate.limits else []
+        dispatch = topology.settings.dispatch_rate
+        self._limiters = [DispatchLimiter(host, dispatch) for _ in urls] if dispatch.limits else []
         self.schemas = Schemas()
         self.changed: list[Change] = []
         namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._locals)}
@@ -241,8 +244,11 @@ class Topics:
 
     def _share_rates(self, topic: Topic) -> None:
         """Let a topic have the rates of its broker."""
+        owner = self.placement.owner(topic.name.full)
         if self._gates:
-            topic.publishing.share(self._gates[self.placement.owner(topic.name.full)])
+            topic.publishing.share(self._gates[owner])
+        if self._limiters:
+            topic.share(self._limiters[owner])
 
     def owned_by(self, broker: int) -> list[Topic]:
         return [topic for topic in self._topics.values() if self.placement.owner(topic.name.full) == broker]

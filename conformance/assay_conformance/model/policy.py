@@ -8,11 +8,15 @@ import msgspec
 
 
 class Rate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A rate limit; 0 = not set, -1 = unlimited whatever the levels below say. `period_s` is ratePeriodInSecond."""
+    """A rate limit; 0 = not set, -1 = unlimited whatever the levels below say. `period_s` is ratePeriodInSecond.
+
+    `relative_to_publish`, of dispatch rates: what was published in a period is added to the next one's tokens.
+    """
 
     messages: int = 0
     bytes: int = 0
     period_s: int = 1
+    relative_to_publish: bool = False
 
     @property
     def is_set(self) -> bool:

@@ -165,6 +165,27 @@ def batch_costs_its_messages(*mutations: BrokerMutation) -> bool:
     return bench.kinds().count(C.MESSAGE.name) == 1
 
 
+def bytes_are_limited(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(bytes=1)), 1, 1) == 1
+
+
+def either_limit_stops(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3, bytes=1_000_000)), 1, 1) == 3
+
+
+def reads_fit_the_quota(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3)), 1, 1) == 3
+
+
+def redelivered_waits_for_the_rate(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations, dispatch_rate=Rate(messages=6))), "Shared", 1)
+    assert bench.take(1)
+    bench.redeliver(conn=1)
+    bench.wait(800)
+    bench.redeliver(conn=1)
+    return len(bench.delivered(1)) <= 6
+
+
 Rule = Callable[..., bool]
 
 BROKEN: dict[BrokerMutation, Rule] = {
@@ -184,12 +205,23 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: one_key_has_one_consumer,
     BrokerMutation.RESUBSCRIBE_STARTS_OVER: resumes_behind_what_is_acked,
     BrokerMutation.REDELIVERY_UNCOUNTED: redeliveries_are_counted,
+    BrokerMutation.DISPATCH_IGNORES_BYTES: bytes_are_limited,
+    BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES: either_limit_stops,
+    BrokerMutation.READS_BEYOND_QUOTA: reads_fit_the_quota,
+    BrokerMutation.REDELIVERY_IS_FREE: redelivered_waits_for_the_rate,
     BrokerMutation.FLOW_COUNTS_ENTRIES: batch_costs_its_messages,
 }
 
 # A rate that is not looked at repays nothing, a loss is a loss whatever was lost, and a consumer that comes rewinds.
 ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
-    BrokerMutation.DISPATCH_IGNORES_RATE: {overshoot_repaid},
+    BrokerMutation.DISPATCH_IGNORES_RATE: {
+        overshoot_repaid,
+        bytes_are_limited,
+        either_limit_stops,
+        reads_fit_the_quota,
+        redelivered_waits_for_the_rate,
+    },
+    BrokerMutation.READS_BEYOND_QUOTA: {dispatch_rate_kept, overshoot_repaid, either_limit_stops, bytes_are_limited},
     BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked},
     BrokerMutation.LOSES_RECEIPTED_APPEND: {
         chunks_all_stored,

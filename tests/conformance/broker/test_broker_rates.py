@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.conformance.broker.bench import Bench, C
 
-from assay_conformance.broker.throttle import DispatchLimiter, FlowBucket, PeriodBucket
-from assay_conformance.model.case import Rate
+from assay_conformance.broker.throttle import FlowBucket, PeriodBucket
+from assay_conformance.model.case import Rate, Topic, Topology
+from assay_conformance.model.policy import BrokerSettings
 
 SECOND = 1_000_000_000
 
@@ -92,21 +93,84 @@ def test_policy_taken_back_lets_everything_through() -> None:
     assert len(bench.delivered()) == 25
 
 
+# --- settings of a broker --------------------------------------------------------------------------------------------
+
+
+def _set(settings: BrokerSettings, **policy: Any) -> dict[str, Any]:
+    return {"topology": Topology(topics=(Topic(name="t", **policy), Topic(name="u")), settings=settings)}
+
+
+def test_broker_rate_is_shared_by_its_topics() -> None:
+    bench = _backlogged(30, **_set(BrokerSettings(dispatch_rate=Rate(messages=5))))
+    topic = "persistent://public/default/u"
+    bench.produce(9, producer_id=2, topic=topic)
+    bench.publish(*range(30), conn=9, producer_id=2)
+    bench.subscribe(consumer_id=2, topic=topic)
+    bench.flow(1000, consumer_id=2)
+    bench.take()
+    assert sum(_per_second(bench, 4)) == 15
+
+
+def test_tightest_level_counts() -> None:
+    bench = _backlogged(50, dispatch_rate=Rate(messages=10), subscription_rate=Rate(messages=4))
+    assert _per_second(bench, 3) == [4, 4, 4]
+
+
+def test_messages_and_bytes_limit_together() -> None:
+    bench = _backlogged(50, dispatch_rate=Rate(messages=3, bytes=1_000_000))
+    assert _per_second(bench, 2) == [3, 3]
+
+
+def test_precise_flow_control_reads_as_many_entries_as_hold_the_tokens() -> None:
+    # The first read does not know yet what an entry holds: ten of six messages are read, and five periods pay for it.
+    bench = _backlogged(
+        40, members=6, **_set(BrokerSettings(precise_flow_control=True), dispatch_rate=Rate(messages=10))
+    )
+    assert _per_second(bench, 10, members=6) == [60, 0, 0, 0, 0, 0, 12, 12, 6, 12]
+
+
+def test_rate_may_count_entries() -> None:
+    bench = _backlogged(
+        40, members=6, **_set(BrokerSettings(rate_counts_entries=True), dispatch_rate=Rate(messages=10))
+    )
+    assert _per_second(bench, 3, members=6) == [60, 60, 60]
+
+
+def test_subscription_that_is_not_behind_may_be_spared() -> None:
+    bench = _backlogged(20, **_set(BrokerSettings(throttles_caught_up=False), dispatch_rate=Rate(messages=10)))
+    assert _per_second(bench, 1) == [20]
+
+
+def test_subscription_that_is_behind_is_throttled_all_the_same() -> None:
+    bench = _backlogged(1_200, **_set(BrokerSettings(throttles_caught_up=False), dispatch_rate=Rate(messages=10)))
+    assert _per_second(bench, 2) == [10, 10]
+
+
+def test_rate_relative_to_publishing_adds_what_was_published() -> None:
+    bench = _backlogged(0, dispatch_rate=Rate(messages=5, relative_to_publish=True))
+    bench.publish(*range(30), conn=9)
+    assert _per_second(bench, 2) == [5, 25]
+
+
+# --- buckets ---------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(("used", "allowed"), [(11, [9, 10]), (30, [-10, 0, 10]), (3, [10])])
 def test_period_bucket_follows_its_recurrence(used: int, allowed: list[int]) -> None:
-    bucket = PeriodBucket(10, 1, 0, forgives=False)
+    bucket = PeriodBucket(10, 1, 0)
     bucket.consume(used)
     assert [bucket.tokens(period * SECOND) for period in range(1, len(allowed) + 1)] == allowed
 
 
 def test_skipped_periods_are_added_up_to_the_limit() -> None:
-    bucket = PeriodBucket(10, 1, 0, forgives=False)
+    bucket = PeriodBucket(10, 1, 0)
     bucket.consume(25)
     assert bucket.tokens(5 * SECOND) == 10
 
 
 def test_entry_larger_than_the_byte_rate_still_passes() -> None:
-    assert DispatchLimiter(Rate(bytes=10), 0).entries(5, 1000, 0) == 1
+    bench = _backlogged(3, dispatch_rate=Rate(bytes=10))
+    assert len(bench.delivered()) == 1
 
 
 def test_flow_bucket_accepts_the_message_that_empties_it() -> None:

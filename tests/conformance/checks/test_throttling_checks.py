@@ -1,9 +1,19 @@
 import msgspec
+import pytest
 
-from assay_conformance.checks.throttling import DispatchRateHolds, PublishRateHolds, RepaysOvershoot
+from assay_conformance.checks.throttling import (
+    ByteRateHolds,
+    DispatchRateHolds,
+    PublishRateHolds,
+    RatesHoldTogether,
+    ReadsWithinQuota,
+    RedeliveredCountAgain,
+    RepaysOvershoot,
+)
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
+from assay_conformance.model.policy import BrokerSettings
 
 
 def _case(**topic: Rate) -> Case:
@@ -85,6 +95,90 @@ def test_overshoot_that_is_forgiven_is_found() -> None:
 def test_reads_within_the_rate_repay_nothing() -> None:
     check = trial(RepaysOvershoot, _dispatched(*((100 * n, 1) for n in range(1, 9))), DISPATCH)
     assert (check.findings, check.exercised) == ([], 0)
+
+
+# --- bytes, both together, again, and single reads -------------------------------------------------------------------
+
+BYTES = _case(dispatch_rate=Rate(bytes=1_000))
+BOTH = _case(dispatch_rate=Rate(messages=10, bytes=1_000))
+
+
+def _read_at(*reads: tuple[int, int], size: int = 100, again: bool = False) -> list:  # type: ignore[type-arg]
+    """Events of reads (time in ms, entries) of entries of so many bytes; `again`: always the same ones."""
+    story = Script()
+    for number in range(100):
+        story.stored(number, size=size)
+    story.consumer()
+    number = 0
+    for at_ms, entries in reads:
+        story.at(at_ms)
+        number = 0 if again else number
+        for _ in range(entries):
+            story.message(number)
+            number += 1
+    return story.done()
+
+
+def test_bytes_at_the_rate_are_accepted() -> None:
+    check = trial(ByteRateHolds, _read_at((300, 10), (1300, 10), (2300, 10)), BYTES)
+    assert (check.findings, check.exercised) == ([], 20)
+
+
+def test_entry_larger_than_the_byte_rate_may_pass() -> None:
+    assert _codes(trial(ByteRateHolds, _read_at((300, 1), size=5_000), BYTES)) == []
+
+
+def test_bytes_beyond_the_rate_are_found() -> None:
+    assert _codes(trial(ByteRateHolds, _read_at((300, 40)), BYTES)) == ["too-fast"]
+
+
+def test_byte_rate_says_nothing_of_a_topic_with_a_message_rate() -> None:
+    assert trial(ByteRateHolds, _read_at((300, 40)), BOTH).exercised == 0
+
+
+def test_both_rates_kept_are_accepted() -> None:
+    assert _codes(trial(RatesHoldTogether, _read_at((300, 10), (1300, 10)), BOTH)) == []
+
+
+@pytest.mark.parametrize(("entries", "size"), [(40, 1), (8, 1_000)], ids=["messages", "bytes"])
+def test_either_rate_alone_is_held_to(entries: int, size: int) -> None:
+    assert _codes(trial(RatesHoldTogether, _read_at((300, entries), size=size), BOTH)) == ["too-fast"]
+
+
+def test_redelivered_messages_within_the_rate_are_accepted() -> None:
+    check = trial(RedeliveredCountAgain, _read_at((300, 10), (1300, 10), again=True), DISPATCH)
+    assert (check.findings, check.exercised) == ([], 10)
+
+
+def test_redelivered_messages_beyond_the_rate_are_found() -> None:
+    events = _read_at(*((300 + 20 * round, 10) for round in range(6)), again=True)
+    assert _codes(trial(RedeliveredCountAgain, events, DISPATCH)) == ["too-fast"]
+
+
+def test_new_messages_beyond_the_rate_are_no_matter_of_redelivery() -> None:
+    assert trial(RedeliveredCountAgain, _read_at((300, 60)), DISPATCH).exercised == 0
+
+
+def test_reads_of_the_tokens_left_are_accepted() -> None:
+    check = trial(ReadsWithinQuota, _read_at((300, 10), (1300, 10)), DISPATCH)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_read_of_everything_there_are_permits_for_is_found() -> None:
+    assert _codes(trial(ReadsWithinQuota, _read_at((300, 60)), DISPATCH)) == ["read-too-large"]
+
+
+def test_rate_that_counts_entries_is_judged_by_entries() -> None:
+    case = msgspec.structs.replace(
+        DISPATCH, topology=msgspec.structs.replace(DISPATCH.topology, settings=BrokerSettings(rate_counts_entries=True))
+    )
+    assert _codes(trial(DispatchRateHolds, _dispatched((100, 10), (1100, 10), (2100, 10), batch=20), case)) == []
+
+
+def test_broker_that_spares_who_is_not_behind_is_not_judged() -> None:
+    spared = BrokerSettings(throttles_caught_up=False)
+    case = msgspec.structs.replace(DISPATCH, topology=msgspec.structs.replace(DISPATCH.topology, settings=spared))
+    assert trial(DispatchRateHolds, _dispatched((100, 60)), case).exercised == 0
 
 
 # --- publish-rate-holds -----------------------------------------------------------------------------------------------

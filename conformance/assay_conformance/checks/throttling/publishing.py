@@ -1,0 +1,112 @@
+"""Publish rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order
+from assay_conformance.checks.throttling.dispatching import (
+    NS_PER_S,
+    messages_of,
+    unchanged_topics,
+)
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.worlds import Kind
+from assay_conformance.model.case import Topic
+from assay_conformance.model.event import Event, Frame, Stored
+from assay_conformance.model.requirement import RequirementId
+
+READ_AHEAD_BYTES = 256 * 1024
+"""What a broker may have read from a socket before it stops reading."""
+
+RATE_ERROR = 1.1
+"""A publish rate is kept within ten percent."""
+
+OWN_ERRORS = (
+    "ChecksumError",
+    "NotAllowedError",
+    "ProducerFenced",
+    "TopicTerminatedError",
+    "TransactionConflict",
+)
+"""SEND_ERRORs that have a cause of their own, whatever the rate."""
+
+
+class PublishRateHolds(HoldingsCheck):
+    """A producer beyond the topic's publish rate is slowed down: no error, nothing lost, order kept."""
+
+    requirement = RequirementId("throttling.publish-rate-holds")
+    codes: ClassVar[dict[Kind, str]] = {Kind.LOST: "lost", Kind.DISORDER: "reordered"}
+
+    def start(self) -> None:
+        super().start()
+        self._topics = {
+            topic.name: topic
+            for topic in unchanged_topics(self.view)
+            if topic.publish_rate.messages and topic.persistent
+        }
+        self._stored: dict[str, list[Stored]] = {}
+
+    def judges(self, holding: Holding) -> bool:
+        return holding.topic.name in self._topics and keeps_call_order(self, holding)
+
+    def exercised_by(self, holding: Holding) -> Iterator[Event]:
+        for log in holding.logs.values():
+            yield from (entry for _, entry in log[holding.topic.publish_rate.messages :])
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        if event.topic.partition("-partition-")[0] in self._topics:
+            self._stored.setdefault(event.topic, []).append(event)
+
+    @on(Frame, "SEND_ERROR")
+    def error(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if not event.from_sender or session is None or event.fields.get("error") in OWN_ERRORS:
+            return
+        topic = self._topics.get(session.topic.partition("-partition-")[0])
+        if topic is not None and not topic.deduplication:
+            self.breach(
+                "answered-with-error",
+                f"topic {topic.name} has a publish rate of {topic.publish_rate.messages} messages per "
+                f"{topic.publish_rate.period_s} s; the SEND with sequence id {event.sequence_id} was answered by "
+                f"{event.fields.get('error')} at {ms(event.t_ns)}, where the broker should only have read it later",
+                event,
+            )
+
+    def finish(self) -> None:
+        super().finish()
+        for name, entries in self._stored.items():
+            if not any(step.verb == "store_entries" for step in self.view.case.steps):
+                self._speed(self._topics[name.partition("-partition-")[0]], entries)
+
+    def _speed(self, topic: Topic, entries: Sequence[Stored]) -> None:
+        """The fullest window holds the rate's share of it, the full bucket it began with, and what was read ahead."""
+        rate = topic.publish_rate
+        per_ns = rate.messages * RATE_ERROR / (rate.period_s * NS_PER_S)
+        counts = [messages_of(entry.meta) for entry in entries]
+        connections = max(1, len(self.tracker.opened))
+        bytes_per_entry = max(1, sum(entry.size for entry in entries) // len(entries))
+        entries_ahead = connections * (READ_AHEAD_BYTES // bytes_per_entry + 1)
+        allowed = rate.messages * RATE_ERROR + (entries_ahead + 1) * max(counts)
+        least, start, total = 0.0, entries[0], 0
+        for entry, count in zip(entries, counts, strict=True):
+            earned = per_ns * (entry.t_ns - entries[0].t_ns)
+            if total - earned < least:
+                least, start = total - earned, entry
+            total += count
+            if total - earned - least > allowed:
+                if not self.tracker.load.quiet(start.t_ns, entry.t_ns, TOLERANCES["rate"]):
+                    self.undecided("the machine was too busy to measure a publish rate")
+                    return
+                self.breach(
+                    "too-fast",
+                    f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s; from "
+                    f"{ms(start.t_ns)} to {ms(entry.t_ns)} {round(total - earned - least)} more were stored than that, "
+                    f"where {round(allowed)} are the most",
+                    start,
+                    entry,
+                )
+                return
