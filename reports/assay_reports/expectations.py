@@ -21,6 +21,7 @@ from packaging.version import InvalidVersion, Version
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import RequirementId
+from assay_reports.text import closest
 
 SCHEMA_MAJOR = 1
 ANY_VERSION = "*"
@@ -122,7 +123,7 @@ def check_known(expectations: Expectations, requirements: Collection[str], cases
             if value not in known:
                 raise UsageError(
                     f"{expectations.where}: [[expect]] number {number}: {key!r} is {value!r}, expected the id of a "
-                    f"{key} that `assay list {key}s` shows{_closest(value, known)}"
+                    f"{key} that `assay list {key}s` shows{closest(value, known)}"
                 )
 
 
@@ -213,10 +214,3 @@ def _refuse_twice(entries: Iterable[Expectation], where: str) -> None:
                 f"{entry.requirement} {entry.case} {entry.code} for the same 'versions'"
             )
         seen[key] = number
-
-
-def _closest(value: str, known: Collection[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(value, known, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""

@@ -5,7 +5,9 @@ Escaping for a format (rich, XML, HTML) is the writer's; this is what every writ
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 # C0 and C1 controls but the line feed, what breaks lines unasked, bidirectional overrides and isolates (they can make
 # a line read backwards), zero-width characters, lone surrogates and the two code points XML refuses.
@@ -33,6 +35,12 @@ def ms(t_ns: int) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """`1 Case`, `2 Cases`."""
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'that'?`, or nothing when nothing is close."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -219,6 +219,62 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         lambda place: ["certify", "reference", "--wheel", place.file("x.whl", "no zip")],
         r"agent reference comes with the bench: expected no wheel",
     ),
+    "requirement to explain that is none": (
+        lambda _: ["explain", "resend.keeps-queue-orders"],
+        r"'resend\.keeps-queue-orders' is no requirement; `assay list requirements` names them; "
+        r"did you mean 'resend\.keeps-queue-order'\?",
+    ),
+    "Case to show that is none": (
+        lambda place: ["show", str(place.golden()), "nack/one-of-four"],
+        r"{base}/golden: no Case 'nack/one-of-four' in this run; did you mean 'nack/one-of-three'\?",
+    ),
+    "attempt to show that was not made": (
+        lambda place: ["show", str(place.golden()), CASE, "--attempt", "7"],
+        rf"{{base}}/golden: no attempt 7 at {CASE}; expected one of 1",
+    ),
+    "folder to show that is no run": (
+        lambda place: ["show", str(place.base), CASE],
+        r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
+    ),
+    "history to show with a broken line": (
+        lambda place: ["show", place.with_a_bad_line(HISTORY)[1], CASE],
+        rf"{{base}}/golden/{re.escape(HISTORY)}, line 2: .*",
+    ),
+    "folder to compare that is no run": (
+        lambda place: ["compare", str(place.golden()), str(place.base)],
+        r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
+    ),
+    "run to compare that was not judged": (
+        lambda place: ["compare", *(2 * place.without("verdicts.json")[1:])],
+        r"{base}/golden: has no verdicts\.json; judge it first with `assay check {base}/golden`",
+    ),
+    "verdicts of a newer schema to compare": (
+        lambda place: ["compare", *(2 * place.of_a_newer_schema("verdicts.json")[1:])],
+        r"{base}/golden/verdicts\.json: written in schema 2\.0 of verdicts files, this assay reads up to 1\.x; .*",
+    ),
+    "run to update from that is none": (
+        lambda place: ["expectations", "update", str(place.base)],
+        r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
+    ),
+    "expectations to update that are no TOML": (
+        lambda place: ["expectations", "update", str(place.golden()), "--file", place.file("e.toml", "schema == 1\n")],
+        r"{base}/e\.toml: expected TOML: .+",
+    ),
+    "expectations to update of another agent": (
+        lambda place: [
+            *("expectations", "update", str(place.golden()), "--file"),
+            place.file("e.toml", EXPECTATIONS.replace('"reference"', '"cooked"')),
+        ],
+        r"{base}/e\.toml: 'agent' is 'cooked', expected 'raw', the agent of the run",
+    ),
+    "expectations to update of an agent that is not installed": (
+        lambda place: ["expectations", "update", str(place.golden())],
+        r"agent 'raw' of the run is not installed: name its expectations with --file",
+    ),
+    "expectations to update where nothing can be written": (
+        lambda place: ["expectations", "update", str(place.golden()), "--file", f"{ELSEWHERE}/e.toml"],
+        rf"{ELSEWHERE}/e\.toml: cannot be written: No such file or directory; name another with --file",
+    ),
     "folder that is no run": (
         lambda place: ["check", str(place.base)],
         r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",

@@ -23,13 +23,17 @@ _PROFILES = "profiles.toml"
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """`requirements` in catalogue order; `revision` is a digest of their text, so a verdict names what it judged."""
+    """`requirements` in catalogue order; `revision` is a digest of their text, so a verdict names what it judged.
+
+    `broken` says of a chapter what an application meets when a requirement of it does not hold.
+    """
 
     requirements: Mapping[str, Requirement]
     capabilities: Mapping[str, Capability]
     chapters: Mapping[str, str]
     revision: str
     profiles: Mapping[str, Profile] = field(default_factory=dict)
+    broken: Mapping[str, str] = field(default_factory=dict)
 
     def members(self, profile: Profile) -> tuple[Requirement, ...]:
         """The requirements of a profile, in catalogue order."""
@@ -49,6 +53,7 @@ class Catalogue:
             capabilities={**self.capabilities, **other.capabilities},
             chapters={**other.chapters, **self.chapters},
             profiles={**self.profiles, **other.profiles},
+            broken={**other.broken, **self.broken},
             revision=hashlib.sha256((self.revision + other.revision).encode()).hexdigest()[:12],
         )
 
@@ -70,7 +75,8 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     _known(needs, {*capabilities, *borrowed})
     digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
     titles = {name: str(table["title"]) for name, table in chapters.items()}
-    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12], profiles)
+    broken = {name: str(table["broken"]) for name, table in chapters.items() if "broken" in table}
+    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12], profiles, broken)
 
 
 def load() -> Catalogue:

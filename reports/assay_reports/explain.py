@@ -1,0 +1,95 @@
+"""What the catalogue and the Cases say of one requirement, for a person who has just met its id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from assay_conformance.catalogue import Catalogue
+from assay_conformance.model.case import Case
+from assay_conformance.model.requirement import Level, Requirement, RequirementId, Side, Source
+from assay_reports.words import fault_words
+
+
+class Tested(msgspec.Struct, frozen=True, kw_only=True):
+    """A Case made for the requirement: what happens in it, and what goes wrong."""
+
+    case: str
+    title: str
+    tier: str
+    faults: tuple[str, ...]
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything stated of a requirement. `broken` is what an application meets when it does not hold."""
+
+    id: RequirementId
+    row: str
+    title: str
+    level: str
+    side: str
+    status: str
+    clause: str
+    sources: tuple[Source, ...]
+    why: str
+    broken: str
+    counts: str
+    capabilities: tuple[str, ...]
+    profiles: tuple[str, ...]
+    tested: tuple[Tested, ...]
+
+
+_COUNTS: dict[Level, str] = {
+    Level.MUST: "A failure ends `assay certify` with 1 unless it is listed in the expectations.",
+    Level.SHOULD: "A breach is a warning; with --strict it ends `assay certify` with 1 unless it is listed.",
+    Level.MAY: "Clients are free here: what a client does is recorded, and counts neither for nor against it.",
+}
+_BROKER = "The duty is the broker's: a failure is shown apart and says nothing about the client."
+
+
+def explanation(requirement: Requirement, catalogue: Catalogue, cases: Iterable[Case]) -> Explanation:
+    return Explanation(
+        id=requirement.id,
+        row=requirement.row,
+        title=requirement.title,
+        level=requirement.level.value,
+        side=requirement.side.value,
+        status=requirement.status.value,
+        clause=requirement.clause,
+        sources=requirement.sources,
+        why=requirement.why,
+        broken=catalogue.broken.get(requirement.chapter, ""),
+        counts=_BROKER if requirement.side is Side.BROKER else _COUNTS[requirement.level],
+        capabilities=requirement.capabilities,
+        profiles=tuple(name for name, profile in catalogue.profiles.items() if profile.takes(requirement)),
+        tested=tuple(_tested(requirement.id, cases)),
+    )
+
+
+def _tested(requirement: RequirementId, cases: Iterable[Case]) -> Iterator[Tested]:
+    for case in cases:
+        if requirement in case.requirements:
+            faults = tuple(fault_words(fault) for fault in case.faults)
+            yield Tested(case=case.id, title=case.title, tier=case.tier.value, faults=faults)
+
+
+def sections(told: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(heading, its lines), in the order in which a person asks."""
+    yield "Clause", (told.clause, f"{told.level}, the {told.side} side's duty, {told.status}")
+    yield "Sources", tuple(f"{source.name}  {source.link}".rstrip() for source in told.sources)
+    if told.why:
+        yield "Why it matters", (told.why,)
+    yield "A failure means", tuple(line for line in (told.broken, told.counts) if line)
+    yield "How it is tested", tuple(_lines(told))
+    if told.capabilities:
+        yield "Asked of clients that declare", (", ".join(told.capabilities),)
+    if told.profiles:
+        yield "Profiles", (", ".join(told.profiles),)
+
+
+def _lines(told: Explanation) -> Iterator[str]:
+    for case in told.tested:
+        yield f"{case.case}: {case.title}" + (" (tier full)" if case.tier == "full" else "")
+        yield from (f"    {fault}" for fault in case.faults)
+    yield "Its check also reads the history of every other Case, wherever the precondition occurs."

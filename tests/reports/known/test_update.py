@@ -1,0 +1,121 @@
+"""An expectations file brought to what a run showed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.verdict import Verdict
+from assay_reports.expectations import Expectations, parse_expectations
+from assay_reports.update import Updated, update
+from assay_reports.verdicts import Verdicts
+
+Sample = Any
+
+HEAD = '# A comment.\nschema = "1.0"\nagent = "pulsar-python"\ntested = "*"\n'
+ENTRY = """
+# About this entry.
+[[expect]]
+requirement = "resend.keeps-order"
+case = "resend/cut-after-second-receipt"
+code = "out-of-order"
+versions = "{versions}"  # measured
+reason = "resends by hash order"
+"""
+OTHER = """
+[[expect]]
+requirement = "ack.flush-on-close"
+case = "ack/close-flushes"
+code = "lost"
+versions = "*"
+occurs = "sometimes"
+reason = "a race"
+"""
+
+
+def ran(sample: Sample, text: str, *judgements: Any) -> Verdicts:
+    """The verdicts of a run of 3.13.0 under that file."""
+    document: Verdicts = sample.report(*judgements, entries=parse_expectations(text, "e.toml").entries).verdicts
+    return document
+
+
+def brought(sample: Sample, text: str, *judgements: Any, reason: str = "") -> Updated:
+    return update(text, "e.toml", ran(sample, text, *judgements), reason)
+
+
+def entries(told: Updated) -> Expectations:
+    return parse_expectations(told.text, "e.toml")
+
+
+def test_file_that_is_as_the_run_is_not_touched(sample: Sample) -> None:
+    text = HEAD + ENTRY.format(versions="*")
+    told = brought(sample, text, sample.judged(Verdict.FAIL, "out-of-order"))
+    assert told == Updated(text, (), 0)
+
+
+def test_stale_entry_of_this_version_alone_goes_with_its_comment(sample: Sample) -> None:
+    told = brought(sample, HEAD + ENTRY.format(versions="==3.13.0") + OTHER, sample.judged())
+    assert told.text == HEAD + OTHER
+    assert told.done == ("pruned    resend.keeps-order in resend/cut-after-second-receipt: out-of-order",)
+
+
+@pytest.mark.parametrize(("versions", "after"), [(">=3.4,<4", ">=3.4,<4,!=3.13.0"), ("*", "!=3.13.0")])
+def test_stale_entry_of_more_versions_does_without_this_one(sample: Sample, versions: str, after: str) -> None:
+    told = brought(sample, HEAD + ENTRY.format(versions=versions), sample.judged())
+    (entry,) = entries(told).entries
+    assert (entry.versions, entry.reason) == (after, "resends by hash order")
+    assert "# About this entry." in told.text
+
+
+def test_listed_failure_that_stayed_away_stays_listed(sample: Sample) -> None:
+    quiet = sample.judged(requirement="ack.flush-on-close", case="ack/close-flushes")
+    assert brought(sample, HEAD + OTHER, quiet).done == ()
+
+
+def test_unlisted_failure_is_added_without_a_reason_and_no_reader_takes_that(sample: Sample) -> None:
+    told = brought(sample, HEAD, sample.judged(Verdict.FAIL, "out-of-order"))
+    assert told.unreasoned == 1
+    with pytest.raises(UsageError, match=r"number 1: 'reason' is '', expected a sentence that says why"):
+        entries(told)
+
+
+def test_unlisted_failure_is_added_with_the_reason_given(sample: Sample) -> None:
+    told = brought(sample, HEAD + OTHER, sample.judged(Verdict.FAIL, "out-of-order"), reason='known: "issue 1"')
+    old, new = entries(told).entries
+    assert old.reason == "a race"
+    assert (new.code, new.versions, new.reason) == ("out-of-order", "==3.13.0", 'known: "issue 1"')
+    assert new.excerpt.startswith("producer 1 sent sequence id 2 before 1")
+    assert told.unreasoned == 0
+
+
+def test_untestable_requirement_is_added_by_its_code(sample: Sample) -> None:
+    told = brought(sample, HEAD, sample.judged(Verdict.UNTESTABLE), reason="known")
+    assert [entry.code for entry in entries(told).entries] == ["untestable"]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.WARN, Verdict.INCONCLUSIVE, Verdict.INVALID, Verdict.HARNESS_ERROR])
+def test_what_does_not_fail_the_client_is_not_added(sample: Sample, verdict: Verdict) -> None:
+    codes = ("slow",) if verdict is Verdict.WARN else ()
+    assert brought(sample, HEAD, sample.judged(verdict, *codes)).done == ()
+
+
+def test_updating_twice_changes_nothing_more(sample: Sample) -> None:
+    judged = sample.judged(Verdict.FAIL, "out-of-order")
+    run = ran(sample, HEAD, judged)
+    once = update(HEAD, "e.toml", run, "known")
+    assert update(once.text, "e.toml", run, "known").done == ()
+
+
+def test_file_of_another_agent_is_refused(sample: Sample) -> None:
+    run = ran(sample, HEAD, sample.judged())
+    with pytest.raises(UsageError, match="'agent' is 'cooked', expected 'pulsar-python', the agent of the run"):
+        update(HEAD.replace("pulsar-python", "cooked"), "e.toml", run)
+
+
+def test_file_of_unusual_form_is_left_alone(sample: Sample) -> None:
+    entry = 'requirement = "resend.keeps-order", case = "resend/cut-after-second-receipt", code = "out-of-order"'
+    text = f'{HEAD}expect = [{{ {entry}, versions = "==3.13.0", reason = "known" }}]\n'
+    with pytest.raises(UsageError, match=r"^e\.toml: cannot be edited safely"):
+        brought(sample, text, sample.judged())

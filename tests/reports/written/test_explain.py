@@ -1,0 +1,47 @@
+"""What `explain` tells of a requirement, and that no requirement of ours lacks a part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.cases import all_cases
+from assay_conformance.catalogue import load
+from assay_conformance.model.requirement import Side
+from assay_reports.explain import explanation, sections
+
+Sample = Any
+CATALOGUE = load()
+CASES = tuple(all_cases())
+
+
+def told(id: str) -> dict[str, str]:
+    parts = sections(explanation(CATALOGUE.requirements[id], CATALOGUE, CASES))
+    return {heading: "\n".join(lines) for heading, lines in parts}
+
+
+def test_clause_comes_with_level_side_and_status() -> None:
+    assert told("resend.keeps-queue-order")["Clause"].endswith("MUST, the client side's duty, de-facto")
+
+
+def test_source_comes_with_its_link() -> None:
+    assert "https://github.com/apache/pulsar/pull/12779" in told("resend.keeps-queue-order")["Sources"]
+
+
+def test_how_it_is_tested_names_cases_and_their_faults() -> None:
+    text = told("resend.keeps-queue-order")["How it is tested"]
+    assert "resend/queue-order: Old sends leave again in order" in text
+    assert "    drop the 2nd SEND_RECEIPT" in text
+
+
+def test_failure_of_the_broker_says_nothing_about_the_client() -> None:
+    assert "says nothing about the client" in told("dedup.duplicate-not-stored")["A failure means"]
+
+
+@pytest.mark.parametrize("id", CATALOGUE.requirements)
+def test_every_requirement_is_told_in_full(id: str) -> None:
+    parts = told(id)
+    assert all(parts[heading] for heading in ("Clause", "Sources", "Why it matters", "A failure means"))
+    assert len(parts["A failure means"].splitlines()) == 2, f"chapters.toml: {id.partition('.')[0]!r} needs 'broken'"
+    assert "Profiles" in parts or CATALOGUE.requirements[id].side is Side.BROKER
