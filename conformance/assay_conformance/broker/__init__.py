@@ -1,9 +1,11 @@
 """The reference broker core, sans-IO. `cluster.Cluster` is the door; one module a concern behind it:
 
-    cluster -> session (reading) -> locating, producing, consuming -> topics -> topic
-    topic -> publishing (dedup, throttle) -> store, and topic -> subscription (cursor) -> dispatch (backlog) -> consumer
+    cluster -> session (reading, handshake) -> locating, listing, describing, producing, consuming -> topics -> topic
+    topics: placement (which broker), policies (which level), schemas (avro)
+    topic -> admission (access) and publishing (pacing, dedup) -> store
+    topic -> subscription (cursor) -> dispatch, sharing (backlog) -> consumer
 
-Tables: rules (constants, what is refused), handlers (who serves which command), steps (what a Case may do to a broker),
+Tables: rules (constants), handlers (who serves which command), steps (what a Case may do to a broker),
 mutations (which rule may be broken on purpose; sabotage is what a broken store looks like).
 """
 

@@ -64,8 +64,7 @@ class Cluster:
         now_ns: int = 0,
         unix_ms: int = 0,
     ) -> None:
-        self._topology = topology
-        self._host = Host(sink, mutations, now_ns, unix_ms, topology.settings)
+        self._host = Host(sink, mutations, now_ns, unix_ms, topology)
         self.topics = Topics(self._host, topology, urls, topics)
         self._sessions: dict[int, Session] = {}
 
@@ -73,13 +72,7 @@ class Cluster:
         """A client connected to broker `broker`."""
         self.advance(now_ns)
         self._sessions[conn] = Session(
-            self._host,
-            conn,
-            broker,
-            topology=self._topology,
-            topics=self.topics,
-            connect=handshake.connect,
-            handlers=HANDLERS,
+            self._host, conn, broker, topics=self.topics, connect=handshake.connect, handlers=HANDLERS
         )
 
     def closed(self, conn: int, now_ns: int) -> None:

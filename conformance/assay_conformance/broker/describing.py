@@ -86,10 +86,10 @@ def get_or_create_schema(session: Session, body: CommandGetOrCreateSchema, _fram
     """GET_OR_CREATE_SCHEMA: the version of a producer's further schema."""
     kind = CommandType.GET_OR_CREATE_SCHEMA_RESPONSE
     try:
-        topic = session.topics.find(session.topics.resolve(body.topic).full)
-        if topic is None:
+        name = session.topics.resolve(body.topic)
+        if not session.topics.exists(name.full):
             raise RefusalError(ServerError.TopicNotFound, f"Topic not found {body.topic}")
-        version = _add(session, topic, body.schema)
+        version = _add(session, session.topics.open(name, session.broker), body.schema)
     except RefusalError as refusal:
         answer = replies.reply(
             kind, request_id=body.request_id, error_code=refusal.error, error_message=refusal.message

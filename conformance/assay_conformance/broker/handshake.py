@@ -27,7 +27,7 @@ def connect(session: Session, body: CommandConnect) -> None:
                 CommandType.CONNECTED,
                 server_version=SERVER_VERSION,
                 protocol_version=session.version,
-                max_message_size=session.max_message_bytes,
+                max_message_size=session.host.announced.max_message_bytes,
                 feature_flags={
                     "supports_topic_watchers": True,
                     "supports_get_partitioned_metadata_without_auto_creation": True,

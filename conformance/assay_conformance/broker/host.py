@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import NS_PER_MS, Timer, Timers
+from assay_conformance.model.case import Topology
 from assay_conformance.model.event import MessageId
-from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire import Frame, Payload
 
 
@@ -31,10 +31,31 @@ class ClusterSink(Protocol):
         """An entry was appended to a topic: its local name, or the full one where the topology does not list it."""
 
 
-class Host:
-    """`now_ns` is the instant of the input being served; `unix_ms` was the wall clock at `started_ns`."""
+class Announced(NamedTuple):
+    """What a broker says of itself in CONNECTED."""
 
-    __slots__ = ("_mutations", "_started_ns", "_unix_ms", "now_ns", "settings", "sink", "timers", "tokens")
+    protocol_version: int
+    max_message_bytes: int
+
+
+class Host:
+    """`now_ns` is the instant of the input being served; `unix_ms` was the wall clock at `started_ns`.
+
+    `announced` and `tokens` are what the next CONNECT finds.
+    """
+
+    __slots__ = (
+        "_mutations",
+        "_started_ns",
+        "_unix_ms",
+        "announced",
+        "keep_alive_ms",
+        "now_ns",
+        "settings",
+        "sink",
+        "timers",
+        "tokens",
+    )
 
     def __init__(
         self,
@@ -42,10 +63,12 @@ class Host:
         mutations: frozenset[BrokerMutation],
         now_ns: int,
         unix_ms: int,
-        settings: BrokerSettings,
+        topology: Topology,
     ) -> None:
-        self.settings = settings
-        self.tokens = frozenset(token.encode() for token in settings.tokens)
+        self.settings = topology.settings
+        self.keep_alive_ms = topology.keep_alive_ms
+        self.announced = Announced(topology.protocol_version, topology.max_message_bytes)
+        self.tokens = frozenset(token.encode() for token in topology.settings.tokens)
         self.sink = sink
         self.timers = Timers()
         self.now_ns = now_ns

@@ -1,6 +1,6 @@
 """What a SEND goes through.
 
-    SEND -> terminated? -> publish rate -> deduplication -> store -> receipt
+    SEND -> terminated? -> too large? -> publish rate -> deduplication -> store -> receipt
 
 A SEND beyond the publish rate is still taken; then its connection is not read until tokens are there again. A SEND the
 store keeps waiting is taken in but not written: between the two, deduplication cannot judge a copy of it.
@@ -85,6 +85,7 @@ class Publishing:
     ) -> None:
         self.dedup: Deduplication | None = None
         self.terminated = False
+        self.max_message_bytes = 0
         self._host = host
         self._store = store
         self._stored = stored
@@ -106,6 +107,9 @@ class Publishing:
         last = highest if lowest <= highest != NO_ID else lowest
         if self.terminated:
             _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
+            return
+        if 0 < self.max_message_bytes < len(payload.block) and not send.is_chunk:
+            _fail(producer, last, ServerError.NotAllowedError, "Exceed maximum message size")
             return
         if self._gates:
             if self._throttles_wrongly(producer, lowest, last, highest):

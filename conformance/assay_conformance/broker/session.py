@@ -24,7 +24,6 @@ from assay_conformance.broker.rules import (
     ViolationError,
 )
 from assay_conformance.broker.timers import Timer
-from assay_conformance.model.case import Topology
 from assay_conformance.wire import CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import CommandConnect, CommandProducer, CommandSubscribe
 
@@ -81,7 +80,6 @@ class Session:
         "_liveness_timer",
         "_silent",
         "_state",
-        "_topology",
         "auth_method",
         "broker",
         "challenged",
@@ -106,7 +104,6 @@ class Session:
         conn: int,
         broker: int,
         *,
-        topology: Topology,
         topics: Topics,
         connect: Connect,
         handlers: Mapping[int, Handler],
@@ -129,10 +126,9 @@ class Session:
         self.challenged: Timer | None = None
         self._connect = connect
         self._handlers = handlers
-        self._topology = topology
         self._state = State.NEW
         self._silent = False
-        self._keep_alive = host.after(topology.keep_alive_ms, self._probe)
+        self._keep_alive = host.after(host.keep_alive_ms, self._probe)
         self._liveness: list[Callable[[bool], None]] = []
         self._liveness_timer: Timer | None = None
 
@@ -186,13 +182,9 @@ class Session:
         """The handshake is done, with the broker the client asked for."""
         self._state = State.CONNECTED
         self.broker = broker
-        self.version = min(connect.protocol_version, self._topology.protocol_version)
+        self.version = min(connect.protocol_version, self.host.announced.protocol_version)
         self.auth_method = connect.auth_method_name
         self.refreshes = connect.feature_flags.supports_auth_refresh
-
-    @property
-    def max_message_bytes(self) -> int:
-        return self._topology.max_message_bytes
 
     def _send_away(self, body: CommandProducer | CommandSubscribe, migrated: MigratedError) -> None:
         """The topic asked for is in another cluster: not answered, but told. Older clients have to find out."""
@@ -215,7 +207,7 @@ class Session:
             return
         self._silent = True
         self.send(replies.reply(CommandType.PING))
-        self._keep_alive = self.host.after(self._topology.keep_alive_ms, self._probe)
+        self._keep_alive = self.host.after(self.host.keep_alive_ms, self._probe)
 
     def ask_alive(self, answer: Callable[[bool], None]) -> None:
         """PING the client: True once any frame comes, False when it stays silent and is closed, or ends."""

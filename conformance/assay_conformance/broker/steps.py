@@ -91,6 +91,17 @@ class Delete(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
         topics.delete(topics.full_of(self.topic))
 
 
+class Announce(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Change what brokers say of themselves to whoever connects from now on."""
+
+    protocol_version: int | None = None
+    max_message_bytes: int | None = None
+
+    def carry_out(self, _topics: Topics, _sessions: Iterable[Session], host: Host) -> None:
+        said = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        host.announced = host.announced._replace(**said)
+
+
 class Challenge(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ask every client for fresh credentials; with `tokens`, these are valid from now on and no others."""
 
@@ -188,6 +199,7 @@ STEPS: dict[str, type[Step]] = {
     "terminate": Terminate,
     "set_policy": SetPolicy,
     "migrate": Migrate,
+    "announce": Announce,
     "challenge": Challenge,
     "grow": Grow,
     "delete": Delete,

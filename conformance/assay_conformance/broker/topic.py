@@ -134,6 +134,7 @@ class Topic:
     def apply(self, policies: Policies) -> None:
         """Take on policies. Rates that changed start with full buckets, deduplication with nothing."""
         before, self.policies = self.policies, policies
+        self.publishing.max_message_bytes = policies.max_message_bytes or 0
         if not policies.deduplication or not self.persistent:
             self.publishing.dedup = None
         elif self.publishing.dedup is None:
@@ -166,7 +167,9 @@ class Topic:
         return None if rate is None or not rate.limits else DispatchLimiter(self._host, rate, self.store.published)
 
     def terminate(self) -> None:
-        """Nothing more is stored: producers are sent away, consumers are told once they have everything."""
+        """Nothing more is stored but what waits to be: a ledger is closed after its last write. Producers are sent
+        away, consumers are told once they have everything."""
+        self.publishing.release()
         self.publishing.terminated = True
         self.admission.evict(None, ENDED)
         for subscription in self.subscriptions.values():

@@ -92,6 +92,8 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     max_unacked_per_consumer: int | None = None
     max_unacked_per_subscription: int | None = None
     max_producers: int | None = None
+    max_message_bytes: int | None = None
+    """maxMessageSize of a topic: larger SENDs that are no chunks are refused, one by one."""
     auto_creation: AutoCreation | None = None
     schema_compatibility: SchemaCompatibility | None = None
     schema_auto_update: bool | None = None

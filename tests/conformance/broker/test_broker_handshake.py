@@ -62,6 +62,15 @@ def test_lower_version_is_agreed_on(client: int, server: int, agreed: int) -> No
     assert bench.take()[-1].body.protocol_version == agreed
 
 
+def test_announcement_may_change_from_one_connection_to_the_next() -> None:
+    bench = Bench()
+    first = bench.connect(0).body
+    bench.step("announce", protocol_version=14, max_message_bytes=1_000)
+    second = bench.connect(1).body
+    assert (first.protocol_version, first.max_message_size) == (21, 5 * 1024 * 1024)
+    assert (second.protocol_version, second.max_message_size) == (14, 1_000)
+
+
 # --- credentials asked for again --------------------------------------------------------------------------------------
 
 

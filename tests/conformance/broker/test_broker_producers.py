@@ -183,6 +183,35 @@ def test_a_thousand_unwritten_sends_stop_the_reading() -> None:
     assert (bench.paused, bench.receipts()) == (set(), list(range(1500)))
 
 
+def test_message_beyond_the_topics_limit_is_refused_by_itself() -> None:
+    bench = Bench(max_message_bytes=200)
+    bench.connect()
+    bench.produce()
+    metadata = MessageMetadata(producer_name="p", sequence_id=0, publish_time=0)
+    bench.put(encode(command(C.SEND, producer_id=1, sequence_id=0), metadata=metadata, data=bytes(200)))
+    bench.publish(1)
+    refused, taken = bench.take()[-2:]
+    assert (refused.body.error, taken.type) == (ServerError.NotAllowedError, C.SEND_RECEIPT)
+    assert bench.content == [1]
+
+
+def test_chunk_beyond_the_topics_limit_is_taken() -> None:
+    bench = Bench(max_message_bytes=1)
+    bench.connect()
+    bench.produce()
+    bench.publish_chunk(0, 0, 2)
+    assert len(bench.ids) == 1
+
+
+def test_termination_waits_for_what_is_being_written() -> None:
+    bench = _with_producer()
+    bench.step("hold_store", topic="t")
+    bench.publish(0)
+    bench.take()
+    bench.step("terminate", topic="t")
+    assert (bench.kinds(), bench.content) == (["SEND_RECEIPT", "CLOSE_PRODUCER"], [0])
+
+
 def test_terminated_topic_takes_no_producer() -> None:
     bench = _with_producer()
     bench.step("terminate", topic="t")

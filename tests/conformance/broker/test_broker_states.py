@@ -425,13 +425,13 @@ TOPIC: dict[tuple[str, str], tuple[str, bool]] = {
     ("moved", "PRODUCER"): ("ServiceNotReady", HERE),
     ("moved", "SUBSCRIBE"): ("ServiceNotReady", HERE),
     ("moved", "GET_SCHEMA"): ("TopicNotFound", HERE),
-    ("moved", "GET_OR_CREATE_SCHEMA"): ("GET_OR_CREATE_SCHEMA_RESPONSE", HERE),
+    ("moved", "GET_OR_CREATE_SCHEMA"): ("ServiceNotReady", HERE),
     ("migrated", "PARTITIONED_METADATA"): ("0 partitions", HERE),
     ("migrated", "LOOKUP"): ("connect to 0", HERE),
     ("migrated", "PRODUCER"): ("TOPIC_MIGRATED CLOSE_PRODUCER", HERE),
     ("migrated", "SUBSCRIBE"): ("TOPIC_MIGRATED CLOSE_CONSUMER", HERE),
     ("migrated", "GET_SCHEMA"): ("TopicNotFound", HERE),
-    ("migrated", "GET_OR_CREATE_SCHEMA"): ("GET_OR_CREATE_SCHEMA_RESPONSE", HERE),
+    ("migrated", "GET_OR_CREATE_SCHEMA"): ("ServiceNotReady", HERE),
 }
 """At broker 0, of two."""
 
