@@ -75,6 +75,9 @@ class Admission:
             raise GONE
         if self._topic.publishing.terminated:
             raise ENDED
+        refusal = self._topic.housekeeping.refusal()
+        if refusal is not None:
+            raise refusal
 
     def _throw_out(self) -> None:
         """Make room for one that fences."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 from assay_conformance.broker import replies
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.describing import check_consumer_schema
+from assay_conformance.broker.housekeeping import MS_PER_S
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Attached, Session
 from assay_conformance.broker.store import Entry
@@ -30,6 +34,8 @@ _TYPE_NAMES: dict[int, str] = {
     CommandSubscribe.Key_Shared: "Key_Shared",
 }
 """The subscription types served, and their names in CONSUMER_STATS_RESPONSE."""
+
+_UNMEASURED = ("msgRateOut", "msgThroughputOut", "msgRateRedeliver", "msgRateExpired", "messageAckRate")
 
 
 def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
@@ -57,13 +63,15 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
         session.consumers[body.consumer_id] = Attached(consumer, subscription, topic)
         _succeed(session, body.request_id)
 
-    topic.join(consumer, body, _start(topic, body), settled)
+    topic.join(consumer, body, _start(session, topic, body), settled)
 
 
-def _start(topic: Topic, body: CommandSubscribe) -> int:
+def _start(session: Session, topic: Topic, body: CommandSubscribe) -> int:
     """Where a new subscription begins. A reader's start id is inclusive: the client drops what it has already."""
     if not body.durable and body.HasField("start_message_id"):
         return topic.store.index_at(body.start_message_id)
+    if body.start_message_rollback_duration_sec:
+        return topic.store.index_of_time(session.host.unix_ms - body.start_message_rollback_duration_sec * MS_PER_S)
     earliest = body.initialPosition == CommandSubscribe.Earliest
     return 0 if earliest else len(topic.store.entries)
 
@@ -78,13 +86,18 @@ def flow(session: Session, body: CommandFlow, _frame: Frame) -> None:
 
 
 def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
-    """ACK, answered only where it asks for an answer."""
+    """ACK, answered only where it asks for an answer. One of a transaction is refused: there are none here."""
     attached = session.consumers.get(body.consumer_id)
     if attached is None:
         return
-    attached.subscription.acknowledge(attached.consumer, body)
+    refused: dict[str, Any] = {}
+    if body.HasField("txnid_least_bits") and body.HasField("txnid_most_bits"):
+        refused = {"error": ServerError.NotAllowedError, "message": "Transactions are not served by this broker"}
+    else:
+        attached.subscription.acknowledge(attached.consumer, body)
     if body.HasField("request_id"):
-        session.send(replies.reply(CommandType.ACK_RESPONSE, consumer_id=body.consumer_id, request_id=body.request_id))
+        ids = {"consumer_id": body.consumer_id, "request_id": body.request_id}
+        session.send(replies.reply(CommandType.ACK_RESPONSE, **ids, **refused))
 
 
 def redeliver(session: Session, body: CommandRedeliverUnacknowledgedMessages, _frame: Frame) -> None:
@@ -141,7 +154,7 @@ def _last(attached: Attached) -> Entry | None:
 
 
 def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
-    """CONSUMER_STATS: what is counted here; rates and addresses are not."""
+    """CONSUMER_STATS: what is counted here. Rates are not, and no address is known: 0 and the connection's number."""
     attached = session.consumers.get(body.consumer_id)
     kind = CommandType.CONSUMER_STATS_RESPONSE
     if attached is None:
@@ -162,17 +175,21 @@ def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
             blockedConsumerOnUnackedMsgs=consumer.blocked,
             type=_TYPE_NAMES[subscription.kind],
             msgBacklog=subscription.cursor.backlog(len(attached.topic.store.entries)),
+            address=f"/connection-{session.conn}",
+            connectedSince=datetime.fromtimestamp(consumer.since_ms / MS_PER_S, UTC).isoformat(),
+            **dict.fromkeys(_UNMEASURED, 0),
         )
     session.send(answer)
 
 
 def unsubscribe(session: Session, body: CommandUnsubscribe, _frame: Frame) -> None:
-    """UNSUBSCRIBE, allowed to a sole consumer only."""
+    """UNSUBSCRIBE, allowed to a sole consumer only; by force to any, and the others are closed."""
     attached = _attached(session, body.consumer_id)
-    if len(attached.subscription.consumers) != 1:
+    if len(attached.subscription.consumers) != 1 and not body.force:
         raise RefusalError(ServerError.MetadataError, "Unconnected or shared consumer attempting to unsubscribe")
     del session.consumers[body.consumer_id]
     attached.subscription.leave(attached.consumer)
+    attached.subscription.close_consumers(None)
     attached.topic.drop(attached.subscription)
     _succeed(session, body.request_id)
 

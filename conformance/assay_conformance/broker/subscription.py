@@ -23,7 +23,8 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 
 
 class Subscription:
-    """One name on one topic. `terminated` is told by the topic once nothing more will be stored."""
+    """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `properties` and
+    `replicated` are what the consumer that made it asked for: nothing here goes by them."""
 
     def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, partition: int) -> None:
         self.name = name
@@ -32,6 +33,8 @@ class Subscription:
         self.backlog = Backlog(host, store, cursor)
         self.kind: int = CommandSubscribe.Exclusive
         self.terminated = False
+        self.replicated = False
+        self.properties: dict[str, str] = {}
         self._host = host
         self._store = store
         self._partition = partition
@@ -93,11 +96,13 @@ class Subscription:
         index = self._store.find(position.ledgerId, position.entryId)
         if index is None:
             return
-        if position.ack_set:
-            members = self._store.entries[index].messages
-            whole = self.cursor.ack_members(index, replies.ack_bits(position.ack_set), members)
-        else:
+        unacked = replies.ack_bits(position.ack_set)
+        if not unacked:
             whole = self.cursor.ack(index)
+        elif self._host.settings.batch_index_acks:
+            whole = self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+        else:
+            return
         if whole:
             self.dispatcher.acked(consumer, index)
         elif index in self.cursor.partial:
@@ -107,12 +112,13 @@ class Subscription:
         index = self._store.find(position.ledgerId, position.entryId)
         if index is None:
             return
-        if position.ack_set:
-            self.cursor.ack_up_to(index - 1)
-            members = self._store.entries[index].messages
-            self.cursor.ack_members(index, replies.ack_bits(position.ack_set), members)
-        else:
+        unacked = replies.ack_bits(position.ack_set)
+        if not unacked:
             self.cursor.ack_up_to(index)
+            return
+        self.cursor.ack_up_to(index - 1)
+        if self._host.settings.batch_index_acks:
+            self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
 
     def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
         """Serve a REDELIVER; no positions: everything this consumer has."""
@@ -126,6 +132,11 @@ class Subscription:
         self.cursor.reset(index)
         if unacked is not None and index < len(self._store.entries):
             self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+
+    def backlog_bytes(self) -> int:
+        """Of the entries that are not acknowledged."""
+        waiting = self._store.entries[self.cursor.mark :]
+        return sum(len(entry.payload.block) for entry in waiting if not self.cursor.is_acked(entry.index))
 
     def skip(self, entries: int) -> None:
         """Acknowledge the first so many entries that are not, whoever has them."""

@@ -15,6 +15,7 @@ from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Deduplication
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.housekeeping import Housekeeping
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.pacing import PublishGate
@@ -50,6 +51,7 @@ class Topic:
         self.store = Store() if self.persistent else NoStore()
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
         self.admission = Admission(self)
+        self.housekeeping = Housekeeping(host, self)
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
         self.gone = False
@@ -111,7 +113,11 @@ class Topic:
             settled(GONE)
             return
         try:
+            is_new = request.subscription not in self.subscriptions
             subscription = self.subscribe(request.subscription, start, durable=request.durable)
+            if is_new:
+                subscription.replicated = request.replicate_subscription_state
+                subscription.properties = {pair.key: pair.value for pair in request.subscription_properties}
             holder = subscription.holder(request.subType)
             if holder is None:
                 subscription.join(consumer, request.subType)
@@ -143,6 +149,7 @@ class Topic:
                 self.publishing.dedup.joined(name)
         for subscription in self.subscriptions.values():
             subscription.take_policies(policies)
+        self.housekeeping.apply(policies)
         if _rates(policies) != _rates(before):
             self._start_rates()
 

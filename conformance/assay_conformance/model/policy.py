@@ -119,6 +119,10 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """dispatchThrottlingOnNonBacklogConsumerEnabled: rates hold for subscriptions without a backlog too."""
     delayed_strict: bool = False
     """isDelayedDeliveryDeliverAtTimeStrict: nothing comes early, not even by a tick."""
+    expiry_check_ms: int = 300_000
+    """messageExpiryCheckIntervalInMinutes."""
+    backlog_check_ms: int = 60_000
+    """backlogQuotaCheckIntervalInSeconds."""
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
     tokens: tuple[str, ...] = ()

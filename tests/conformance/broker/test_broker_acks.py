@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.conformance.broker.bench import Bench, C
 
+from assay_conformance.model.case import Topology
 from assay_conformance.model.event import MessageId
+from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.wire.pulsar_pb2 import ServerError
 
 
 def _consuming(kind: str = "Exclusive", entries: int = 4) -> Bench:
@@ -170,3 +173,47 @@ def test_ack_of_an_unknown_consumer_is_ignored() -> None:
     bench = _consuming()
     bench.ack(bench.ids[0], consumer_id=9, request_id=1)
     assert (bench.take(), bench.closed) == ([], [])
+
+
+# --- settings and transactions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "left"), [(0, 2), (1, 1)], ids=["individual", "cumulative"])
+def test_broker_without_batch_index_acks_takes_no_members(kind: int, left: int) -> None:
+    bench = Bench(topology=Topology(settings=BrokerSettings(batch_index_acks=False)))
+    bench.connect()
+    bench.produce()
+    bench.publish(0)
+    bench.publish_batch(1, 4)
+    bench.subscribe()
+    bench.flow(10)
+    position = {"ledgerId": bench.ids[1].ledger, "entryId": 1, "ack_set": [0b1100], "batch_size": 4}
+    bench.tell(C.ACK, consumer_id=1, ack_type=kind, message_id=[position])
+    bench.take()
+    bench.redeliver()
+    assert bench.cursor().backlog == left
+    assert [list(frame.body.ack_set) for frame in bench.take()] == [[]] * left
+
+
+def test_ack_in_a_transaction_is_refused() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.produce()
+    bench.publish(0)
+    bench.subscribe()
+    bench.flow(10)
+    bench.take()
+    bench.ack(*bench.ids, request_id=7, txnid_least_bits=1, txnid_most_bits=1)
+    answer = bench.take()[-1].body
+    assert (answer.request_id, answer.error, bench.cursor().backlog) == (7, ServerError.NotAllowedError, 1)
+
+
+def test_ack_with_a_validation_error_counts_as_one() -> None:
+    bench = Bench()
+    bench.connect()
+    bench.produce()
+    bench.publish(0)
+    bench.subscribe()
+    bench.flow(10)
+    bench.ack(*bench.ids, validation_error="ChecksumMismatch")
+    assert bench.cursor().backlog == 0

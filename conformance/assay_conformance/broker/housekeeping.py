@@ -1,0 +1,100 @@
+"""What a broker does to a topic by itself, at intervals: expire what is too old, and keep backlogs within their quota.
+
+An expired entry counts as acknowledged for every subscription. A topic whose largest backlog is over its quota admits
+no producers and sends away those it has, or drops the oldest of that backlog, as the quota says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.subscription import Subscription
+from assay_conformance.broker.timers import Timer
+from assay_conformance.model.policy import BacklogAction, BacklogQuota, Policies
+from assay_conformance.wire.pulsar_pb2 import ServerError
+
+if TYPE_CHECKING:
+    from assay_conformance.broker.topic import Topic
+
+MS_PER_S: Final = 1_000
+KEPT_OF_QUOTA: Final = 0.9
+"""Eviction goes a tenth below the quota, so as not to be due again at once."""
+
+_TEXT: Final = "Cannot create producer on topic with backlog quota exceeded"
+REFUSALS: Final[dict[BacklogAction, RefusalError]] = {
+    BacklogAction.PRODUCER_REQUEST_HOLD: RefusalError(ServerError.ProducerBlockedQuotaExceededError, _TEXT),
+    BacklogAction.PRODUCER_EXCEPTION: RefusalError(ServerError.ProducerBlockedQuotaExceededException, _TEXT),
+}
+"""What producers hear. Clients wait after the first, and fail after the second."""
+
+
+class Housekeeping:
+    """One topic's. `stop` ends it."""
+
+    def __init__(self, host: Host, topic: Topic) -> None:
+        self._host = host
+        self._topic = topic
+        self._policies = Policies()
+        self._expiry: Timer | None = None
+        self._check: Timer | None = None
+
+    def apply(self, policies: Policies) -> None:
+        self._policies = policies
+        if self._expiry is None and policies.message_ttl_s:
+            self._expiry = self._host.after(self._host.settings.expiry_check_ms, self._expire)
+        if self._check is None and policies.backlog_quota is not None:
+            self._check = self._host.after(self._host.settings.backlog_check_ms, self._check_backlogs)
+
+    def stop(self) -> None:
+        for timer in (self._expiry, self._check):
+            if timer is not None:
+                timer.cancel()
+
+    def refusal(self) -> RefusalError | None:
+        """Why no producer is admitted now; None when one is."""
+        quota = self._policies.backlog_quota
+        return None if quota is None or not self._over(quota) else REFUSALS.get(quota.action)
+
+    def _expire(self) -> None:
+        self._expiry = None
+        ttl_s = self._policies.message_ttl_s
+        if ttl_s:
+            end = self._index_of_age(ttl_s)
+            for subscription in self._topic.subscriptions.values():
+                subscription.skip_before(end)
+        self.apply(self._policies)
+
+    def _check_backlogs(self) -> None:
+        self._check = None
+        quota = self._policies.backlog_quota
+        if quota is not None:
+            refusal = self.refusal()
+            if refusal is not None:
+                self._topic.admission.evict(None, refusal)
+            for subscription in self._over(quota):
+                if quota.action is BacklogAction.CONSUMER_BACKLOG_EVICTION:
+                    self._evict(subscription, quota)
+        self.apply(self._policies)
+
+    def _over(self, quota: BacklogQuota) -> list[Subscription]:
+        """The durable subscriptions whose backlog is over a quota."""
+        durable = [kept for kept in self._topic.subscriptions.values() if kept.durable]
+        return [kept for kept in durable if self._is_large(kept, quota) or self._is_old(kept, quota)]
+
+    def _is_large(self, subscription: Subscription, quota: BacklogQuota) -> bool:
+        return 0 < quota.limit_bytes < subscription.backlog_bytes()
+
+    def _is_old(self, subscription: Subscription, quota: BacklogQuota) -> bool:
+        return quota.limit_s > 0 and subscription.cursor.mark < self._index_of_age(quota.limit_s)
+
+    def _evict(self, subscription: Subscription, quota: BacklogQuota) -> None:
+        if quota.limit_s > 0:
+            subscription.skip_before(self._index_of_age(quota.limit_s))
+        while quota.limit_bytes > 0 and subscription.backlog_bytes() > KEPT_OF_QUOTA * quota.limit_bytes:
+            subscription.skip(1)
+
+    def _index_of_age(self, seconds: int) -> int:
+        """The first entry that is younger."""
+        return self._topic.store.index_of_time(self._host.unix_ms - seconds * MS_PER_S)
