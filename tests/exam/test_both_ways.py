@@ -26,6 +26,8 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.REORDERS_APPENDS: "ORD-001",
     BrokerMutation.RECEIPTS_OUT_OF_ORDER: "ORD-002",
     BrokerMutation.DEDUP_STORES_DUPLICATES: "DDP-001",
+    BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: "DDP-002",
+    BrokerMutation.DEDUP_TELLS_NEXT_ID: "DDP-005",
     BrokerMutation.LOSES_RECEIPTED_APPEND: "DDP-010",
     BrokerMutation.LOSES_CHUNK: "CHK-016",
     BrokerMutation.REDELIVERS_ACKED: "NCK-009",
@@ -48,6 +50,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.OVERTAKES_RESEND: (frozenset({"RSD-002"}), "what overtakes a resend breaks its order and the topic's"),
+    Mutation.RENUMBERS_ON_RECONNECT: (frozenset({"ORD-003"}), "ids that follow the broker's word do not step by one"),
     Mutation.IGNORES_LAST_SEQUENCE_ID: (frozenset({"DDP-010"}), "ids used twice are dropped as duplicates, and lost"),
     Mutation.SEEK_KEEPS_PREFETCH: (frozenset({"SEK-001"}), "what was left in the queue is handed out first"),
     Mutation.SEEK_KEEPS_ACKS: (frozenset({"SEK-001"}), "what a stale acknowledgment takes away does not come first"),

@@ -98,7 +98,9 @@ class Publishing:
 
     def last_sequence_id(self, name: str) -> int:
         """PRODUCER_SUCCESS.last_sequence_id; -1 without deduplication."""
-        return -1 if self.dedup is None else self.dedup.last_pushed(name)
+        if self.dedup is None:
+            return -1
+        return self.dedup.last_pushed(name) + self._host.breaks(BrokerMutation.DEDUP_TELLS_NEXT_ID)
 
     def publish(self, producer: Producer, send: CommandSend, payload: Payload) -> None:
         """Serve one SEND whose checksum is right."""
@@ -129,6 +131,8 @@ class Publishing:
         copy = self.dedup.push(producer.name, lowest, last)
         if copy is Copy.DUPLICATE and self._host.breaks(BrokerMutation.DEDUP_STORES_DUPLICATES):
             return True
+        if copy is Copy.UNKNOWN and self._host.breaks(BrokerMutation.DEDUP_RECEIPTS_UNDECIDED):
+            copy = Copy.DUPLICATE
         if copy is Copy.DUPLICATE:
             # Answered without the store: it may overtake the receipt of an earlier SEND that still waits there.
             producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, NO_ID, NO_ID))

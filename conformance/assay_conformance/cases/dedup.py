@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
 from assay_conformance.model.case import Case, Config, Topic, Topology
-from assay_conformance.model.fault import Cut, Fault, Rewrite
+from assay_conformance.model.fault import Cut, Direction, Fault, Rewrite
 
 DEDUPLICATED = Topology(topics=(Topic(name="t", deduplication=True),))
 NAMED: Config = {"producer_name": "orders"}
@@ -100,6 +100,64 @@ def chosen_first_id_zero() -> Case:
     )
 
 
+def copy_while_the_store_is_slow() -> Case:
+    """The connection dies while two sends wait for the store, and their copies come before it has taken them."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 2)
+    plan.wait_frame("SEND_ERROR", Direction.TO_CLIENT)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "dedup/copy-while-the-store-is-slow",
+        "Two sends come again before their first copies are stored, and are refused until they are",
+        ("dedup.undecided-copy-is-refused", "resend.retries-transient-error"),
+        capabilities=("resend_pending",),
+        needs=("hold_store",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def told_the_last_id() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client)
+    plan.wait_ops(plan.send(first, 3))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(plan.close(plan.producer(client, producer_name="others")))
+    plan.producer(client)
+    return plan.case(
+        "dedup/told-the-last-id",
+        "A name that has sent three messages, and one that has sent none, are opened",
+        ("dedup.tells-last-id",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    )
+
+
+def own_numbers(told: int) -> Case:
+    """What the broker says is changed on its way, so that it differs from what the producer knows."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer, 2))
+    return plan.case(
+        f"dedup/own-numbers-after-being-told-{told}",
+        f"Four messages are sent when PRODUCER_SUCCESS says that {told} was the last id, and numbering goes on at 4",
+        ("dedup.keeps-own-numbering",),
+        faults=(
+            cut_at_send(4),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Rewrite({"last_sequence_id": told})),
+        ),
+        limits=QUICK,
+    )
+
+
 def effectively_once() -> Case:
     """Three stored sends lose their receipts; of the resend two cross before the connection dies again."""
     plan = Schedule()
@@ -160,6 +218,10 @@ CASES = (
     reopened_producer(),
     chosen_first_id(),
     chosen_first_id_zero(),
+    copy_while_the_store_is_slow(),
+    told_the_last_id(),
+    own_numbers(1),
+    own_numbers(41),
     effectively_once(),
     effectively_once_after_an_early_reconnect(),
     effectively_once_in_batches(),

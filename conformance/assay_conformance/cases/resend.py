@@ -97,6 +97,8 @@ def same_message() -> Case:
 def same_batch() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
+    plan.send(producer)
+    plan.wait_ops(plan.flush(producer))
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
@@ -108,7 +110,7 @@ def same_batch() -> Case:
         ("resend.same-unit",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_publish_delay_ms": 200},
-        faults=(cut_at_send(1), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+        faults=(cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
     )
 
 

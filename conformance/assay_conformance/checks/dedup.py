@@ -1,23 +1,25 @@
 """Deduplication: a topic that remembers each producer name's highest sequence id, and a client that goes along with it.
 
-The broker does not store a SEND whose id it has stored before, and answers it with a receipt without an id
-(`duplicate-not-stored`). The client takes that receipt as success (`duplicate-receipt-completes`) and numbers a new
-producer after the last id the broker knows (`resumes-after-last-id`). Together: each message is stored exactly once and
-in order (`effectively-once`).
+The broker's half is `dedup_broker.py`. The client takes a duplicate's receipt as success
+(`duplicate-receipt-completes`), numbers a new producer after the last id the broker knows (`resumes-after-last-id`),
+and one that comes back after its own (`keeps-own-numbering`). Together: each message is stored exactly once and in
+order (`effectively-once`).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import ClassVar
 
 from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, topic_of
-from assay_conformance.checks.lines import Line, Unit, is_duplicate
+from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
 from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.checks.worlds import Kind
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Ended, Event, Frame, Outcome, Stored
+from assay_conformance.model.event import Ended, Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 NO_SEQUENCE_ID = -1
@@ -42,109 +44,6 @@ def initial_id(view: View, handle: int) -> int | None:
 def may_repeat_ids(view: View, handle: int) -> bool:
     """The application chooses ids, or where they begin: the broker may have seen them before."""
     return handle in view.tracker.foresight.explicit or initial_id(view, handle) is not None
-
-
-class DuplicateNotStored(Check):
-    """A SEND that reaches the broker with an id at or below the highest stored one of its name is a duplicate.
-
-    Chunks before the last are stored unchecked, and raw entries that a Case puts into a topic are no SENDs.
-    """
-
-    requirement = RequirementId("dedup.duplicate-not-stored")
-
-    def start(self) -> None:
-        self._topics = deduplicated(self.view)
-        self._units: dict[tuple[str, int], Frame] = {}
-        """(topic, checksum) of every SEND that reached the broker -> the SEND."""
-        self._highest: dict[tuple[str, str], Stored] = {}
-        self._duplicates: dict[tuple[str, int], Frame] = {}
-        self._answers: dict[tuple[int, int, int], list[Frame | None]] = {}
-        """(connection, producer, sequence id) -> outstanding SENDs: None for a new one, else the duplicate."""
-
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        """What reached the broker between two lives of a producer is not answered any more."""
-        if event.to_receiver and event.producer_id is not None:
-            for key in [key for key in self._answers if key[:2] == (event.conn, event.producer_id)]:
-                del self._answers[key]
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        if not self._topics or not event.to_receiver or event.unit is None:
-            return
-        if event.intact is False:
-            return  # Refused for its checksum, before anybody asks for its id.
-        session = self.tracker.producer_of(event)
-        if session is None or session.topic.partition("-partition-")[0] not in self._topics or session.name is None:
-            return
-        key = (event.conn, session.producer_id, event.sequence_id or 0)
-        if _checked_later(event.meta):
-            self._answers.setdefault(key, []).append(None)
-            return
-        stored = self._highest.get((session.topic, session.name))
-        duplicate = stored is not None and (event.sequence_id or 0) <= _highest_id(stored)
-        self._units[session.topic, event.unit] = event
-        if duplicate:
-            self._duplicates[session.topic, event.unit] = event
-        self._answers.setdefault(key, []).append(event if duplicate else None)
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        if not self._topics or _checked_later(event.meta) or (event.topic, event.unit) not in self._units:
-            return
-        name = (event.topic, event.meta.producer_name)
-        before = self._highest.get(name)
-        duplicate = self._duplicates.pop((event.topic, event.unit), None)
-        if duplicate is not None and before is not None:
-            self.breach(
-                "duplicate-stored",
-                f"topic {event.topic} holds up to sequence id {_highest_id(before)} of producer {name[1]}, and yet the "
-                f"SEND with sequence id {duplicate.sequence_id} at {ms(duplicate.t_ns)} was stored once more as "
-                f"{event.id.ledger}:{event.id.entry} at {ms(event.t_ns)}",
-                before,
-                duplicate,
-                event,
-            )
-        if before is None or _highest_id(event) > _highest_id(before):
-            self._highest[name] = event
-
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answer(self, event: Frame) -> None:
-        if not self._answers or not event.from_sender or event.producer_id is None:
-            return
-        outstanding = self._answers.get((event.conn, event.producer_id, event.sequence_id or 0))
-        if not outstanding:
-            return
-        duplicates = [send for send in outstanding if send is not None]
-        if event.command == "SEND_RECEIPT" and is_duplicate(event):
-            if duplicates:
-                outstanding.remove(duplicates[0])
-                self.exercise(event)
-            else:
-                outstanding.pop(0)
-        elif None in outstanding:
-            outstanding.remove(None)
-        else:
-            send = duplicates[0]
-            outstanding.remove(send)
-            got = f"error {event.fields.get('error')}" if event.command == "SEND_ERROR" else "the id of a new entry"
-            self.breach(
-                "wrong-answer",
-                f"the SEND with sequence id {event.sequence_id} at {ms(send.t_ns)} was a duplicate; its answer at "
-                f"{ms(event.t_ns)} should be a receipt without an id, and carries {got}",
-                send,
-                event,
-            )
-
-
-def _checked_later(meta: object) -> bool:
-    """A chunk that is not the last of its message: only the last is checked and remembered."""
-    chunk_id, chunks = getattr(meta, "chunk_id", None), getattr(meta, "chunks", None)
-    return chunk_id is not None and chunks is not None and chunk_id != chunks - 1
-
-
-def _highest_id(event: Stored) -> int:
-    return max(event.meta.sequence_id, event.meta.highest_sequence_id)
 
 
 class ResumesAfterLastId(Check):
@@ -203,6 +102,56 @@ class ResumesAfterLastId(Check):
             for session in self.tracker.producers.values()
             if session.topic == line.topic and session.name == line.name
         )
+
+
+class KeepsOwnNumbering(Check):
+    """After a reconnect the next message takes the id behind the producer's own last one, whatever the broker said.
+
+    Judged is the first message asked for after each later PRODUCER_SUCCESS, where the broker's word and the producer's
+    own number lead to different ids. A producer that has sent nothing yet may go by the broker's word.
+    """
+
+    requirement = RequirementId("dedup.keeps-own-numbering")
+
+    def finish(self) -> None:
+        for line in self.tracker.lines.all:
+            if line.handle is None or line.handle in self.tracker.foresight.explicit:
+                continue
+            if self.view.producer_setting(line.handle, "batching_type") != "key_based":
+                for session in line.sessions[1:]:
+                    self._judge(line, session)
+
+    def _judge(self, line: Line, session: ProducerSession) -> None:
+        ready = session.ready
+        pair = None if ready is None else self._first_numbered(line, ready)
+        if ready is None or pair is None:
+            return
+        before, unit = pair
+        own, told = last_id(before), int(ready.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+        between = unit.numbers[0] - before.numbers[-1]
+        if own < told + 1 <= own + between:
+            return  # Both lead there.
+        if unit.sequence_id != told + 1:
+            self.exercise(unit.first)
+            return
+        self.breach(
+            "took-the-brokers",
+            f"{line}: message {unit.numbers[0]} left at {ms(unit.first.t_ns)} with sequence id {unit.sequence_id}, "
+            f"after PRODUCER_SUCCESS on connection {session.conn} at {ms(ready.t_ns)} said that {told} was the last; "
+            f"it had sent up to {own} itself, so {own + 1} was expected",
+            before.first,
+            ready,
+            unit.first,
+        )
+
+    def _first_numbered(self, line: Line, ready: Frame) -> tuple[Unit, Unit] | None:
+        """The first unit of messages asked for behind that answer, and the one before it."""
+        known = [unit for unit in line.units if unit.numbers]
+        for before, unit in itertools.pairwise(known):
+            send = self.tracker.send_of(line.handle or 0, unit.numbers[0])
+            if send is not None and send.invoke.seq > ready.seq and before.numbers[-1] < unit.numbers[0]:
+                return before, unit
+        return None
 
 
 class DuplicateReceiptCompletes(Check):

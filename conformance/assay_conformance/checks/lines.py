@@ -314,3 +314,8 @@ def _is_chunk(event: Frame) -> bool:
 def is_duplicate(receipt: Frame) -> bool:
     """The receipt says that the SEND was stored before."""
     return bool(receipt.ids) and receipt.ids[0].is_duplicate_marker
+
+
+def last_id(unit: Unit) -> int:
+    """The sequence id of its last message, as a client that numbers by itself gives them out."""
+    return unit.sequence_id + max(len(unit.numbers), 1) - 1

@@ -19,7 +19,7 @@ from assay_conformance.checks.holdings import (
     keeps_call_order,
     topic_of,
 )
-from assay_conformance.checks.lines import Line, Unit, is_duplicate
+from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
 from assay_conformance.checks.tracker import ConsumerSession, Operation
 from assay_conformance.checks.worlds import Kind, Standing
 from assay_conformance.model.case import Rate
@@ -208,26 +208,22 @@ class SequenceIdsStepByOne(Check):
             if earlier.numbers[-1] >= later.numbers[0]:
                 continue  # cut again, or out of order: other clauses
             between = later.numbers[0] - earlier.numbers[-1]
-            step = later.sequence_id - _last_id(earlier)
+            step = later.sequence_id - last_id(earlier)
             if between == 1:
                 self.exercise(later.first)
             if step < 1:
                 self._breach("id-reused", earlier, later, "a greater one")
-            elif step > between and step > between + sum(_last_id(earlier) < id < later.sequence_id for id in taken):
-                self._breach("id-skipped", earlier, later, f"{_last_id(earlier) + 1}")
+            elif step > between and step > between + sum(last_id(earlier) < id < later.sequence_id for id in taken):
+                self._breach("id-skipped", earlier, later, f"{last_id(earlier) + 1}")
 
     def _breach(self, code: str, earlier: Unit, later: Unit, expected: str) -> None:
         self.breach(
             code,
             f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
-            f"{later.sequence_id}; message {earlier.numbers[-1]} has {_last_id(earlier)}, so {expected} was expected",
+            f"{later.sequence_id}; message {earlier.numbers[-1]} has {last_id(earlier)}, so {expected} was expected",
             earlier.first,
             later.first,
         )
-
-
-def _last_id(unit: Unit) -> int:
-    return unit.sequence_id + max(len(unit.numbers), 1) - 1
 
 
 class CallbacksInSendOrder(Check):

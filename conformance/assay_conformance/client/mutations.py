@@ -41,6 +41,7 @@ class Mutation(StrEnum):
     SEND_TIMEOUT_LATE = "send-timeout-late"
     IGNORES_LAST_SEQUENCE_ID = "ignores-last-sequence-id"
     SKIPS_AFTER_LAST_SEQUENCE_ID = "skips-after-last-sequence-id"
+    RENUMBERS_ON_RECONNECT = "renumbers-on-reconnect"
     FAILS_DUPLICATE_RECEIPT = "fails-duplicate-receipt"
     PUBLISHES_AGAIN_AFTER_RESEND = "publishes-again-after-resend"
     RECONNECTS_NAMELESS = "reconnects-nameless"
@@ -243,6 +244,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.SKIPS_AFTER_LAST_SEQUENCE_ID: Broken(
         "DDP-006", "a new producer starts one beyond the next sequence id", "last taken for next"
+    ),
+    Mutation.RENUMBERS_ON_RECONNECT: Broken(
+        "DDP-007",
+        "every PRODUCER_SUCCESS sets the numbering to the broker's last id",
+        "C++ client: until its first receipt a producer takes each PRODUCER_SUCCESS for its first (measured on 3.13.0)",
     ),
     Mutation.FAILS_DUPLICATE_RECEIPT: Broken(
         "DDP-009", "a receipt without a position fails the send", "-1 taken for an error"

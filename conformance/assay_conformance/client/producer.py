@@ -385,6 +385,8 @@ class Producer(Handler):
         else:
             if self.shared.mutated(Mutation.SKIPS_SEQUENCE_ID):
                 self._next_sequence_id += 1
+            if self.shared.mutated(Mutation.RENUMBERS_ON_RECONNECT):
+                self._next_sequence_id = body.last_sequence_id + 1
             self._resend()
         self._receipts = 0
         self._run_waiting()

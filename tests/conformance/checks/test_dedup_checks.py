@@ -3,15 +3,16 @@ from typing import Any
 import msgspec
 
 from assay_conformance.checks.dedup import (
-    DuplicateNotStored,
     DuplicateReceiptCompletes,
     EffectivelyOnce,
+    KeepsOwnNumbering,
     ResumesAfterLastId,
 )
+from assay_conformance.checks.dedup_broker import DuplicateNotStored, TellsLastId, UndecidedCopyIsRefused
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.case import Step, Topic, Topology, Who
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, Meta
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
 
@@ -240,3 +241,117 @@ def test_producer_without_a_fixed_name_is_not_judged() -> None:
     story.ok(0)
     story.read_back()
     assert _codes(trial(EffectivelyOnce, story.done(), CASE)) == []
+
+
+# --- undecided-copy-is-refused ----------------------------------------------------------------------------------------
+
+
+def _copied() -> Script:
+    """Message 0 arrives twice, and is not stored yet."""
+    story = Script()
+    story.producer(producer_name="p")
+    story.send(0)
+    story.send_frame(0)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    return story
+
+
+def test_copy_refused_until_the_first_is_stored_is_accepted() -> None:
+    story = _copied()
+    story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
+    story.stored(0)
+    check = trial(UndecidedCopyIsRefused, story.done(), CASE)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_copy_receipted_before_the_first_is_stored_is_found() -> None:
+    story = _copied()
+    story.receipt(0, conn=1, id=DUPLICATE)
+    assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == ["receipted-undecided"]
+
+
+def test_copy_receipted_when_the_first_is_stored_is_accepted() -> None:
+    story = _copied()
+    story.stored(0)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == []
+
+
+def test_copy_on_a_topic_without_deduplication_is_not_judged() -> None:
+    story = _copied()
+    story.receipt(0, conn=1)
+    assert _codes(trial(UndecidedCopyIsRefused, story.done())) == []
+
+
+# --- tells-last-id ----------------------------------------------------------------------------------------------------
+
+
+def _told(last: int, stored: int = 2) -> Script:
+    """Messages 0 to 2 arrive and so many are stored; the producer comes back and is told this."""
+    story = Script()
+    story.producer()
+    for number in range(3):
+        story.send(number)
+        story.send_frame(number)
+    story.stored(*range(stored + 1), sequence_id=0, meta=Meta(producer_name="p", sequence_id=stored))
+    story.cut()
+    story.producer_again(1, last_sequence_id=last)
+    return story
+
+
+def test_last_id_that_is_stored_is_accepted() -> None:
+    check = trial(TellsLastId, _told(2).done(), CASE)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_last_id_that_has_only_arrived_is_accepted() -> None:
+    assert _codes(trial(TellsLastId, _told(2, stored=1).done(), CASE)) == []
+
+
+def test_last_id_below_what_is_stored_is_found() -> None:
+    assert _codes(trial(TellsLastId, _told(1).done(), CASE)) == ["wrong-last-id"]
+
+
+def test_last_id_that_nobody_sent_is_found() -> None:
+    assert _codes(trial(TellsLastId, _told(3).done(), CASE)) == ["wrong-last-id"]
+
+
+def test_any_last_id_without_deduplication_is_found() -> None:
+    assert _codes(trial(TellsLastId, _told(2).done())) == ["wrong-last-id"]
+
+
+# --- keeps-own-numbering ----------------------------------------------------------------------------------------------
+
+
+def _renumbered(told: int, next_id: int) -> KeepsOwnNumbering:
+    """Messages 0 and 1 are sent, the broker tells this after a reconnect, and message 2 gets this id."""
+    story = Script()
+    story.producer()
+    for number in (0, 1):
+        story.send(number)
+        story.send_frame(number)
+    story.cut()
+    story.producer_again(1, last_sequence_id=told)
+    story.send(2)
+    story.send_frame(2, conn=1, sequence_id=next_id)
+    return trial(KeepsOwnNumbering, story.done())
+
+
+def test_own_number_after_a_reconnect_is_accepted() -> None:
+    check = _renumbered(41, 2)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_number_set_forward_by_the_broker_is_found() -> None:
+    assert _codes(_renumbered(41, 42)) == ["took-the-brokers"]
+
+
+def test_number_set_back_by_the_broker_is_found() -> None:
+    assert _codes(_renumbered(-1, 0)) == ["took-the-brokers"]
+
+
+def test_broker_that_knows_the_same_number_shows_nothing() -> None:
+    check = _renumbered(1, 2)
+    assert (_codes(check), check.exercised) == ([], 0)
