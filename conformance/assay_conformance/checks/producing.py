@@ -33,18 +33,19 @@ def left_pending(check: Check, who: str, send: Operation, closed: Completion, en
 class KeepsGivenName(Check):
     """A producer without a configured name comes back under the one the broker gave it, and says whose it is.
 
-    That the client has read its name is certain once the application was told that the producer is open.
+    That the client has read a name is certain once the application was told that the producer is open. Where it took
+    several registrations until then, each with another name, any of them may be the one it read.
     """
 
     requirement = RequirementId("producer.keeps-given-name")
 
     def start(self) -> None:
-        self._opened: set[int] = set()
+        self._opened: dict[int, Completion] = {}
 
     @on(Completion, "open_producer")
     def opened(self, event: Completion) -> None:
         if event.outcome is Outcome.OK and event.handle is not None:
-            self._opened.add(event.handle)
+            self._opened[event.handle] = event
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -52,17 +53,17 @@ class KeepsGivenName(Check):
         line = None if session is None else session.line
         if not event.from_sender or line is None or line.handle not in self._opened:
             return
-        given = next((before for before in line.sessions if before.ready is not None), None)
-        named = self.view.producer_setting(line.handle or 0, "producer_name")
-        if given is None or given is session or given.ready is None or named:
+        opened = self._opened[line.handle]
+        answers = [before.ready for before in line.sessions if before.ready and before.ready.seq < opened.seq]
+        if not answers or self.view.producer_setting(line.handle, "producer_name"):
             return
         self.exercise(event)
         name = event.fields.get("producer_name")
-        if name != given.name:
-            self._breach(line, "other-name", given.ready, event, f"asked for the name {name!r}, expected {given.name}")
+        if name not in [answer.fields.get("producer_name") for answer in answers]:
+            self._breach(line, "other-name", answers[-1], event, f"asked for the name {name!r}")
         elif event.fields.get("user_provided_producer_name", True):
             came = "did not say that the name came from the broker (user_provided_producer_name = false)"
-            self._breach(line, "claims-own-name", given.ready, event, came)
+            self._breach(line, "claims-own-name", answers[-1], event, came)
 
     def _breach(self, line: Line, code: str, ready: Frame, event: Frame, came: str) -> None:
         sentence = (

@@ -41,6 +41,19 @@ def test_given_name_that_passes_for_the_users_own_is_found() -> None:
     assert _codes(_renamed("p")) == ["claims-own-name"]
 
 
+def test_name_in_an_answer_that_was_lost_need_not_be_kept() -> None:
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected(0)
+    story.producer_ready(name="lost")
+    story.cut()
+    story.producer_again(1, name="read")
+    story.complete(opening, producer_name="read")
+    story.cut(1)
+    story.producer_again(2, name="read", user_provided_producer_name=False)
+    assert _codes(trial(KeepsGivenName, story.done())) == []
+
+
 def test_configured_name_is_not_judged() -> None:
     check = _renamed("p", {"producer_name": "p"})
     assert (_codes(check), check.exercised) == ([], 0)
