@@ -56,6 +56,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.SEEK_KEEPS_ACKS: (frozenset({"SEK-001"}), "what a stale acknowledgment takes away does not come first"),
     Mutation.FIRST_FLOW_TOO_LARGE: (frozenset({"FLW-003"}), "a permit too many at first is one too many ever after"),
     Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
+    BrokerMutation.LOSES_RECEIPTED_APPEND: (
+        frozenset({"DDP-002"}),
+        "the copy of a message that was lost gets a receipt, and nothing of it is ever stored",
+    ),
     BrokerMutation.DEDUP_STORES_DUPLICATES: (
         frozenset({"ROB-009"}),
         "receipts for nothing that is pending make the client connect again and again, and its sends never end",

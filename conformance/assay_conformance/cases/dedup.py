@@ -112,7 +112,7 @@ def copy_while_the_store_is_slow() -> Case:
     return plan.case(
         "dedup/copy-while-the-store-is-slow",
         "Two sends come again before their first copies are stored, and are refused until they are",
-        ("dedup.undecided-copy-is-refused", "resend.retries-transient-error"),
+        ("dedup.undecided-copy-is-refused",),
         capabilities=("resend_pending",),
         needs=("hold_store",),
         topology=DEDUPLICATED,

@@ -180,11 +180,14 @@ class UndecidedCopyIsRefused(Check):
         copied = self._copies.pop((event.conn, event.producer_id, event.sequence_id or 0), None)
         if event.command == "SEND_ERROR":
             if copied is None:
-                self._refused(event)
+                self._settled(event)
             elif event.fields.get("error") == "PersistenceError":
                 self.exercise(event)
             return
-        if copied is None or (event.sequence_id or 0) <= copied[0].stored:
+        if copied is None:
+            self._receipted(event)
+            return
+        if (event.sequence_id or 0) <= copied[0].stored:
             return
         _, first, copy = copied
         self.breach(
@@ -196,14 +199,22 @@ class UndecidedCopyIsRefused(Check):
             event,
         )
 
-    def _refused(self, event: Frame) -> None:
-        """A SEND that will not be stored keeps nobody waiting."""
+    def _receipted(self, event: Frame) -> None:
+        """Whatever became of it, the broker takes it for stored."""
         for name in self._names.values():
-            name.waiting = [
-                send
-                for send in name.waiting
-                if (send.conn, send.producer_id, send.sequence_id) != (event.conn, event.producer_id, event.sequence_id)
-            ]
+            if any(_answers(event, send) for send in name.waiting):
+                name.stored = max(name.stored, event.sequence_id or 0)
+        self._settled(event)
+
+    def _settled(self, event: Frame) -> None:
+        """A SEND that was answered keeps nobody waiting."""
+        for name in self._names.values():
+            name.waiting = [send for send in name.waiting if not _answers(event, send)]
+
+
+def _answers(answer: Frame, send: Frame) -> bool:
+    place = (send.conn, send.producer_id, send.sequence_id)
+    return place == (answer.conn, answer.producer_id, answer.sequence_id)
 
 
 class TellsLastId(Check):

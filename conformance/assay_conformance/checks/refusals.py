@@ -17,23 +17,38 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.checks.resend import ended_ns, operations
+from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame, Outcome
+from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClass, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
 """How a send may end while the client does its duty: its time is up, or the application closed the producer."""
 
 
+def was_read(check: Check, event: Frame, *, alone: bool) -> bool:
+    """Whether the client certainly read what was written to it on a connection that then ended.
+
+    It had time to, or it ended the connection itself and had no other reason: `alone`, nothing else was wrong there.
+    """
+    closed = check.tracker.closed.get(event.conn)
+    if closed is None or closed.t_ns - event.t_ns > IN_FLIGHT_NS:
+        return True
+    return closed.by is ClosedBy.CLIENT and alone
+
+
 class _RefusedSends(Check):
-    """Collects refused sends whose producer is known: the error as it was written to the client, and the unit."""
+    """Collects refused sends whose producer is known: the error as it was written to the client, and the unit.
+
+    Left out are those behind another error on their connection, or out of turn: a client may have left before them.
+    """
 
     errors: ClassVar[frozenset[str]]
 
     def start(self) -> None:
         self._refused: list[tuple[Frame, Unit]] = []
+        self._spoiled: set[int] = set()
         self._end_ns = 0
 
     @on(Ended)
@@ -42,17 +57,26 @@ class _RefusedSends(Check):
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
-        unit = self.tracker.lines.unit
-        if not event.to_receiver or unit is None or self.tracker.lines.stale or len(unit.numbers) != 1:
+        if not event.to_receiver:
             return
+        lines = self.tracker.lines
+        unit, first = lines.unit, event.conn not in self._spoiled
+        self._spoiled.add(event.conn)
+        fits = first and unit is lines.head and not lines.stale and event.fields.get("error") in self.errors
+        if fits and unit is not None and self._is_judged(unit):
+            self._refused.append((event, unit))
+
+    def _is_judged(self, unit: Unit) -> bool:
+        """One message, no chunk, of a producer that is known."""
         chunk = unit.first.meta is not None and unit.first.meta.chunk_id is not None
         known = unit.line.handle is not None and unit.line.handle not in self.tracker.foresight.unsure
-        if known and not chunk and event.fields.get("error") in self.errors:
-            self._refused.append((event, unit))
+        return known and not chunk and len(unit.numbers) == 1
 
     def finish(self) -> None:
         for event, unit in self._refused:
             operation = next(operations(self, unit), None)
+            if not was_read(self, event, alone=True):
+                continue
             if operation is not None and (operation.completion is None or operation.completion.seq > event.seq):
                 self.judge(event, unit, operation)
 
@@ -191,20 +215,32 @@ class TerminatedFailsAll(Check):
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], Line] = {}
-        self._told: dict[int, tuple[Line, Frame]] = {}
-        """Line -> the first word; the second one is of a refused PRODUCER."""
+        self._told: dict[int, tuple[Line, Frame, bool]] = {}
+        """Line -> the first word, and whether nothing had been wrong on its connection before."""
         self._refused: dict[int, Frame] = {}
+        self._spoiled: set[int] = set()
+        """Connections on which something came before that a client may have left for."""
         self._end_ns = 0
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
 
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        lines = self.tracker.lines
+        if event.to_receiver and (lines.stale or lines.unit is not lines.head):
+            self._spoiled.add(event.conn)
+
     @on(Frame, "SEND_ERROR")
     def send_refused(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
+        if not _says_terminated(event):
+            self._spoiled.add(event.conn)
+        if event.conn in self._spoiled:
+            return
         if session is not None and session.line is not None and _says_terminated(event):
-            self._told.setdefault(id(session.line), (session.line, event))
+            self._told.setdefault(id(session.line), (session.line, event, True))
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -227,12 +263,13 @@ class TerminatedFailsAll(Check):
     def refused(self, event: Frame) -> None:
         line = self._asked.pop((event.conn, event.request_id or 0), None)
         if line is not None and line.admitted and _says_terminated(event):
-            self._told.setdefault(id(line), (line, event))
+            self._told.setdefault(id(line), (line, event, event.conn not in self._spoiled))
             self._refused.setdefault(id(line), event)
 
     def finish(self) -> None:
-        for line, event in self._told.values():
-            if line.handle is not None and line.handle not in self.tracker.foresight.unsure:
+        for line, event, alone in self._told.values():
+            known = line.handle is not None and line.handle not in self.tracker.foresight.unsure
+            if known and was_read(self, event, alone=alone):
                 self._judge(line, event)
 
     def _judge(self, line: Line, event: Frame) -> None:

@@ -164,6 +164,9 @@ class Handler(ABC):
         self._retry_timer = self.shared.after(delay_ns, lambda: self._seek(None))
 
     def _finish(self, refusal: Refusal) -> None:
+        if self.phase is Phase.READY and self.connection is not None:
+            # Ended by what the broker said of one message: it may still hold us, and our name.
+            self.connection.request(self._closure, _ignore)
         self._stop()
         self._ended(refusal)
 

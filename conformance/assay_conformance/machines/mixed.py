@@ -319,7 +319,9 @@ _torn = st.builds(
 _refused = st.builds(
     Harm,
     st.sampled_from(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP")),
-    st.sampled_from(("ServiceNotReady", "PersistenceError", "TooManyRequests")).map(AnswerError),
+    st.sampled_from(
+        ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
+    ).map(AnswerError),
     _times,
     _lasting,
 )

@@ -104,6 +104,14 @@ def test_message_that_is_not_allowed_and_leaves_again_is_found() -> None:
     assert _codes(story.judged(NotAllowedFailsOne)) == ["sent-again"]
 
 
+def test_refusal_that_went_down_with_the_connection_proves_nothing() -> None:
+    story = _Refused("NotAllowedError")
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    assert _codes(story.judged(NotAllowedFailsOne)) == []
+
+
 def test_message_that_is_not_allowed_and_stays_pending_is_found() -> None:
     assert _codes(_Refused("NotAllowedError").judged(NotAllowedFailsOne)) == ["not-failed"]
 

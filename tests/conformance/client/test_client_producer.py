@@ -471,3 +471,10 @@ def test_keyless_messages_visit_partitions_in_turn() -> None:
     peer.open_producer()
     peer.send(b"a", b"b", b"c")
     assert [frame.body.producer_id for frame in peer.written(C.SEND)] == [0, 1, 0]
+
+
+def test_terminated_producer_frees_its_name_at_the_broker() -> None:
+    peer, ops = three_in_flight()
+    peer.tell(C.SEND_ERROR, producer_id=0, sequence_id=0, error=pb.TopicTerminatedError, message="x")
+    assert [type(peer.results[op]) for op in ops] == [Failed] * 3
+    assert len(peer.written(C.CLOSE_PRODUCER)) == 1
