@@ -71,7 +71,15 @@ def run(checkout: Path, version: str) -> tuple[list[Ran], float]:
     with tempfile.TemporaryDirectory() as scratch, LightPulsar(port=PORT, http_port=HTTP_PORT) as pulsar:
         urlopen(Request(f"{pulsar.admin_url}/admin/v2/namespaces/{NAMESPACE}", method="PUT")).close()
         report, log = Path(scratch) / "junit.xml", Path(scratch) / "log.txt"
-        options = ["-q", "--rootdir=.", "-p", "no:cacheprovider", f"--timeout={ONE_TEST_S}", f"--junitxml={report}"]
+        options = [
+            "-q",
+            "-s",
+            "--rootdir=.",
+            "-p",
+            "no:cacheprovider",
+            f"--timeout={ONE_TEST_S}",
+            f"--junitxml={report}",
+        ]
         aside = [f"--deselect={FILES[0]}::PulsarTest::{name}" for name in ASIDE]
         began_s = time.monotonic()
         with log.open("w") as out:
