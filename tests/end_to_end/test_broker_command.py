@@ -17,6 +17,8 @@ import pytest
 from tests.end_to_end.processes import listening, listening_of
 from tests.end_to_end.running import command_line
 
+from assay_conformance.wire import CommandType, command, encode
+
 DEADLINE_S = 30
 ANY_PORTS = ("--port", "0", "--http-port", "0")
 REFUSED_ONCE = [{"trigger": {"when": "time", "at_ms": 0}, "action": {"do": "refuse", "connections": 1}}]
@@ -93,6 +95,17 @@ def test_fault_of_the_file_acts_and_is_told(tmp_path: Path) -> None:
         assert "fault 0: refuse" in process.stderr.readline()
 
 
+def test_log_has_every_frame_while_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "frames.jsonl"
+    with serving("--log", str(path)) as (_, where):
+        address = urlsplit(where["service_url"])
+        with socket.create_connection((address.hostname, address.port), DEADLINE_S) as client:
+            client.sendall(encode(command(CommandType.CONNECT, client_version="t", protocol_version=21)))
+            assert client.recv(1)
+            lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line.get("command") for line in lines if line.get("kind") == "frame"] == ["CONNECT", "CONNECTED"]
+
+
 def test_taken_port_is_one_sentence_and_two() -> None:
     with serving() as (_, where):
         for option, url in (("--port", where["service_url"]), ("--http-port", where["admin_url"])):
@@ -107,6 +120,8 @@ def test_taken_port_is_one_sentence_and_two() -> None:
     [
         (["--port", "70000"], "70000 is not in the range"),
         (["--host", "host.invalid"], "cannot listen on host.invalid:"),
+        (["--log", "."], "is a directory"),
+        (["--log", "/dev/null/log.jsonl"], "/dev/null/log.jsonl"),
         (["--faults", "none.json"], "none.json: cannot be read"),
         (["surplus"], "Got unexpected extra argument"),
     ],
