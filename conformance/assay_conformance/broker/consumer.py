@@ -13,7 +13,7 @@ class Consumer:
 
     On Shared and Key_Shared subscriptions: `pending`, the index of each entry out at this consumer -> the messages of
     it that are not acknowledged; `unacked`, their sum; `blocked` while that is too many. `epoch` is the consumer epoch
-    its messages are stamped with, None as long as the client has not named one.
+    its messages are stamped with, None as long as the client has not named one. `gone`: it was closed before it joined.
     """
 
     __slots__ = (
@@ -21,6 +21,7 @@ class Consumer:
         "blocked",
         "consumer_id",
         "epoch",
+        "gone",
         "key_shared",
         "name",
         "partition",
@@ -47,6 +48,7 @@ class Consumer:
         self.pending: dict[int, int] = {}
         self.unacked = 0
         self.blocked = False
+        self.gone = False
         self.epoch: int | None = request.consumer_epoch if request.HasField("consumer_epoch") else None
 
     @property

@@ -52,10 +52,10 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
     topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
     check_consumer_schema(session, topic, body)
     consumer = Consumer(session, body, topic.partition)
-    session.joining_consumers.add(body.consumer_id)
+    session.joining_consumers[body.consumer_id] = consumer
 
     def settled(refusal: RefusalError | None) -> None:
-        session.joining_consumers.discard(body.consumer_id)
+        del session.joining_consumers[body.consumer_id]
         if refusal is not None:
             session.send(replies.error(body.request_id, refusal.error, refusal.message))
             return
@@ -195,7 +195,11 @@ def unsubscribe(session: Session, body: CommandUnsubscribe, _frame: Frame) -> No
 
 
 def close_consumer(session: Session, body: CommandCloseConsumer, _frame: Frame) -> None:
-    """CLOSE_CONSUMER. One that is not there is closed already."""
+    """CLOSE_CONSUMER. One that is not there is closed already; one that is asked for is not wanted any more, and its
+    SUBSCRIBE stays without an answer."""
+    waiting = session.joining_consumers.pop(body.consumer_id, None)
+    if waiting is not None:
+        waiting.gone = True
     attached = session.consumers.pop(body.consumer_id, None)
     if attached is not None:
         attached.leave()

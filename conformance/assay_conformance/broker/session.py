@@ -118,7 +118,7 @@ class Session:
         self.consumers: dict[int, Attached] = {}
         self.closing: set[Producer] = set()
         self.joining_producers: dict[int, Producer] = {}
-        self.joining_consumers: set[int] = set()
+        self.joining_consumers: dict[int, Consumer] = {}
         self.evicted: set[int] = set()
         self.watches: dict[int, Watch] = {}
         self.auth_method = ""

@@ -107,7 +107,7 @@ class Topic:
 
     def join(self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled) -> None:
         """Take a consumer in. One an Exclusive subscription has already is asked first whether it lives."""
-        if consumer.session.ended:
+        if consumer.session.ended or consumer.gone:
             return
         if self.gone:
             settled(GONE)
