@@ -8,6 +8,7 @@ from types import ModuleType
 from assay_conformance.checks import (
     ack,
     batching,
+    chunk_keeping,
     chunk_resending,
     chunk_sending,
     chunking,
@@ -50,6 +51,7 @@ _CHAPTERS = (
     chunk_resending,
     chunk_sending,
     chunking,
+    chunk_keeping,
     ack,
     nack,
     subscription,

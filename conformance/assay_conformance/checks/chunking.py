@@ -48,6 +48,8 @@ class Arrival:
     meta: Meta
     entry: Entry
     fate: Fate
+    before: tuple[Entry, ...] = ()
+    """The chunks of its message that were held when it came."""
 
     @property
     def key(self) -> tuple[int, str]:
@@ -78,10 +80,11 @@ class ChunkedCheck(ConsumerCheck):
         if consumer is None:
             return
         entry = entry_on(session, event.ids[0])
+        before = tuple(self.assembly(session).held.get(meta.uuid or "", ()))
         fate = self.assembly(session).add(meta, entry)
         if fate is Fate.COMPLETE and event.members:
             self.handover.offer(session, event)
-        self.arrived(Arrival(session, consumer, event, meta, entry, fate))
+        self.arrived(Arrival(session, consumer, event, meta, entry, fate, before))
 
     def assembly(self, session: ConsumerSession) -> Assembly:
         return self._assemblies.setdefault(session.request.seq, Assembly())

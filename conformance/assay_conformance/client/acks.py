@@ -76,7 +76,8 @@ class AckGroup:
         if entry.unacked and self._shared.mutated(Mutation.ACKS_ENTRY_ON_FIRST_MEMBER):
             entry.unacked = 0
         if not entry.unacked:
-            self._individual.update(dict.fromkeys(entry.positions))
+            last_only = self._shared.mutated(Mutation.ACKS_LAST_CHUNK_ONLY)
+            self._individual.update(dict.fromkeys(entry.positions[-1:] if last_only else entry.positions))
         elif self._settings.batch_index_ack:
             self._individual[entry.position] = entry.unacked
 

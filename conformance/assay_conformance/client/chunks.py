@@ -22,6 +22,7 @@ from assay_conformance.wire import MessageMetadata
 
 @dataclass(slots=True)
 class _Partial:
+    began_ns: int = 0
     last: int = -1
     parts: list[bytes] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
@@ -46,7 +47,8 @@ class Progress:
 class ChunkBuffer:
     """Messages being joined, by uuid, at most `max_pending` (0 = any number); beyond it the oldest goes.
 
-    Its chunks are then acknowledged with `auto_ack_oldest`, and otherwise left unacknowledged.
+    Its chunks are then acknowledged with `auto_ack_oldest`, and otherwise left unacknowledged. Those of a message that
+    began too long ago are taken out by `expired`.
     """
 
     def __init__(self, max_pending: int, auto_ack_oldest: bool, mutations: frozenset[Mutation]) -> None:
@@ -59,19 +61,29 @@ class ChunkBuffer:
         """The broker will deliver everything unacknowledged again."""
         self._partials.clear()
 
-    def add(self, metadata: MessageMetadata, data: bytes, position: Position) -> Progress:
+    @property
+    def oldest_ns(self) -> int | None:
+        """When the message began that has been incomplete for longest."""
+        return min((partial.began_ns for partial in self._partials.values()), default=None)
+
+    def expired(self, before_ns: int) -> tuple[Position, ...]:
+        """Forget what began then or earlier; the chunks of that."""
+        old = [uuid for uuid, partial in self._partials.items() if partial.began_ns <= before_ns]
+        return tuple(position for uuid in old for position in self._partials.pop(uuid).positions)
+
+    def add(self, metadata: MessageMetadata, data: bytes, position: Position, now_ns: int) -> Progress:
         uuid = metadata.uuid
         acks: tuple[Position, ...] = ()
         if metadata.chunk_id == 0:
-            acks = self._begin(uuid, position)
+            acks = self._begin(uuid, position, now_ns)
         partial = self._partials.get(uuid)
         if partial is None:
-            return Progress()
+            return self._gap(position)
         if metadata.chunk_id <= partial.last:
             return self._repeated(uuid, partial, data, position)
         if metadata.chunk_id > partial.last + 1 and Mutation.JOINS_OVER_CHUNK_GAP not in self._mutations:
             del self._partials[uuid]
-            return Progress()
+            return self._gap(position)
         partial.last = metadata.chunk_id
         partial.parts.append(data)
         partial.positions.append(position)
@@ -80,15 +92,22 @@ class ChunkBuffer:
         del self._partials[uuid]
         return Progress(Joined(b"".join(partial.parts), tuple(partial.positions)), acks)
 
-    def _begin(self, uuid: str, position: Position) -> tuple[Position, ...]:
+    def _gap(self, position: Position) -> Progress:
+        return Progress(acks=(position,)) if Mutation.ACKS_AT_CHUNK_GAP in self._mutations else Progress()
+
+    def _begin(self, uuid: str, position: Position, now_ns: int) -> tuple[Position, ...]:
         held = self._partials.get(uuid)
         if held is not None:
             if self._cheats_on_repeats:
                 return ()
-            self._partials[uuid] = _Partial()
-            return () if position in held.positions else tuple(held.positions)
-        self._partials[uuid] = _Partial()
-        if not 0 < self._max_pending < len(self._partials):
+            self._partials[uuid] = _Partial(now_ns)
+            redelivered = position in held.positions
+            return () if redelivered or Mutation.RESTART_LEAVES_CHUNKS in self._mutations else tuple(held.positions)
+        if Mutation.ONE_CHUNK_BUFFER in self._mutations:
+            self._partials.clear()
+        self._partials[uuid] = _Partial(now_ns)
+        room = not 0 < self._max_pending < len(self._partials)
+        if room or Mutation.NEVER_EVICTS_CHUNKS in self._mutations:
             return ()
         oldest = self._partials.pop(next(iter(self._partials)))
         return tuple(oldest.positions) if self._auto_ack_oldest else ()

@@ -33,6 +33,7 @@ from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
 from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.timers import Timer
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
@@ -126,6 +127,7 @@ class Consumer(Handler):
         self._chunks = ChunkBuffer(
             settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
         )
+        self._expiry: Timer | None = None
         self._seeking = Seeking(shared, self, self._withdraw_all)
         self._consumed = 0
         self._paused = False
@@ -259,7 +261,8 @@ class Consumer(Handler):
             data = uncompress(metadata, payload.data, self.shared.mutations)
             self._arrived(metadata, data, (position,), body)
             return
-        progress = self._chunks.add(metadata, bytes(payload.data), position)
+        progress = self._chunks.add(metadata, bytes(payload.data), position, self.shared.now_ns)
+        self._expire_chunks()
         if progress.acks:
             self._acks.immediately(progress.acks)
         if progress.joined is None:
@@ -267,6 +270,18 @@ class Consumer(Handler):
         else:
             data = uncompress(metadata, progress.joined.data)
             self._arrived(metadata, data, progress.joined.positions, body)
+
+    def _expire_chunks(self) -> None:
+        """Give up the messages that are incomplete for too long, and look again when the next one is."""
+        age_ns = self._settings.expire_incomplete_chunked_ms * MS
+        if not age_ns or self.shared.mutated(Mutation.INCOMPLETE_NEVER_EXPIRES):
+            return
+        if (chunks := self._chunks.expired(self.shared.now_ns - age_ns)) and self.ready:
+            self._acks.immediately(chunks)
+        if self._expiry is not None:
+            self._expiry.cancel()
+        if (oldest_ns := self._chunks.oldest_ns) is not None:
+            self._expiry = self.shared.timers.at(oldest_ns + age_ns, self._expire_chunks)
 
     def _arrived(
         self, metadata: MessageMetadata, data: bytes, positions: tuple[Position, ...], body: pb.CommandMessage

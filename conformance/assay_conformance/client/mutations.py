@@ -98,6 +98,12 @@ class Mutation(StrEnum):
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
     SEEK_REPEATS_TARGET = "seek-repeats-target"
+    ONE_CHUNK_BUFFER = "one-chunk-buffer"
+    ACKS_LAST_CHUNK_ONLY = "acks-last-chunk-only"
+    NEVER_EVICTS_CHUNKS = "never-evicts-chunks"
+    RESTART_LEAVES_CHUNKS = "restart-leaves-chunks"
+    ACKS_AT_CHUNK_GAP = "acks-at-chunk-gap"
+    INCOMPLETE_NEVER_EXPIRES = "incomplete-never-expires"
     SEEK_KEEPS_PREFETCH = "seek-keeps-prefetch"
     SEEK_KEEPS_ACKS = "seek-keeps-acks"
     SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
@@ -514,5 +520,29 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SEK-003",
         "a seek ends with the broker's answer, while the consumer is away",
         "an answer taken for the whole: what is received next may still be from before",
+    ),
+    Mutation.ONE_CHUNK_BUFFER: Broken(
+        "CHK-008", "a first chunk discards every other message that is incomplete", "one buffer where one a uuid is due"
+    ),
+    Mutation.ACKS_LAST_CHUNK_ONLY: Broken(
+        "CHK-010",
+        "acknowledging a chunked message acknowledges its last chunk alone",
+        "apache/pulsar#25220 (for negative acknowledgments): only the last chunk is named, the message never completes",
+    ),
+    Mutation.NEVER_EVICTS_CHUNKS: Broken(
+        "CHK-011",
+        "any number of incomplete messages are kept",
+        "Go client (read in its source): an evicted message stays in its queue, the limit works once",
+    ),
+    Mutation.RESTART_LEAVES_CHUNKS: Broken(
+        "CHK-013",
+        "chunks of a message that began anew are dropped and never acknowledged",
+        "an assignment over a buffer",
+    ),
+    Mutation.ACKS_AT_CHUNK_GAP: Broken(
+        "CHK-014", "a chunk behind a gap is acknowledged", "what cannot be used taken for done: the message is lost"
+    ),
+    Mutation.INCOMPLETE_NEVER_EXPIRES: Broken(
+        "CHK-015", "incomplete messages are kept for ever", "an expiry checked only when another chunk comes"
     ),
 }

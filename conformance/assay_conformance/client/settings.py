@@ -111,6 +111,7 @@ class ConsumerSettings(_Settings, frozen=True):
     batch_index_ack: bool = False
     max_pending_chunked_messages: Unsigned = 10
     auto_ack_oldest_chunked: bool = False
+    expire_incomplete_chunked_ms: Unsigned = 60_000
     ack_receipt: bool = False
 
     @property

@@ -1,0 +1,142 @@
+"""Cases for chunks that are kept and given up: by turns, settled, one too many, begun anew, with a gap, expired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import chunks, plain
+from assay_conformance.model.case import Case, ConfigValue
+
+RECEIVE_MS = 1_500
+"""How long a receive waits for a message that is there: longer than any answer takes."""
+
+NOTHING_MS = 300
+"""How long a receive waits for what must not come."""
+
+ACKS_FLUSHED_MS = 300
+"""Silence that shows which acks a client does not send: a group interval of 100 ms, its tolerance, and some more."""
+
+
+def _kept(
+    words: str,
+    title: str,
+    requirement: str,
+    entries: Sequence[dict[str, Any]],
+    delivered: int,
+    *,
+    ack: Sequence[int] = (),
+    cumulative: bool = False,
+    wait_ms: int = ACKS_FLUSHED_MS,
+    capabilities: tuple[str, ...] = (),
+    **consumer: ConfigValue,
+) -> Case:
+    """Entries are there, so many messages come of them, and then nothing; some are acknowledged."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=list(entries))
+    reader = plan.consumer(plan.client())
+    plan.receive(reader, delivered, RECEIVE_MS)
+    plan.receive(reader, 1, NOTHING_MS)
+    plan.wait_ops()
+    if ack:
+        plan.wait_ops(plan.ack(reader, messages=ack, cumulative=cumulative))
+    plan.wait_ms(wait_ms)
+    return plan.case(
+        f"chunking/{words}",
+        title,
+        (requirement,),
+        capabilities=capabilities,
+        consumer={"initial_position": "earliest", "ack_group_ms": 100, **consumer},
+    )
+
+
+def _by_turns() -> list[dict[str, Any]]:
+    one, two, three = chunks(0, 3), chunks(1, 3), chunks(2, 3)
+    return [one[0], two[0], one[1], three[0], two[1], three[1], one[2], three[2], two[2]]
+
+
+def _one_too_many() -> list[dict[str, Any]]:
+    oldest, second, third = chunks(0, 3), chunks(1, 3), chunks(2, 3)
+    return [oldest[0], second[0], third[0], *third[1:], *second[1:], *oldest[1:], plain(3)]
+
+
+def _sent_anew() -> list[dict[str, Any]]:
+    """As a producer stores it that lost its connection in the middle and begins again."""
+    message = chunks(0, 3)
+    return [*message[:2], *message, plain(1)]
+
+
+def _gaps() -> list[dict[str, Any]]:
+    without_middle, without_first = chunks(0, 3), chunks(1, 3)
+    return [without_middle[0], without_middle[2], *without_first[1:], *chunks(2, 3)]
+
+
+CASES = (
+    _kept(
+        "three-by-turns",
+        "The chunks of three messages come by turns, and the messages end in another order than they began",
+        "chunking.assembles-by-uuid",
+        _by_turns(),
+        3,
+    ),
+    _kept(
+        "acked-whole",
+        "A message of three chunks is acknowledged",
+        "chunking.acks-every-chunk",
+        [*chunks(0, 3), plain(1)],
+        2,
+        ack=(1,),
+    ),
+    _kept(
+        "acked-whole-cumulatively",
+        "A message of three chunks is acknowledged, and all before it",
+        "chunking.acks-every-chunk",
+        [plain(0), *chunks(1, 3), plain(2)],
+        3,
+        ack=(2,),
+        cumulative=True,
+        capabilities=("cumulative_ack",),
+    ),
+    _kept(
+        "one-too-many",
+        "A third incomplete message comes to a consumer that keeps two; the oldest is left to the broker",
+        "chunking.bounded-buffer",
+        _one_too_many(),
+        3,
+        max_pending_chunked_messages=2,
+    ),
+    _kept(
+        "one-too-many-acked",
+        "A third incomplete message comes to a consumer that keeps two and acknowledges what it drops",
+        "chunking.bounded-buffer",
+        _one_too_many(),
+        3,
+        max_pending_chunked_messages=2,
+        auto_ack_oldest_chunked=True,
+    ),
+    _kept(
+        "begun-anew",
+        "Two chunks of three, then all three again under other ids",
+        "chunking.restarts-at-first-chunk",
+        _sent_anew(),
+        2,
+    ),
+    _kept(
+        "chunks-missing",
+        "A message without its middle chunk, one without its first, and a whole one",
+        "chunking.gap-discards",
+        _gaps(),
+        1,
+    ),
+    _kept(
+        "incomplete-expires",
+        "Two chunks of three, and the last one never comes",
+        "chunking.expires-incomplete",
+        [*chunks(0, 3)[:2], plain(1)],
+        1,
+        wait_ms=700,
+        capabilities=("chunk_expiry",),
+        expire_incomplete_chunked_ms=300,
+    ),
+)

@@ -1,0 +1,276 @@
+"""Chunks that are kept and given up, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import msgspec
+from tests.conformance.checks.chunk_story import CLIENT, Story
+
+from assay_conformance.checks.chunk_keeping import (
+    AcksEveryChunk,
+    AssembledByUuid,
+    BoundedBuffer,
+    Expires,
+    GapDiscards,
+    RestartsAtFirstChunk,
+)
+from assay_conformance.history.script import entry_id
+from assay_conformance.model.facts import ClientFacts
+
+
+def client(**fixed: int | bool) -> ClientFacts:
+    return msgspec.structs.replace(CLIENT, fixed={**CLIENT.fixed, **fixed})
+
+
+# --- by turns ---------------------------------------------------------------------------------------------------------
+
+
+def by_turns() -> Story:
+    story = Story()
+    for entry, (number, chunk) in enumerate([(0, 0), (1, 0), (0, 1), (1, 1), (1, 2), (0, 2)]):
+        story.arrives(chunk, entry, number)
+    return story
+
+
+def test_messages_by_turns_are_handed_over() -> None:
+    story = by_turns()
+    story.gets(4, 1)
+    story.gets(5, 0)
+    assert story.judged(AssembledByUuid) == ([], 2)
+
+
+def test_message_by_turns_that_is_withheld_is_found() -> None:
+    story = by_turns()
+    story.gets(4, 1)
+    story.after(600)
+    story.receive(1, 0)
+    assert story.judged(AssembledByUuid)[0] == ["not-delivered"]
+
+
+def test_messages_that_are_mixed_up_are_found() -> None:
+    story = by_turns()
+    story.gets(4, 1, digest=1)
+    assert story.judged(AssembledByUuid)[0] == ["wrong-content"]
+
+
+def test_message_alone_shows_nothing_of_turns() -> None:
+    story = Story()
+    for chunk in range(3):
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    assert story.judged(AssembledByUuid) == ([], 0)
+
+
+# --- settled ----------------------------------------------------------------------------------------------------------
+
+
+def acknowledged() -> Story:
+    story = Story()
+    for chunk in range(3):
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    story.ack(1)
+    return story
+
+
+def test_every_chunk_is_acknowledged() -> None:
+    story = acknowledged()
+    story.ack_frame(0, 1, 2, conn=9)
+    story.after(300)
+    assert story.judged(AcksEveryChunk) == ([], 1)
+
+
+def test_last_chunk_cumulatively_is_every_chunk() -> None:
+    story = acknowledged()
+    story.ack_frame(2, conn=9, ack_type="Cumulative")
+    assert story.judged(AcksEveryChunk) == ([], 1)
+
+
+def test_chunk_that_is_not_acknowledged_is_found() -> None:
+    story = acknowledged()
+    story.ack_frame(2, conn=9)
+    story.after(300)
+    assert story.judged(AcksEveryChunk)[0] == ["chunk-not-acked"]
+
+
+def test_ack_of_one_chunks_batch_index_is_no_ack_of_the_chunk() -> None:
+    story = acknowledged()
+    story.ack_frame(entry_id(0), entry_id(1), entry_id(2), conn=9, ack_sets=((1,), (), ()))
+    story.after(300)
+    assert story.judged(AcksEveryChunk)[0] == ["chunk-not-acked"]
+
+
+# --- one too many -----------------------------------------------------------------------------------------------------
+
+
+def one_too_many() -> Story:
+    """The consumer keeps two."""
+    story = Story()
+    for number in range(3):
+        story.arrives(0, number, number)
+    return story
+
+
+def test_oldest_of_too_many_is_left() -> None:
+    story = one_too_many()
+    story.after(300)
+    assert story.judged(BoundedBuffer) == ([], 1)
+
+
+def test_oldest_that_is_acknowledged_unasked_is_found() -> None:
+    story = one_too_many()
+    story.ack_frame(0, conn=9)
+    assert story.judged(BoundedBuffer)[0] == ["dropped-acked"]
+
+
+def test_oldest_that_is_to_be_acknowledged_and_is_not_is_found() -> None:
+    story = one_too_many()
+    story.after(300)
+    assert story.judged(BoundedBuffer, client(auto_ack_oldest_chunked=True))[0] == ["dropped-not-acked"]
+
+
+def test_oldest_that_is_to_be_acknowledged() -> None:
+    story = one_too_many()
+    story.ack_frame(0, conn=9)
+    assert story.judged(BoundedBuffer, client(auto_ack_oldest_chunked=True)) == ([], 1)
+
+
+def test_message_kept_beyond_the_limit_is_found() -> None:
+    story = one_too_many()
+    story.arrives(1, 3)
+    story.arrives(2, 4)
+    story.gets(4)
+    assert story.judged(BoundedBuffer)[0] == ["kept-beyond-limit"]
+
+
+def test_dropped_message_that_comes_again_may_be_handed_over() -> None:
+    story = one_too_many()
+    for chunk, entry in enumerate((0, 3, 4)):
+        story.arrives(chunk, entry)
+    story.gets(4)
+    assert story.judged(BoundedBuffer)[0] == []
+
+
+# --- begun anew -------------------------------------------------------------------------------------------------------
+
+
+def begun_anew(*again: int) -> Story:
+    """Chunks 0 and 1 as entries 0 and 1, then the whole message as these entries."""
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(1, 1)
+    for chunk, entry in enumerate(again):
+        story.arrives(chunk, entry)
+    return story
+
+
+def test_message_begun_anew_is_handed_over_and_the_old_chunks_acknowledged() -> None:
+    story = begun_anew(2, 3, 4)
+    story.ack_frame(0, 1, conn=9)
+    story.gets(4)
+    story.after(300)
+    assert story.judged(RestartsAtFirstChunk) == ([], 2)
+
+
+def test_old_chunks_that_are_left_are_found() -> None:
+    story = begun_anew(2, 3, 4)
+    story.gets(4)
+    story.after(300)
+    assert story.judged(RestartsAtFirstChunk)[0] == ["old-not-acked"]
+
+
+def test_redelivered_chunks_that_are_acknowledged_are_found() -> None:
+    story = begun_anew(0)
+    story.ack_frame(0, conn=9)
+    assert story.judged(RestartsAtFirstChunk)[0] == ["redelivered-acked"]
+
+
+def test_redelivered_message_may_be_acknowledged_when_it_is_whole() -> None:
+    story = begun_anew(0, 1, 2)
+    story.gets(2)
+    story.ack(1)
+    story.ack_frame(0, 1, 2, conn=9)
+    assert story.judged(RestartsAtFirstChunk)[0] == []
+
+
+def test_message_begun_anew_that_is_withheld_is_found() -> None:
+    story = begun_anew(2, 3, 4)
+    story.ack_frame(0, 1, conn=9)
+    story.after(600)
+    story.receive(1, 0)
+    assert story.judged(RestartsAtFirstChunk)[0] == ["not-delivered"]
+
+
+# --- gaps -------------------------------------------------------------------------------------------------------------
+
+
+def with_gap() -> Story:
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(2, 1)
+    return story
+
+
+def test_chunks_around_a_gap_are_left() -> None:
+    assert with_gap().judged(GapDiscards) == ([], 1)
+
+
+def test_chunk_behind_a_gap_that_is_acknowledged_is_found() -> None:
+    story = with_gap()
+    story.ack_frame(1, conn=9)
+    assert story.judged(GapDiscards, client(expire_incomplete_chunked_ms=0))[0] == ["gap-acked"]
+
+
+def test_gap_in_a_message_that_expired_may_be_acknowledged() -> None:
+    story = Story()
+    story.at(2_000)
+    story.arrives(0, 0)
+    story.arrives(2, 1)
+    story.ack_frame(1, conn=9)
+    assert story.judged(GapDiscards, client(expire_incomplete_chunked_ms=1_000)) == ([], 0)
+
+
+def test_chunk_that_comes_again_in_order_may_be_acknowledged() -> None:
+    story = with_gap()
+    for chunk, entry in enumerate((0, 2, 1)):
+        story.arrives(chunk, entry)
+    story.ack_frame(0, 2, 1, conn=9)
+    assert story.judged(GapDiscards, client(expire_incomplete_chunked_ms=0))[0] == []
+
+
+# --- expiry -----------------------------------------------------------------------------------------------------------
+
+EXPIRY = client(expire_incomplete_chunked_ms=300)
+
+
+def incomplete() -> Story:
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(1, 1)
+    return story
+
+
+def test_incomplete_message_is_acknowledged_when_it_expires() -> None:
+    story = incomplete()
+    story.after(400)
+    story.ack_frame(0, 1, conn=9)
+    assert story.judged(Expires, EXPIRY) == ([], 1)
+
+
+def test_incomplete_message_that_never_expires_is_found() -> None:
+    story = incomplete()
+    story.after(1_000)
+    assert story.judged(Expires, EXPIRY)[0] == ["not-expired"]
+
+
+def test_incomplete_message_that_expires_early_is_found() -> None:
+    story = incomplete()
+    story.after(100)
+    story.ack_frame(0, 1, conn=9)
+    assert "expired-early" in story.judged(Expires, EXPIRY)[0]
+
+
+def test_message_that_is_completed_does_not_expire() -> None:
+    story = incomplete()
+    story.arrives(2, 2)
+    story.after(1_000)
+    assert story.judged(Expires, EXPIRY) == ([], 0)
