@@ -137,8 +137,9 @@ class DispatchLedger(Check):
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
+        """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing."""
         group, member = self._member(event)
-        if not event.at_broker or group is None or member is None:
+        if not event.at_broker or group is None or member is None or not member.lives:
             return
         for number, id in enumerate(event.ids):
             if event.ack_type == "Cumulative":

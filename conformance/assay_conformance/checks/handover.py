@@ -25,7 +25,8 @@ class Handover:
 
     A receive that ended short, although an offered message had been with the client for longer than any answer takes,
     shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
-    again: a cumulative ack that was lost with its connection covers what the broker delivers once more.
+    again: a cumulative ack that was lost with its connection covers what the broker delivers once more. Nor is the
+    message owed that the application sought behind, and so far not those of its batch.
     """
 
     def __init__(self, view: View) -> None:
@@ -37,6 +38,8 @@ class Handover:
         if session.consumer is None:
             return
         entry = entry_on(session, frame.ids[0])
+        if (entry.ledger, entry.entry) in session.consumer.sought:
+            return
         for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
             compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
             if not compacted and _is_open(frame, index):

@@ -98,6 +98,8 @@ class OpenedConsumer:
     closing: Invoke | None = None
     closed: Completion | None = None
     sessions: list[ConsumerSession] = field(default_factory=list)
+    sought: set[tuple[int, int]] = field(default_factory=set)
+    """Positions it was told to seek behind: the broker starts with them, and the client passes them over."""
     unsure: set[str] = field(default_factory=set)
     """Topics (partitions apart) on which a session may be its or another consumer's."""
 
@@ -237,6 +239,9 @@ class Tracker:
             self.opened_consumers[event.handle] = OpenedConsumer(
                 event.handle, event, self._topics(event.args), subscription
             )
+        elif event.verb == "seek" and event.handle in self.opened_consumers and "message_id" in event.args:
+            ledger, entry = event.args["message_id"][:2]
+            self.opened_consumers[event.handle].sought.add((ledger, entry))
         elif event.verb == "close":
             for consumer in self._closed_by(event):
                 consumer.closing = consumer.closing or event

@@ -78,6 +78,7 @@ class Do(StrEnum):
     ACK = "ack"
     ACK_UP_TO = "ack-up-to"
     NACK = "nack"
+    SEEK = "seek"
     PAUSE = "pause"
     SETTLE = "settle"
     UNLOAD = "unload"
@@ -125,6 +126,7 @@ class Terms:
     receiver_queue_size: int = 1_000
     ack_group_ms: int = 100
     batch_index_ack: bool = False
+    max_pending_messages: int = 1_000
 
 
 DIRECTIONS: dict[str, Direction] = {
@@ -192,6 +194,8 @@ class _Mixed:
         if act.do is Do.CLOSE_CONSUMER:
             self.consumers.remove(consumer)
             self._step(Who.AGENT, "close", handle=consumer)
+        elif act.do is Do.SEEK:
+            self._awaited("seek", {"consumer": consumer, "delivery": act.number})
         elif act.do is Do.RECEIVE:
             # Acks name what was delivered, so what they name has to be there.
             args = {"consumer": consumer, "count": act.number, "timeout_ms": RECEIVE_TIMEOUT_MS}
@@ -222,7 +226,7 @@ class _Mixed:
 
 
 _OF_PRODUCERS = frozenset({Do.SEND, Do.FLUSH, Do.CLOSE_PRODUCER, Do.REOPEN_PRODUCER})
-_OF_CONSUMERS = frozenset({Do.RECEIVE, Do.ACK, Do.ACK_UP_TO, Do.NACK, Do.CLOSE_CONSUMER})
+_OF_CONSUMERS = frozenset({Do.RECEIVE, Do.ACK, Do.ACK_UP_TO, Do.NACK, Do.SEEK, Do.CLOSE_CONSUMER})
 
 
 def case_of(acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str) -> Case:
@@ -276,6 +280,7 @@ def _producer_config(terms: Terms) -> Config:
         "hashing_scheme": terms.hashing_scheme,
         "chunking": terms.chunking and not terms.batching,
         "compression": terms.compression,
+        "max_pending_messages": terms.max_pending_messages,
     }
 
 
@@ -342,6 +347,7 @@ terms = st.builds(
     receiver_queue_size=st.sampled_from((1_000, 1, 3)),
     ack_group_ms=st.sampled_from((100, 0, 50)),
     batch_index_ack=st.booleans(),
+    max_pending_messages=st.sampled_from((1_000, 1_000, 3)),
 )
 
 

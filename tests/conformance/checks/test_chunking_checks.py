@@ -11,7 +11,7 @@ from assay_conformance.checks.chunking import RepeatedChunk, WholeOnly
 from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CASE_NUMBER, PRODUCER, entry_id
+from assay_conformance.history.script import CASE_NUMBER, CONSUMER, PRODUCER, entry_id
 from assay_conformance.model.event import ErrorClass, Identity, Member
 
 # --- the table of chunks ---
@@ -197,6 +197,16 @@ def test_whole_message_that_comes_again_after_its_ack_may_be_withheld() -> None:
     story.after(600)
     story.receive(asked=1, got=0)
     assert story.judged(WholeOnly) == ([], 1)
+
+
+def test_message_sought_behind_is_not_withheld() -> None:
+    story = Story()
+    story.invoke("seek", CONSUMER, args={"message_id": [1, 2, -1, -1, 0]})
+    for chunk in range(CHUNKS):
+        story.arrives(chunk, chunk)
+    story.after(600)
+    story.receive(1, 0)
+    assert story.judged(WholeOnly)[0] == []
 
 
 def test_message_withheld_on_a_busy_machine_is_undecided() -> None:

@@ -266,6 +266,17 @@ def test_reader_starts_where_it_likes() -> None:
     assert _said(ResumesAfterAcked, _resumed(0, durable=False)) == ([], 0)
 
 
+def test_acknowledgement_that_crosses_the_end_of_its_consumer_settles_nothing() -> None:
+    story = Script()
+    story.consumer(FIRST)
+    story.message(0)
+    story.down("CLOSE_CONSUMER", 0, consumer_id=0)
+    story.ack_frame(0)
+    story.subscribed(0)
+    story.message(0)
+    assert _said(ResumesAfterAcked, story) == ([], 1)
+
+
 def test_subscription_that_was_moved_starts_elsewhere() -> None:
     story = Script()
     story.consumer(FIRST)
