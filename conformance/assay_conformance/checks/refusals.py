@@ -104,13 +104,17 @@ class _SendsAgain(_RefusedSends):
     def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
         again, end = self.again(event, unit), operation.completion
         if end is not None and end.outcome is not Outcome.OK and (again is None or end.seq < again.seq):
-            if end.error not in _OWN_ENDS:
+            if end.error not in _OWN_ENDS and not self._shut_out(event, unit):
                 came = f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})"
                 self._breach("failed", event, unit, came, end)
         elif again is not None:
             self.exercise(again)
         elif end is None and self._idle(event, unit):
             self._breach("not-sent-again", event, unit, "nothing came of it")
+
+    def _shut_out(self, event: Frame, unit: Unit) -> bool:
+        """The producer asked to be let in again and was not: that error is the one its sends end with."""
+        return any(session.request.seq > event.seq and session.ready is None for session in unit.line.sessions)
 
     def _idle(self, event: Frame, unit: Unit) -> bool:
         """Neither the connection was left over it nor the producer registered anew: the client just went on."""

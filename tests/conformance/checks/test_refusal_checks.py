@@ -51,6 +51,16 @@ def test_send_that_fails_with_a_passing_error_is_found() -> None:
     assert _codes(story.judged(RetriesTransientError)) == ["failed"]
 
 
+def test_send_of_a_producer_that_is_not_let_in_again_may_fail() -> None:
+    story = _Refused("PersistenceError")
+    story.cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    story.unknown(0, ErrorClass.OTHER)
+    assert _codes(story.judged(RetriesTransientError)) == []
+
+
 def test_client_that_does_nothing_about_a_passing_error_is_found() -> None:
     assert _codes(_Refused("UnknownError").judged(RetriesTransientError)) == ["not-sent-again"]
 
