@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.replay.harness import replay
-from tests.replay.normal import UNSERVED
 from tests.replay.reading import Recording, read, read_folder
 
-__all__ = ["UNSERVED", "Recording", "read", "read_folder", "replay"]
+__all__ = ["Recording", "read", "read_folder", "replay"]

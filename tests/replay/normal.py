@@ -75,6 +75,7 @@ class Told(NamedTuple):
 TOLD: dict[str, Told] = {
     "pulsar-python-3.13.0/batch_index": Told(540_000, "unload"),
     "pulsar-python-3.13.0/dedup_batched": Told(33_500, "unload"),
+    "pulsar-python-3.13.0/terminate": Told(36_000, "terminate"),
     "pulsar-python-3.13.0/unload": Told(44_000, "unload"),
     "raw/unload": Told(3_073_500, "unload"),
 }
@@ -84,13 +85,6 @@ TURNS: dict[str, str] = {
     "matter of microseconds",
 }
 """Recordings in which it is not compared which of several Shared consumers on a connection gets an entry, and why."""
-
-UNSERVED: dict[str, str] = {
-    "pulsar-python-3.13.0/terminate": "a consumer that comes back to a terminated topic with nothing to read is told "
-    "REACHED_END_OF_TOPIC as soon as it sends FLOW; the real broker, which tells a first consumer so, says nothing in "
-    "the 130 ms this one stays. A consumer that is never told would wait for ever",
-}
-"""Recordings this broker does not serve yet, and the part that is missing."""
 
 CHOSEN: dict[str, str] = {
     "retention": "everything a topic ever held stays readable from its beginning: what was stored is the evidence of a "

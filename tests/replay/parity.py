@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.replay.normal import CHOSEN, ERASED, RULES, TURNS, UNSERVED
+from tests.replay.normal import CHOSEN, ERASED, RULES, TURNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
 
@@ -32,7 +32,6 @@ def _lines() -> Iterator[str]:
     yield from _section(
         "Who of several Shared consumers is served", ("recording", "reason it is not compared"), _coded(TURNS)
     )
-    yield from _section("Recordings that are not answered alike", ("recording", "what differs"), _coded(UNSERVED))
     yield from _section("Different on purpose", ("behaviour", "here, and why"), CHOSEN.items())
 
 

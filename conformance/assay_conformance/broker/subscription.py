@@ -38,7 +38,7 @@ class Subscription:
         self._host = host
         self._store = store
         self._partition = partition
-        self._told_end: set[Consumer] = set()
+        self._told_end = False
         self.dispatcher: Dispatcher = self._dispatcher(self.kind, KeySharedMeta())
 
     @property
@@ -182,18 +182,19 @@ class Subscription:
         self.cursor.partial.clear()
         self.cursor.rewind()
         self.backlog.close()
+        self._told_end = False
         self.dispatcher = self._dispatcher(self.kind, KeySharedMeta())
 
     def tell_end(self) -> None:
-        """Tell consumers that have acknowledged everything of a terminated topic, each once."""
-        if not self.terminated or self.cursor.backlog(len(self._store.entries)):
+        """Tell the consumers that everything of a terminated topic is acknowledged.
+
+        Once a load: in recorded traffic one that comes back with nothing to read is not told again.
+        """
+        if self._told_end or not self.terminated or self.cursor.backlog(len(self._store.entries)):
             return
         for consumer in self.consumers:
-            if consumer not in self._told_end:
-                self._told_end.add(consumer)
-                consumer.session.notify(
-                    replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id)
-                )
+            self._told_end = True
+            consumer.session.notify(replies.reply(CommandType.REACHED_END_OF_TOPIC, consumer_id=consumer.consumer_id))
 
     def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
         if kind == CommandSubscribe.Shared:

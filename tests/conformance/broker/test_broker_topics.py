@@ -138,6 +138,46 @@ def test_newcomer_that_waited_for_a_deleted_topic_is_refused() -> None:
     assert [frame.body.error for frame in bench.take(1)] == [ServerError.TopicNotFound]
 
 
+# --- termination ------------------------------------------------------------------------------------------------------
+
+
+def _at_the_end() -> Bench:
+    """A consumer that was told so."""
+    bench = _connected(Topology())
+    bench.produce()
+    bench.publish(0)
+    bench.subscribe()
+    bench.flow(10)
+    bench.step("terminate", topic="t")
+    bench.ack(*bench.ids)
+    assert bench.kinds()[-1] == "REACHED_END_OF_TOPIC"
+    return bench
+
+
+def test_first_consumer_of_a_terminated_topic_without_a_backlog_is_told_the_end() -> None:
+    bench = _at_the_end()
+    bench.subscribe(consumer_id=2, subscription="other", initialPosition="Latest")
+    bench.flow(10, consumer_id=2)
+    assert bench.kinds() == ["REACHED_END_OF_TOPIC"]
+
+
+def test_consumer_that_comes_back_to_the_end_is_not_told_again() -> None:
+    bench = _at_the_end()
+    bench.leave()
+    bench.connect(1)
+    bench.subscribe(conn=1)
+    bench.flow(10, conn=1)
+    assert bench.take(1) == []
+
+
+def test_consumer_of_a_terminated_topic_is_told_again_when_it_was_loaded_anew() -> None:
+    bench = _at_the_end()
+    bench.step("unload", topic="t")
+    bench.subscribe(consumer_id=2)
+    bench.flow(10, consumer_id=2)
+    assert bench.kinds() == ["REACHED_END_OF_TOPIC"]
+
+
 # --- what an administrator does ---------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.replay import UNSERVED, harness, parity, read, read_folder, reading, replay
+from tests.replay import harness, parity, read, read_folder, reading, replay
 from tests.replay.normal import ERASED, RULES, Erased
 
 from assay_conformance.broker import BrokerMutation
@@ -20,19 +20,9 @@ def test_there_are_recordings_to_replay() -> None:
     assert len(NAMES) > 50
 
 
-def test_every_unserved_recording_is_there() -> None:
-    assert set(UNSERVED) <= set(NAMES)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in UNSERVED])
+@pytest.mark.parametrize("name", NAMES)
 def test_answers_equal_the_recorded_ones(name: str) -> None:
     assert replay(read(CAPTURES / f"{name}.jsonl")) == []
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name in UNSERVED])
-def test_unserved_recording_is_answered_differently(name: str) -> None:
-    """One that is not would be served, and has to leave the list."""
-    assert replay(read(CAPTURES / f"{name}.jsonl")) != []
 
 
 @pytest.mark.parametrize(
