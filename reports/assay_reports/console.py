@@ -163,6 +163,7 @@ def summary(report: Report) -> RenderableType:
     lines.append(Text(_counted(report)))
     if broker_side := counts(document.requirements, report.catalogue.requirements, broker_side=True):
         lines.append(Text("broker side, not counted for the client: " + _list(broker_side)))
+    lines += _profiles(report)
     if report.run.left_out:
         lines += _left_out(report)
     lines.append(_exit(document.exit_code))
@@ -173,6 +174,16 @@ def summary(report: Report) -> RenderableType:
         for text in (f"run   {report.folder}", f"page  {report.page}")
     ]
     return Group(*lines)
+
+
+def _profiles(report: Report) -> list[Text]:
+    """What the certificate claims; why it claims no more stands in certificate.json."""
+    claimed = [claim.profile for claim in report.claims if claim.claimed]
+    others = [claim.profile for claim in report.claims if not claim.claimed]
+    lines = [Text(clean(f"profiles claimed: {', '.join(claimed)}"))] if claimed else []
+    if others:
+        lines.append(Text(clean(f"not claimed: {', '.join(others)} (certificate.json says why)"), style="dim"))
+    return lines
 
 
 def _counted(report: Report) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from assay_conformance.model.event import Event
 from assay_conformance.model.requirement import Requirement
 from assay_conformance.model.run import RunInfo
 from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, RequirementVerdict, Verdict
+from assay_reports.certificate import Claim
 from assay_reports.expectations import Expectation
 from assay_reports.standing import Cell, EntryState
 from assay_reports.timeline import EMPTY, Row, Timeline, timeline
@@ -34,7 +35,8 @@ TOLD = frozenset(
 class Report:
     """`folder` is the run folder as the user typed it, for the terminal alone: files name the run by its id.
 
-    So they stay the same wherever the folder is moved. `replays` maps Case ids to their replay files inside the folder.
+    So they stay the same wherever the folder is moved. `replays` maps Case ids to their replay files inside the folder;
+    `claims` are those of the certificate.
     """
 
     run: RunInfo
@@ -44,6 +46,7 @@ class Report:
     folder: str
     events: Events
     replays: Mapping[str, str]
+    claims: Sequence[Claim] = ()
 
     @property
     def page(self) -> str:

@@ -26,7 +26,7 @@ CASES = (
     "nack/one-of-three",
     "resend/unreceipted-sends",
 )
-KEPT = ("run.json", "plan.jsonl", "history", "findings.jsonl", "verdicts.json")
+KEPT = ("run.json", "plan.jsonl", "history", "findings.jsonl", "verdicts.json", "certificate.json")
 
 
 def main() -> None:

@@ -18,15 +18,17 @@ from tests.end_to_end.running import GOLDEN, command_line, mutant
 
 from assay_conformance.client import Mutation
 from assay_conformance.model.requirement import Level
+from assay_conformance.model.schema import CURRENT, FileKind
 from assay_fixtures.cli import _run
 from assay_fixtures.packs import Pack, load_packs
+from assay_fixtures.runner.folder import StoredRun
 
 Event = dict[str, Any]
 Printed = pytest.CaptureFixture[str]
 
 # --- judged again elsewhere -------------------------------------------------------------------------------------------
 
-COMPARED = ("findings.jsonl", "verdicts.json", "junit.xml", "report.html")
+COMPARED = ("findings.jsonl", "verdicts.json", "certificate.json", "junit.xml", "report.html")
 
 ALONE = """
 import sys
@@ -122,7 +124,7 @@ def pack_of_then(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 def test_schema_of_today_has_a_golden_run() -> None:
-    assert "1.0" in RELEASED
+    assert str(CURRENT[FileKind.RUN]) in RELEASED
 
 
 @pytest.mark.parametrize("version", RELEASED)
@@ -143,6 +145,36 @@ def test_golden_run_comes_to_the_same_verdicts(version: str, tmp_path: Path) -> 
     then, now = ((where / "verdicts.json").read_bytes() for where in (GOLDEN / version, folder))
     # The wording of a clause may improve, and with it the catalogue's revision.
     assert _REVISION.sub(b"", now) == _REVISION.sub(b"", then)
+
+
+CERTIFIED = [version for version in RELEASED if (GOLDEN / version / "certificate.json").exists()]
+
+
+@pytest.mark.parametrize("version", CERTIFIED)
+def test_golden_run_comes_to_the_same_certificate(version: str, tmp_path: Path) -> None:
+    folder = golden(tmp_path, version)
+    (folder / "certificate.json").unlink()
+    _run(["check", str(folder)])
+    then, now = (json.loads((where / "certificate.json").read_bytes()) for where in (GOLDEN / version, folder))
+    # Requirements and profiles may be added, and clauses reworded; what was certified stays.
+    for rows, key in (("requirements", "requirement"), ("broker_side", "requirement"), ("profiles", "profile")):
+        known = {row[key] for row in then[rows]}
+        now[rows] = [row for row in now[rows] if row[key] in known]
+    for certificate in (then, now):
+        certificate["profiles"] = {claim["profile"]: claim["claimed"] for claim in certificate["profiles"]}
+        del certificate["catalogue"]
+    assert now == then
+
+
+@pytest.mark.parametrize("name", ["run.json", "plan.jsonl", "expectations.toml", "history/nack/one-of-three/1.jsonl"])
+def test_digest_of_a_run_is_that_of_all_it_was_judged_by(name: str, tmp_path: Path) -> None:
+    folder = golden(tmp_path)
+    (folder / "expectations.toml").write_text('schema = "1.0"\n')
+    stored = StoredRun(folder)
+    before = stored.digest("expectations.toml")
+    assert stored.digest("expectations.toml") == before
+    (folder / name).write_bytes((folder / name).read_bytes() + b"\n")
+    assert stored.digest("expectations.toml") != before
 
 
 # --- events that were changed -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -123,9 +123,13 @@ class Check:
 
 
 def grade(events: tuple[Event, ...]) -> Grade:
+    """What the witnesses of these events together are worth."""
+    return grade_of({WITNESS_OF[type(event)] for event in events})
+
+
+def grade_of(witnesses: Set[Witness]) -> Grade:
     """A when the client's word and the wire or broker both speak, B when wire, broker or bench alone, C the client's
     word alone."""
-    witnesses = {WITNESS_OF[type(event)] for event in events}
     if witnesses == {Witness.BENCH}:
         return Grade.B
     if not witnesses & {Witness.WIRE, Witness.BROKER}:

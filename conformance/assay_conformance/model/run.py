@@ -46,6 +46,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 class RunInfo(Header, frozen=True, kw_only=True):
     """`facts.client_version` is the version asked for, `announced` what the library said in its `hello`, empty before.
 
+    `build` is a digest of what was installed as the client, empty when nobody could tell.
     `options` are those of the command, by name, as far as they can change a verdict; `seed` is that of the generated
     part of the plan. Times are milliseconds since 1970.
     """
@@ -64,6 +65,7 @@ class RunInfo(Header, frozen=True, kw_only=True):
     ended_unix_ms: int | None = None
     interrupted: bool = False
     left_out: tuple[LeftOut, ...] = ()
+    build: str = ""
     options: dict[str, Any] = msgspec.field(default_factory=dict)
 
 

@@ -34,7 +34,11 @@ class Version(msgspec.Struct, frozen=True, order=True):
         return f"{self.major}.{self.minor}"
 
 
-CURRENT: dict[FileKind, Version] = dict.fromkeys(FileKind, Version(1, 0))
+CURRENT: dict[FileKind, Version] = {
+    **dict.fromkeys(FileKind, Version(1, 0)),
+    # 1.1: the digest of the client's build.
+    FileKind.RUN: Version(1, 1),
+}
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 UPGRADES: dict[tuple[FileKind, int], Upgrade] = {}
