@@ -44,6 +44,22 @@ def duplicates_not_stored(*mutations: BrokerMutation) -> bool:
     return bench.content.count(3) == 1
 
 
+def undecided_copies_have_no_receipt(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t")
+    bench.publish(0, 0)
+    return bench.receipts() == []
+
+
+def last_id_is_told(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations, deduplication=True))
+    bench.leave()
+    bench.connect(1)
+    return bool(bench.produce(1).body.last_sequence_id == 5)
+
+
 def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     return set(bench.receipts()) == set(bench.content)
@@ -192,6 +208,8 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.REORDERS_APPENDS: appends_in_order,
     BrokerMutation.RECEIPTS_OUT_OF_ORDER: receipts_after_slow_store_in_order,
     BrokerMutation.DEDUP_STORES_DUPLICATES: duplicates_not_stored,
+    BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: undecided_copies_have_no_receipt,
+    BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,
     BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
     BrokerMutation.LOSES_CHUNK: chunks_all_stored,
     BrokerMutation.REDELIVERS_ACKED: acked_never_comes_back,
