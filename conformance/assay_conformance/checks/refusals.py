@@ -101,10 +101,20 @@ class _RefusedSends(Check):
 
 
 class _SendsAgain(_RefusedSends):
+    def start(self) -> None:
+        super().start()
+        self._lost_ways: list[int] = []
+        """Numbers of answers that a topic cannot be looked up."""
+
+    @on(Frame, "LOOKUP_RESPONSE")
+    def looked_up(self, event: Frame) -> None:
+        if event.to_receiver and event.fields.get("error"):
+            self._lost_ways.append(event.seq)
+
     def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
         again, end = self.again(event, unit), operation.completion
         if end is not None and end.outcome is not Outcome.OK and (again is None or end.seq < again.seq):
-            if end.error not in _OWN_ENDS and not self._shut_out(event, unit):
+            if end.error not in _OWN_ENDS and not self._shut_out(event, unit, end):
                 came = f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})"
                 self._breach("failed", event, unit, came, end)
         elif again is not None:
@@ -112,8 +122,10 @@ class _SendsAgain(_RefusedSends):
         elif end is None and self._idle(event, unit):
             self._breach("not-sent-again", event, unit, "nothing came of it")
 
-    def _shut_out(self, event: Frame, unit: Unit) -> bool:
-        """The producer asked to be let in again and was not: that error is the one its sends end with."""
+    def _shut_out(self, event: Frame, unit: Unit, end: Completion) -> bool:
+        """The producer asked for its broker, or to be let in again, and was refused: its sends end with that error."""
+        if any(event.seq < answer < end.seq for answer in self._lost_ways):
+            return True
         return any(session.request.seq > event.seq and session.ready is None for session in unit.line.sessions)
 
     def _idle(self, event: Frame, unit: Unit) -> bool:

@@ -61,6 +61,15 @@ def test_send_of_a_producer_that_is_not_let_in_again_may_fail() -> None:
     assert _codes(story.judged(RetriesTransientError)) == []
 
 
+def test_send_of_a_producer_that_finds_no_broker_again_may_fail() -> None:
+    story = _Refused("PersistenceError")
+    story.cut()
+    story.connected(1)
+    story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": "NotAllowedError"})
+    story.unknown(0, ErrorClass.OTHER)
+    assert _codes(story.judged(RetriesTransientError)) == []
+
+
 def test_client_that_does_nothing_about_a_passing_error_is_found() -> None:
     assert _codes(_Refused("UnknownError").judged(RetriesTransientError)) == ["not-sent-again"]
 
