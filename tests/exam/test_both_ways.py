@@ -12,10 +12,10 @@ from functools import cache
 import pytest
 
 from assay_conformance.broker import BrokerMutation
+from assay_conformance.checks.judge import BROKEN
 from assay_conformance.client import Mutation
 from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.model.case import Case
-from assay_conformance.model.verdict import Verdict
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
@@ -108,7 +108,7 @@ def _honest(case_id: str) -> Tried:
 
 
 def _failed_rows(tried: Tried) -> set[str]:
-    return {_row(j.requirement) for j in tried.judgements if j.verdict in (Verdict.FAIL, Verdict.WARN)}
+    return {_row(j.requirement) for j in tried.judgements if j.verdict in BROKEN.values()}
 
 
 @pytest.mark.parametrize("case_id", sorted(CASES))
@@ -150,6 +150,6 @@ def test_every_requirement_is_failed_by_something() -> None:
         for mutant in (*Mutation, *BrokerMutation)
         for tried in _tried(mutant)
         for judgement in tried.judgements
-        if judgement.verdict in (Verdict.FAIL, Verdict.WARN)
+        if judgement.verdict in BROKEN.values()
     }
     assert set(PACK.catalogue.requirements) - failed == set()

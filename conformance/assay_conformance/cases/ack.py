@@ -1,23 +1,43 @@
-"""Cases for acknowledgment: grouping, cumulative order, close, and batches without batch-index acks.
+"""Cases for acknowledgment: grouping, cumulative order, close, outages, and what comes again meanwhile.
 
 The group interval is 100 ms wherever a client lets it be set, as it is fixed in some.
 """
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
-from assay_conformance.cases.stored import batch, plains
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.stored import plain, plains
 from assay_conformance.model.case import Case, Config
-from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Fault
 
 GROUPED: Config = {"initial_position": "earliest", "ack_group_ms": 100, "ack_group_max": 1_000}
-WHOLE_BATCHES: Config = {**GROUPED, "batch_index_ack": False}
+HOLDING: Config = {**GROUPED, "subscription_type": "shared", "nack_delay_ms": 300}
 
 FLUSHED_MS = 300
 """A group interval, its tolerance, and some more: what has not left by then was not going to."""
 
 MOMENT_MS = 12
 """Between two acks that one group must collect, and that a client without groups sends apart."""
+
+MORE_THAN_A_GROUP = 2_200
+
+NOTICED_MS = 150
+"""A client has learnt by then that its connection is gone."""
+
+AWAY_MS = 600
+"""Several group intervals."""
+
+REFUSED_MS = 300
+"""The redelivery delay."""
+
+HELD_MS = 30
+"""Before that: sooner than most flushes, and long enough for the acknowledgment to be taken."""
+
+PHASE_MS = 30
+"""Between consumers whose timers are to tick apart."""
+
+STARVED_MS = 700
+"""Longer than any answer takes."""
 
 STEADY_MS = 60
 """Less than a group interval: a timer that every ack arms anew never fires."""
@@ -98,53 +118,152 @@ def close_with_pending_acks() -> Case:
     )
 
 
-def batch_half_settled() -> Case:
+def full_group() -> Case:
+    """More than a group, all at once: had the timer taken some of it, a whole group would still be left."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
+    plan.broker("store_entries", topic="t", entries=[{**plain(0), "copies": MORE_THAN_A_GROUP}])
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
+    plan.receive(consumer, MORE_THAN_A_GROUP)
     plan.wait_ops()
-    plan.ack(consumer, numbers=[0, 1, 2])
+    plan.ack(consumer)
+    plan.wait_ops()
     plan.wait_ms(FLUSHED_MS)
-    plan.ack(consumer, numbers=[3])
-    plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
     return plan.case(
-        "ack/batch-half-settled",
-        "Three messages of a batch of four are acknowledged, the last one later",
-        ("ack.whole-batch-only",),
-        consumer=WHOLE_BATCHES,
+        "ack/full-group",
+        "2200 messages are acknowledged at once, a group takes 1000",
+        ("ack.full-group-at-once",),
+        consumer={**GROUPED, "ack_group_ms": 1_000},
     )
 
 
-def half_settled_batch_redelivered() -> Case:
-    """What is at stake: the message that was not acknowledged must come again."""
+def no_interval() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 6)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[0])
+    plan.wait_ms(MOMENT_MS)
+    plan.ack(consumer, numbers=[1, 2])
+    plan.wait_ms(MOMENT_MS)
+    plan.ack(consumer, numbers=[5], cumulative=True)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/no-interval",
+        "Three acknowledgments, one of them cumulative, with a group interval of 0",
+        ("ack.immediate-without-interval",),
+        consumer={**GROUPED, "ack_group_ms": 0},
+    )
+
+
+def while_away() -> Case:
+    """The handshake of the second connection is held for so long that a flush falls into the outage."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
     consumer = plan.consumer(plan.client())
     plan.receive(consumer, 4)
     plan.wait_ops()
-    plan.ack(consumer, numbers=[0, 1, 2])
-    plan.wait_ms(FLUSHED_MS)
+    plan.ack(consumer, numbers=[0])
+    plan.wait_frame("ACK", Direction.TO_BROKER)
     lost = plan.last
-    plan.wait_received(consumer, 4)
-    plan.receive(consumer, 4)
-    plan.wait_ops()
-    plan.ack(consumer)
-    plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
+    plan.wait_frame("CONNECT", Direction.TO_BROKER, count=2)
+    plan.wait_ms(NOTICED_MS)
+    plan.ack(consumer, numbers=[1])
+    plan.ack(consumer, numbers=[2, 3])
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, count=2)
+    plan.wait_ms(FLUSHED_MS)
     return plan.case(
-        "ack/half-settled-batch-redelivered",
-        "The connection dies when three messages of a batch of four are acknowledged",
-        ("ack.whole-batch-only",),
-        consumer=WHOLE_BATCHES,
-        faults=(Fault(trigger=AfterStep(step=lost), action=Cut()),),
+        "ack/while-away",
+        "Three messages are acknowledged while the connection is gone",
+        ("ack.kept-while-away",),
+        consumer={**GROUPED, "subscription_type": "shared"},
+        faults=(
+            Fault(trigger=AfterStep(step=lost), action=Cut()),
+            Fault(trigger=down("CONNECTED", k=2), action=Delay(AWAY_MS)),
+        ),
+    )
+
+
+def redelivered_while_held() -> Case:
+    """Refused, then acknowledged just before the redelivery: by several consumers, opened apart, so that the flush of
+    at least one of them is still to come."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(1)))
+    client = plan.client()
+    consumers = []
+    for number in range(4):
+        consumers.append(plan.consumer(client, subscription=f"s{number}"))
+        plan.receive(consumers[-1], 1)
+        plan.wait_ops()
+        plan.wait_ms(PHASE_MS)
+    for consumer in consumers:
+        plan.nack(consumer, numbers=[0])
+    plan.wait_ms(REFUSED_MS - HELD_MS)
+    for consumer in consumers:
+        plan.ack(consumer, numbers=[0])
+    plan.wait_ms(2 * HELD_MS + FLUSHED_MS)
+    for consumer in consumers:
+        plan.receive(consumer, 1, timeout_ms=50)
+    plan.wait_ops()
+    return plan.case(
+        "ack/redelivered-while-held",
+        "A refused message is acknowledged just before it comes again",
+        ("ack.held-not-delivered",),
+        consumer={**HOLDING, "ack_group_ms": 300},
+    )
+
+
+def permits_of_what_was_held() -> Case:
+    """With a queue of one, a permit that is not returned leaves none."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    client = plan.client()
+    consumers = []
+    for number in range(4):
+        consumers.append(plan.consumer(client, subscription=f"s{number}"))
+        plan.receive(consumers[-1], 2)
+        plan.wait_ops()
+        plan.wait_ms(PHASE_MS)
+    for consumer in consumers:
+        plan.nack(consumer, numbers=[0])
+    plan.wait_ms(REFUSED_MS - HELD_MS)
+    for consumer in consumers:
+        plan.ack(consumer, numbers=[0, 1])
+    plan.wait_ms(HELD_MS + STARVED_MS)
+    return plan.case(
+        "ack/permits-of-what-was-held",
+        "A refused message is acknowledged just before it comes again to a queue of one",
+        ("ack.held-not-delivered",),
+        consumer={**HOLDING, "ack_group_ms": 300, "receiver_queue_size": 1},
+    )
+
+
+def cumulative_on_shared() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[1], cumulative=True)
+    plan.wait_ops()
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/cumulative-on-shared",
+        "A cumulative acknowledgment on a shared subscription",
+        ("ack.no-cumulative-on-shared",),
+        consumer={**GROUPED, "subscription_type": "shared"},
     )
 
 
 CASES = (
     one_interval(),
     steady_acks(),
+    full_group(),
+    no_interval(),
     cumulative_out_of_order(),
     close_with_pending_acks(),
-    batch_half_settled(),
-    half_settled_batch_redelivered(),
+    while_away(),
+    redelivered_while_held(),
+    permits_of_what_was_held(),
+    cumulative_on_shared(),
 )

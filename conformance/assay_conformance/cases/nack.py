@@ -15,6 +15,12 @@ REQUESTED_MS = 1_000
 """Delay, the widest tick and tolerance, and some more: what has not been asked for by then was not going to be."""
 
 WINDOW_OVER_MS = 2 * DELAY_MS
+LONG_DELAY_MS = 4_000
+
+MANY = 30
+
+STEADY_MS = 50
+STEADY_COUNT = 18
 
 REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
 
@@ -137,6 +143,108 @@ def refused_three_times() -> Case:
     )
 
 
+def at_once() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.nack(consumer, numbers=[0])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/at-once",
+        "A message is refused with a redelivery delay of 1 ms",
+        ("nack.least-delay",),
+        consumer={**SHARED, "nack_delay_ms": 1},
+    )
+
+
+def many_together() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(MANY)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, MANY)
+    plan.wait_ops()
+    plan.nack(consumer)
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, MANY, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/many-together",
+        "Thirty messages are refused by one call",
+        ("nack.merged",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def middle_of_five_exclusive() -> Case:
+    """What was handed over behind the refused message comes again, too."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(5)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 5)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[1])
+    plan.nack(consumer, numbers=[2])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 4, timeout_ms=1_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/middle-of-five-exclusive",
+        "Of five messages one is acknowledged and one refused, on an exclusive subscription",
+        ("nack.exclusive-all-in-order",),
+        consumer=EXCLUSIVE,
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def steady_refusals() -> Case:
+    """More often than any tick, and for longer than delay, tick and tolerance together."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(STEADY_COUNT)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, STEADY_COUNT)
+    plan.wait_ops()
+    for number in range(STEADY_COUNT):
+        plan.nack(consumer, numbers=[number])
+        plan.wait_ms(STEADY_MS)
+    plan.wait_ms(REQUESTED_MS)
+    return plan.case(
+        "nack/steady-refusals",
+        "A message is refused, and another every 50 ms after it",
+        ("nack.steady-refusals",),
+        consumer=SHARED,
+        limits=Limits(least_wall_ms=STEADY_COUNT * STEADY_MS),
+    )
+
+
+def closed_with_refusals() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    client = plan.client()
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.nack(consumer)
+    plan.wait_ops()
+    plan.close(consumer)
+    plan.wait_ops()
+    following = plan.consumer(client)
+    plan.receive(following, 2, timeout_ms=1_000)
+    plan.wait_ops()
+    plan.ack(following)
+    plan.wait_ops()
+    return plan.case(
+        "nack/closed-with-refusals",
+        "A consumer is closed when it has refused two messages, and another one opened",
+        ("nack.dropped-on-close",),
+        consumer={**SHARED, "nack_delay_ms": LONG_DELAY_MS},
+    )
+
+
 CASES = (
     one_of_three(),
     first_of_three_exclusive(),
@@ -144,4 +252,9 @@ CASES = (
     then_acked(),
     then_acked_exclusive(),
     refused_three_times(),
+    at_once(),
+    many_together(),
+    middle_of_five_exclusive(),
+    steady_refusals(),
+    closed_with_refusals(),
 )

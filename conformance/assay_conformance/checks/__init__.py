@@ -7,6 +7,7 @@ from types import ModuleType
 
 from assay_conformance.checks import (
     ack,
+    ack_timeout,
     batching,
     chunk_keeping,
     chunk_resending,
@@ -54,6 +55,7 @@ _CHAPTERS = (
     chunk_keeping,
     ack,
     nack,
+    ack_timeout,
     subscription,
     throttling,
     batching,

@@ -7,7 +7,7 @@ A consumer whose wire session is not certain (two consumers of one subscription 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, View, on
@@ -201,3 +201,18 @@ def from_client(event: Frame) -> bool:
 
 def elapsed(later_ns: int, earlier_ns: int) -> str:
     return f"{(later_ns - earlier_ns) / MS:.1f} ms"
+
+
+def bit_of(words: Sequence[int], index: int) -> bool:
+    """Bit `index` of an ack_set; beyond its words it is 0."""
+    return index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1)
+
+
+def is_open(frame: Frame, index: int) -> bool:
+    """Whether this message of a MESSAGE is not acknowledged yet, as its ack_set says."""
+    words = frame.ack_sets[0] if frame.ack_sets else ()
+    return not words or index < 0 or bit_of(words, index)
+
+
+def listed(indexes: Iterable[int]) -> str:
+    return ", ".join(str(index) for index in sorted(indexes))

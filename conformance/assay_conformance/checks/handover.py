@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View
-from assay_conformance.checks.consumption import entry_on, late
+from assay_conformance.checks.consumption import entry_on, is_open, late
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Frame, Outcome, Received
 
@@ -42,7 +42,7 @@ class Handover:
             return
         for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
             compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
-            if not compacted and _is_open(frame, index):
+            if not compacted and is_open(frame, index):
                 self._offers[session.consumer.handle, entry, index] = Offer(session, frame, entry, index)
 
     def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
@@ -76,9 +76,3 @@ class Handover:
             for call in calls
             if call.consumer.handle == handle and call.invoke.verb == "ack"
         )
-
-
-def _is_open(frame: Frame, index: int) -> bool:
-    """Whether this message of a batch is not acknowledged yet, as the ack_set of its MESSAGE says."""
-    words = frame.ack_sets[0] if frame.ack_sets else ()
-    return not words or index < 0 or (index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1))

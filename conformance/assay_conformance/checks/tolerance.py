@@ -29,6 +29,10 @@ class Tolerance:
 
 TOLERANCES: dict[str, Tolerance] = {
     "ack-flush": Tolerance(100, "one timer of the client, one hop through its event loop and one through ours"),
+    "ack-timeout": Tolerance(150, "the tick of the time wheel, and one hop through two event loops"),
+    "at-once": Tolerance(40, "no timer is involved; whatever waits for one waits 100 ms by default"),
+    "crossing": Tolerance(20, "a frame towards the client and one from it may have passed each other"),
+    "notice": Tolerance(100, "a client learns of its connection's end when its event loop comes round"),
     "answer": Tolerance(500, "an answer needs no timer, only the client's event loop to come round"),
     "batch-delay": Tolerance(100, "one timer of the client armed by the first message of the batch"),
     "nack-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),

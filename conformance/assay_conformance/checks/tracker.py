@@ -392,6 +392,8 @@ class Tracker:
             for consumer in self.opened_consumers.values()
             if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
         ]
+        if any(session.topic in consumer.unsure for consumer in candidates):
+            return None  # What it got there before is not known, so neither is what it holds.
         if before is not None and before.topic == session.topic and before.consumer in candidates:
             return before.consumer
         free = [consumer for consumer in candidates if consumer.live_on(session.topic) is None]

@@ -24,8 +24,12 @@ from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, CommandType, Frame, command, message_id
 from assay_conformance.wire import pulsar_pb2 as pb
 
+DEFAULT_GROUP_MS = 100
+
 MAX_IDS = 1000
 """In one ACK or REDELIVER command."""
+
+_NOWHERE: tuple[Position, int] = ((-1, -1), 0)
 
 Ids = list[tuple[Position, int | None]]
 """Positions, each with the bits of an ack_set or None for the whole entry."""
@@ -62,14 +66,25 @@ class AckGroup:
         self._outlet = outlet
         self._individual: dict[Position, int | None] = {}
         self._cumulative: tuple[Position, int | None] | None = None
-        self._acked_to: Position = (-1, -1)
+        self._reach = _NOWHERE
+        """How far cumulative acknowledgments have come: an entry, and minus the number of its messages left over."""
         self._waiting: list[int] = []
         self._asked: list[_Asked] = []
         self._timer: Timer | None = None
 
     def covers(self, position: Position) -> bool:
         """Whether this entry is acknowledged already, so that a redelivery of it is none of the application's."""
-        return position <= self._acked_to or self._individual.get(position, 0) is None
+        if self._shared.mutated(Mutation.HANDS_OVER_ACKED):
+            return False
+        return (position, 0) <= self._reach or self._individual.get(position, 0) is None
+
+    def open_of(self, position: Position) -> int:
+        """The messages of this entry, as bits, that no acknowledgment under way settles."""
+        bits = self._individual.get(position)
+        open_ = -1 if bits is None else bits
+        if self._cumulative is not None and self._cumulative[0] == position:
+            open_ &= self._cumulative[1] or 0
+        return open_
 
     def individual(self, entry: Entry, index: int | None) -> None:
         entry.unacked &= 0 if index is None else ~(1 << index)
@@ -84,7 +99,9 @@ class AckGroup:
     def cumulative(self, entry: Entry, index: int | None) -> None:
         entry.unacked &= 0 if index is None else ~((1 << (index + 1)) - 1)
         ledger, number = entry.position
-        if not entry.unacked:
+        if entry.unacked and self._shared.mutated(Mutation.CUMULATIVE_SKIPS_BATCH):
+            return
+        if not entry.unacked or self._shared.mutated(Mutation.CUMULATIVE_TAKES_WHOLE_BATCH):
             self._greatest(entry.position, None)
         elif self._settings.batch_index_ack:
             self._greatest(entry.position, entry.unacked)
@@ -104,19 +121,23 @@ class AckGroup:
             self._shared.sink.completed(op, Done())
         if not self._individual and self._cumulative is None:
             self._end_waiting(None)
-        elif self._settings.ack_group_ms == 0 or len(self._individual) >= self._settings.ack_group_max:
+        elif self._is_due_at_once():
             self.flush()
         elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
             if self._timer is not None:
                 self._timer.cancel()
             late_ns = self._shared.lateness_ns(Mutation.ACK_FLUSH_LATE)
-            self._timer = self._shared.after(self._settings.ack_group_ms * MS + late_ns, self.flush)
+            interval_ms = self._settings.ack_group_ms or DEFAULT_GROUP_MS
+            self._timer = self._shared.after(interval_ms * MS + late_ns, self.flush)
 
     def flush(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if not self._outlet.ready:
+            if self._shared.mutated(Mutation.CLEARS_ACKS_WHILE_AWAY):
+                self._individual.clear()
+                self._cumulative = None
             return
         cumulative, self._cumulative = self._cumulative, None
         individual, self._individual = list(self._individual.items()), {}
@@ -128,6 +149,10 @@ class AckGroup:
         else:
             for ack in built:
                 self._outlet.post(ack)
+
+    def start_over(self) -> None:
+        """The subscription moves: what was acknowledged cumulatively may come again."""
+        self._reach = _NOWHERE
 
     def lost(self) -> None:
         """The broker forgot the consumer: receipts that had not come never will."""
@@ -146,21 +171,28 @@ class AckGroup:
 
     # --- inside ---
 
+    def _is_due_at_once(self) -> bool:
+        if self._settings.ack_group_ms == 0:
+            return not self._shared.mutated(Mutation.ZERO_INTERVAL_WAITS)
+        full = len(self._individual) >= self._settings.ack_group_max
+        return full and not self._shared.mutated(Mutation.FULL_GROUP_WAITS)
+
     def _greatest(self, position: Position, bits: int | None) -> None:
-        if position < self._acked_to and not self._shared.mutated(Mutation.CUMULATIVE_KEEPS_LAST):
+        reach = (position, -(bits or 0).bit_count())
+        if reach <= self._reach and not self._shared.mutated(Mutation.CUMULATIVE_KEEPS_LAST):
             if self._shared.mutated(Mutation.SENDS_SMALLER_CUMULATIVE):
                 self._outlet.post(self._ack(pb.CommandAck.Cumulative, [(position, bits)]))
             return
         self._cumulative = (position, bits)
-        if bits is None:
-            self._acked_to = position
+        self._reach = reach
 
     def _ack(self, ack_type: pb.CommandAck.AckType, ids: Ids) -> BaseCommand:
         built = command(CommandType.ACK, consumer_id=self._outlet.consumer_id, ack_type=ack_type)
         for position, bits in ids:
             named = message_id(*position)
             if bits is not None:
-                named.ack_set.extend(ack_set_of(bits))
+                inverted = self._shared.mutated(Mutation.ACK_SET_INVERTED)
+                named.ack_set.extend(ack_set_of(~bits & ((1 << bits.bit_length()) - 1) if inverted else bits))
             built.ack.message_id.append(named)
         return built
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from assay_conformance.client.acks import MAX_IDS, AckGroup
+from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.chunks import ChunkBuffer
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.entries import (
@@ -28,7 +28,7 @@ from assay_conformance.client.entries import (
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
-from assay_conformance.client.nacks import DueTracker
+from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
@@ -48,8 +48,6 @@ from assay_conformance.wire import (
     message_id,
 )
 from assay_conformance.wire import pulsar_pb2 as pb
-
-MIN_NACK_DELAY_MS = 100
 
 _TYPES: dict[SubscriptionType, pb.CommandSubscribe.SubType] = {
     SubscriptionType.EXCLUSIVE: pb.CommandSubscribe.Exclusive,
@@ -77,11 +75,12 @@ class Inbound:
 
 @dataclass(slots=True, eq=False)
 class Handed:
-    """A message the application has: what an acknowledgment needs of it. `copy` is kept by one mutation alone."""
+    """A message the application has: what settling it needs. `copy` is kept by one mutation alone."""
 
     consumer: Consumer
     entry: Entry
     index: int | None
+    redelivery_count: int
     copy: Inbound | None
 
 
@@ -122,8 +121,7 @@ class Consumer(Handler):
         self._queue = queue
         self._opened: Callable[[Result], None] | None = opened
         self._acks = AckGroup(shared, settings, self)
-        self._nacks: DueTracker[Handed] = DueTracker(shared, self._nacks_due)
-        self._unacked: DueTracker[Handed] = DueTracker(shared, self._redeliver)
+        self._redelivery: Redelivery[Handed] = Redelivery(shared, settings, self, self._refused, self._all_again)
         self._chunks = ChunkBuffer(
             settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
         )
@@ -138,33 +136,27 @@ class Consumer(Handler):
     def handed_over(self, inbound: Inbound) -> Handed:
         """The application got this message."""
         copy = inbound if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY) else None
-        handed = Handed(self, inbound.entry, inbound.opened.index, copy)
+        handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
         if self._settings.receiver_queue_size == 0:
             self._asked_one = False
         elif inbound.session == self.registrations:
             self._return_permits(1)
-        if self._settings.ack_timeout_ms:
-            due_ns = self.shared.now_ns + self._settings.ack_timeout_ms * MS
-            self._unacked.add(handed.entry.position, due_ns, handed)
+        self._redelivery.hand_over(handed)
         return handed
 
     def ack(self, handed: Handed, *, cumulative: bool) -> None:
         if cumulative:
-            self._unacked.remove_to(handed.entry.position)
             self._acks.cumulative(handed.entry, handed.index)
         else:
-            self._unacked.remove(handed.entry.position)
             self._acks.individual(handed.entry, handed.index)
+        self._redelivery.acked(handed, cumulative=cumulative)
 
     def acked(self, op: int | None) -> None:
         """That was all of one operation; `op` ends with it, None when it ends with another consumer."""
         self._acks.issued(op)
 
     def nack(self, handed: Handed) -> None:
-        delay_ns = max(self._settings.nack_delay_ms, MIN_NACK_DELAY_MS) * MS
-        delay_ns += self.shared.lateness_ns(Mutation.NACK_LATE) - self.shared.lateness_ns(Mutation.NACK_EARLY)
-        self._unacked.remove(handed.entry.position)
-        self._nacks.add(handed.entry.position, self.shared.now_ns + max(delay_ns, 0), handed)
+        self._redelivery.nack(handed)
 
     def seek(self, place: Place, sought: Callable[[Result], None]) -> None:
         """Move the subscription; acknowledgments leave before, and nothing from before is kept."""
@@ -173,8 +165,8 @@ class Consumer(Handler):
             return
         if not self.shared.mutated(Mutation.SEEK_KEEPS_ACKS):
             self._acks.flush()
-        self._nacks.clear()
-        self._unacked.clear()
+        self._acks.start_over()
+        self._redelivery.drop()
         self._seeking.begin(place, sought)
 
     def pause(self) -> None:
@@ -194,6 +186,10 @@ class Consumer(Handler):
 
     def close(self, closed: Callable[[], None]) -> None:
         """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once."""
+        last_ns = self._redelivery.last_nack_ns
+        if last_ns is not None and self.shared.mutated(Mutation.CLOSE_WAITS_FOR_NACKS):
+            self.shared.timers.at(last_ns + 1, lambda: self.close(closed))
+            return
         if self.ready and not self.shared.mutated(Mutation.CLOSE_DROPS_ACKS):
             self._acks.flush()
         self._forget()
@@ -253,6 +249,10 @@ class Consumer(Handler):
         metadata = payload.metadata
         if self._acks.covers(position):
             # Acknowledged while it was on its way again (ACK-008).
+            if not self.shared.mutated(Mutation.ACKED_AGAIN_KEEPS_PERMIT):
+                self._return_permits(_unfiltered(metadata, body.ack_set))
+            return
+        if self._redelivery.drops(position):
             self._return_permits(_unfiltered(metadata, body.ack_set))
             return
         chunked = metadata.num_chunks_from_msg > 1 and not self.shared.mutated(Mutation.DELIVERS_FRAGMENTS)
@@ -289,17 +289,24 @@ class Consumer(Handler):
         opened = open_entry(metadata, data)
         size = metadata.num_messages_in_batch if is_batch(metadata) else 1
         entry = Entry(positions, size, bits_of(body.ack_set, size))
+        charged = size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
+        if not self.shared.mutated(Mutation.HANDS_OVER_ACKED):
+            entry.unacked &= self._acks.open_of(entry.position)
+        every = self.shared.mutated(Mutation.IGNORES_ACK_SET)
         wanted = [
             message
             for message in opened
-            if entry.unacked >> (message.index or 0) & 1 and self._seeking.passes(entry.position, message.index)
+            if (every or entry.unacked >> (message.index or 0) & 1)
+            and self._seeking.passes(entry.position, message.index)
         ]
-        # The broker charged for every message its ack_set left: those compacted away return their permits here, those
-        # it had acknowledged were never charged (ACK-012).
-        was_charged = size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
-        self._return_permits(was_charged - len(wanted))
+        # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
+        # their permits here; those it had acknowledged were never charged (ACK-012).
+        self._return_permits(max(0, charged - len(wanted)))
         for message in wanted:
-            self._queue.arrived(Inbound(self, self.registrations, entry, message, metadata, body.redelivery_count))
+            inbound = Inbound(self, self.registrations, entry, message, metadata, body.redelivery_count)
+            if self.shared.mutated(Mutation.TIMES_OUT_PREFETCHED):
+                self._redelivery.hand_over(Handed(self, entry, message.index, inbound.redelivery_count, None))
+            self._queue.arrived(inbound)
 
     def _corrupt(self, position: Position) -> None:
         if self.shared.mutated(Mutation.CORRUPT_CLOSES_CONNECTION):
@@ -351,36 +358,15 @@ class Consumer(Handler):
 
     # --- redelivery ---
 
-    def _nacks_due(self, due: list[Handed]) -> None:
+    def _refused(self, due: Sequence[Handed]) -> None:
         for handed in due:
             if handed.copy is not None:
                 self._queue.arrived(handed.copy)
-        self._redeliver(due)
 
-    def _redeliver(self, due: list[Handed]) -> None:
-        """Ask the broker; while away there is no need to, it redelivers everything on the new connection."""
-        if not self.ready:
-            return
-        if not self._settings.individual_redelivery:
-            # This type of subscription redelivers everything unacknowledged: what is prefetched would come twice.
-            self.post(command(CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES, consumer_id=self.consumer_id))
-            self._chunks.clear()
-            self._return_permits(self._queue.withdraw(self))
-            return
-        ids = [named for handed in due for named in self._named(handed)]
-        for start in range(0, len(ids), MAX_IDS):
-            self.post(
-                command(
-                    CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES,
-                    consumer_id=self.consumer_id,
-                    message_ids=ids[start : start + MAX_IDS],
-                )
-            )
-
-    def _named(self, handed: Handed) -> Sequence[pb.MessageIdData]:
-        if handed.index is not None and self.shared.mutated(Mutation.NACK_KEEPS_BATCH_INDEX):
-            return [message_id(*handed.entry.position, batch_index=handed.index)]
-        return [message_id(*position) for position in handed.entry.positions]
+    def _all_again(self) -> None:
+        """Everything unacknowledged was asked for: what is prefetched would come twice."""
+        self._chunks.clear()
+        self._return_permits(self._queue.withdraw(self))
 
     # --- the life of a handler ---
 
@@ -447,7 +433,7 @@ class Consumer(Handler):
         if not (self._seeking.drops and self.shared.mutated(Mutation.SEEK_KEEPS_PREFETCH)):
             self._queue.withdraw(self)
         self._chunks.clear()
-        self._unacked.clear()
+        self._redelivery.lost()
 
     def _ended(self, refusal: Refusal) -> None:
         self._forget()
@@ -459,8 +445,7 @@ class Consumer(Handler):
         self._seeking.ended()
         self._queue.withdraw(self)
         self._acks.drop()
-        self._nacks.clear()
-        self._unacked.clear()
+        self._redelivery.drop()
         self._chunks.clear()
 
     @property

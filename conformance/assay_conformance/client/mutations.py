@@ -53,14 +53,35 @@ class Mutation(StrEnum):
     LEAVES_REPEATED_CHUNK = "leaves-repeated-chunk"
     ACK_FLUSH_LATE = "ack-flush-late"
     ACK_TIMER_REARMED = "ack-timer-rearmed"
+    FULL_GROUP_WAITS = "full-group-waits"
+    ZERO_INTERVAL_WAITS = "zero-interval-waits"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
     SENDS_SMALLER_CUMULATIVE = "sends-smaller-cumulative"
     CLOSE_DROPS_ACKS = "close-drops-acks"
+    CLEARS_ACKS_WHILE_AWAY = "clears-acks-while-away"
+    HANDS_OVER_ACKED = "hands-over-acked"
+    ACKED_AGAIN_KEEPS_PERMIT = "acked-again-keeps-permit"
     ACKS_ENTRY_ON_FIRST_MEMBER = "acks-entry-on-first-member"
+    ACK_SET_INVERTED = "ack-set-inverted"
+    IGNORES_ACK_SET = "ignores-ack-set"
+    CUMULATIVE_TAKES_WHOLE_BATCH = "cumulative-takes-whole-batch"
+    CUMULATIVE_SKIPS_BATCH = "cumulative-skips-batch"
+    SENDS_CUMULATIVE_ON_SHARED = "sends-cumulative-on-shared"
     NACK_LATE = "nack-late"
     NACK_EARLY = "nack-early"
+    NACK_DELAY_UNCLAMPED = "nack-delay-unclamped"
+    NACKS_ONE_BY_ONE = "nacks-one-by-one"
     NACK_KEEPS_BATCH_INDEX = "nack-keeps-batch-index"
+    DROPS_WHAT_IT_HANDED_OVER = "drops-what-it-handed-over"
+    NACK_TIMER_REARMED = "nack-timer-rearmed"
     NACK_REQUEUES_LOCALLY = "nack-requeues-locally"
+    NACK_LEAVES_TIMEOUT = "nack-leaves-timeout"
+    CLOSE_WAITS_FOR_NACKS = "close-waits-for-nacks"
+    ACK_TIMEOUT_LATE = "ack-timeout-late"
+    ACK_TIMEOUT_EARLY = "ack-timeout-early"
+    TIMES_OUT_PREFETCHED = "times-out-prefetched"
+    ACK_LEAVES_TIMEOUT = "ack-leaves-timeout"
+    ASKS_FOR_LAST_CHUNK = "asks-for-last-chunk"
     BATCH_OVERFILLS = "batch-overfills"
     BATCH_IGNORES_BYTES = "batch-ignores-bytes"
     BATCH_DELAY_LATE = "batch-delay-late"
@@ -299,6 +320,12 @@ MUTATIONS: dict[Mutation, Broken] = {
         "each acknowledgment starts the group's interval anew",
         "C++ client (read in its source, for redelivery): a timer re-armed by every addition",
     ),
+    Mutation.FULL_GROUP_WAITS: Broken(
+        "ACK-002", "a full group waits for its interval", "a size limit read and never used"
+    ),
+    Mutation.ZERO_INTERVAL_WAITS: Broken(
+        "ACK-003", "a group interval of 0 is taken for the default", "0 taken for not set"
+    ),
     Mutation.CUMULATIVE_KEEPS_LAST: Broken(
         "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"
     ),
@@ -310,22 +337,99 @@ MUTATIONS: dict[Mutation, Broken] = {
         "close leaves grouped acknowledgments unsent",
         "C++ client (read in its source): a flush without connection clears the set",
     ),
+    Mutation.CLEARS_ACKS_WHILE_AWAY: Broken(
+        "ACK-007",
+        "a flush without connection forgets what it should have sent",
+        "C++ client (read in its source): the set is cleared whether it was sent or not",
+    ),
+    Mutation.HANDS_OVER_ACKED: Broken(
+        "ACK-008",
+        "a message whose acknowledgment is still held is handed over when it comes again",
+        "pulsar-rs and DotPulsar: no filter for it",
+    ),
+    Mutation.ACKED_AGAIN_KEEPS_PERMIT: Broken(
+        "ACK-008", "a message dropped so keeps its permit", "an early return past the accounting"
+    ),
     Mutation.ACKS_ENTRY_ON_FIRST_MEMBER: Broken(
         "ACK-009",
         "acknowledging one message of a batch acknowledges its entry",
         "pulsar-rs#345: the rest of the batch is lost in a crash",
     ),
+    Mutation.ACK_SET_INVERTED: Broken(
+        "ACK-010", "an ack_set names what was acknowledged", "PIP-54 read the wrong way round"
+    ),
+    Mutation.IGNORES_ACK_SET: Broken(
+        "ACK-011",
+        "messages that an ack_set leaves out are handed over",
+        "pulsar-rs and DotPulsar: the field is not read",
+    ),
+    Mutation.CUMULATIVE_TAKES_WHOLE_BATCH: Broken(
+        "ACK-013",
+        "a cumulative acknowledgment inside a batch takes the whole entry",
+        "a batch index dropped from the id: the rest of the batch is lost in a crash",
+    ),
+    Mutation.CUMULATIVE_SKIPS_BATCH: Broken(
+        "ACK-013",
+        "a cumulative acknowledgment inside a batch sends nothing",
+        "DotPulsar (read in its source): only a complete batch counts",
+    ),
+    Mutation.SENDS_CUMULATIVE_ON_SHARED: Broken(
+        "ACK-014", "a cumulative acknowledgment on a shared subscription is sent", "pulsar-rs: no check of the type"
+    ),
     Mutation.NACK_LATE: Broken("NCK-001", "redelivery is asked for late", "a timer that ticks coarsely", 300),
     Mutation.NACK_EARLY: Broken("NCK-001", "redelivery is asked for early", "a due time rounded down too far", 20),
+    Mutation.NACK_DELAY_UNCLAMPED: Broken(
+        "NCK-002", "a redelivery delay below 100 ms is taken as it is", "Go client (read in its source): no minimum"
+    ),
+    Mutation.NACKS_ONE_BY_ONE: Broken(
+        "NCK-003", "each refused message is asked for by a command of its own", "pulsar-rs: one command a refusal"
+    ),
     Mutation.NACK_KEEPS_BATCH_INDEX: Broken(
         "NCK-004",
         "a redelivery request names the message inside its batch",
         "an id passed on as the application gave it",
     ),
+    Mutation.DROPS_WHAT_IT_HANDED_OVER: Broken(
+        "NCK-005",
+        "what comes again with a refused message is dropped when it was handed over before",
+        "a filter for duplicates that takes redelivery for one",
+    ),
+    Mutation.NACK_TIMER_REARMED: Broken(
+        "NCK-007",
+        "each refusal starts the redelivery timer anew",
+        "C++ client (read in its source): a steady stream of refusals starves all of them",
+    ),
     Mutation.NACK_REQUEUES_LOCALLY: Broken(
         "NCK-009",
         "a due negative acknowledgment also hands out the client's own copy again",
         "a retry inside the client that no later acknowledgment stops",
+    ),
+    Mutation.NACK_LEAVES_TIMEOUT: Broken(
+        "NCK-010", "a refused message still runs into its acknowledgment time-out", "two trackers that know no other"
+    ),
+    Mutation.CLOSE_WAITS_FOR_NACKS: Broken(
+        "NCK-012", "close waits until refused messages were asked for", "an orderly end taken too far"
+    ),
+    Mutation.ACK_TIMEOUT_LATE: Broken(
+        "UAT-001", "held messages are asked for late", "a timer that ticks coarsely", 300
+    ),
+    Mutation.ACK_TIMEOUT_EARLY: Broken(
+        "UAT-001", "held messages are asked for after half the time", "buckets counted in other ticks than they pass in"
+    ),
+    Mutation.TIMES_OUT_PREFETCHED: Broken(
+        "UAT-004",
+        "the time-out runs from a message's arrival",
+        "a slow application loses what it never had in hand to others",
+    ),
+    Mutation.ACK_LEAVES_TIMEOUT: Broken(
+        "UAT-005",
+        "an acknowledgment does not stop the time-out",
+        "pulsar-rs (read in its source): a cumulative one clears nothing",
+    ),
+    Mutation.ASKS_FOR_LAST_CHUNK: Broken(
+        "UAT-005",
+        "of a chunked message only the last chunk is asked for again",
+        "a chunked message known by one id: the rest of it never comes back",
     ),
     Mutation.BATCH_OVERFILLS: Broken("BAT-001", "a batch takes one message more than its maximum", "off by one"),
     Mutation.BATCH_IGNORES_BYTES: Broken("BAT-001", "a batch does not close by size", "a limit read and never used"),

@@ -1,4 +1,4 @@
-"""Messages to ask for again: negatively acknowledged ones after their delay, unacknowledged ones after a time-out.
+"""Refused messages, to be asked for again after their delay.
 
 One timer stands at the earliest due time, so neither a later nor a steady stream of additions postpones an earlier one;
 everything due then leaves together.
@@ -10,10 +10,33 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from assay_conformance.client.entries import Position
-from assay_conformance.client.shared import Shared
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.settings import ConsumerSettings
+from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 
 T = TypeVar("T")
+
+MIN_DELAY_MS = 100
+_MANY = 64
+"""Redeliveries after which no backoff grows any more; keeps powers small."""
+
+
+def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int) -> float:
+    """How long a refusal waits: the fixed delay, or min * multiplier ** count up to the maximum (PIP-106)."""
+    if not settings.nack_backoff_max_ms:
+        return settings.nack_delay_ms
+    grown = settings.nack_backoff_min_ms * settings.nack_backoff_multiplier ** min(redelivery_count, _MANY)
+    return min(grown, settings.nack_backoff_max_ms)
+
+
+def nack_due_ns(shared: Shared, settings: ConsumerSettings, redelivery_count: int) -> int:
+    """When a message refused now is asked for again. A coarse precision makes it earlier (PIP-393)."""
+    least_ms = 0 if shared.mutated(Mutation.NACK_DELAY_UNCLAMPED) else MIN_DELAY_MS
+    delay_ns = round(max(nack_delay_ms(settings, redelivery_count), least_ms) * MS)
+    delay_ns += shared.lateness_ns(Mutation.NACK_LATE) - shared.lateness_ns(Mutation.NACK_EARLY)
+    due_ns = shared.now_ns + max(delay_ns, 0)
+    return due_ns - due_ns % (settings.nack_precision_ms * MS) if settings.nack_precision_ms else due_ns
 
 
 class DueTracker(Generic[T]):
@@ -31,20 +54,17 @@ class DueTracker(Generic[T]):
             self._held[position] = (due_ns, kept)
             self._arm(due_ns)
 
-    def remove(self, position: Position) -> None:
-        self._held.pop(position, None)
-
-    def remove_to(self, position: Position) -> None:
-        """Forget everything up to and with this entry."""
-        for held in [held for held in self._held if held <= position]:
-            del self._held[held]
+    @property
+    def last_ns(self) -> int | None:
+        """When the last of them is due."""
+        return max((due_ns for due_ns, _ in self._held.values()), default=None)
 
     def clear(self) -> None:
         self._held.clear()
 
     def _arm(self, due_ns: int) -> None:
         if self._timer is not None and self._timer.live:
-            if self._timer.due_ns <= due_ns:
+            if self._timer.due_ns <= due_ns and not self._shared.mutated(Mutation.NACK_TIMER_REARMED):
                 return
             self._timer.cancel()
         self._timer = self._shared.timers.at(due_ns, self._fire)

@@ -16,6 +16,7 @@ from assay_conformance.model.errors import UsageError
 
 Unsigned = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+Multiplier = Annotated[float, msgspec.Meta(ge=1)]
 
 
 class Compression(StrEnum):
@@ -98,7 +99,11 @@ class ProducerSettings(_Settings, frozen=True):
 
 class ConsumerSettings(_Settings, frozen=True):
     """`receiver_queue_size` 0 = no prefetch: one message is asked for when the application waits for one.
-    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` 0 = never."""
+    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` 0 = never.
+
+    `nack_backoff_max_ms` 0 = every refusal waits `nack_delay_ms`; else the first waits `nack_backoff_min_ms`, and each
+    further one longer by the multiplier.
+    """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
     initial_position: InitialPosition = InitialPosition.EARLIEST
@@ -107,7 +112,12 @@ class ConsumerSettings(_Settings, frozen=True):
     ack_group_ms: Unsigned = 100
     ack_group_max: Positive = 1000
     nack_delay_ms: Unsigned = 60_000
+    nack_precision_ms: Unsigned = 0
+    nack_backoff_min_ms: Unsigned = 10_000
+    nack_backoff_max_ms: Unsigned = 0
+    nack_backoff_multiplier: Multiplier = 2
     ack_timeout_ms: Unsigned = 0
+    ack_timeout_tick_ms: Positive = 1_000
     batch_index_ack: bool = False
     max_pending_chunked_messages: Unsigned = 10
     auto_ack_oldest_chunked: bool = False

@@ -8,6 +8,7 @@ from functools import partial
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.consumer import Consumer, Handed, Inbound
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
@@ -56,7 +57,8 @@ class Subscription:
         handed = self._named(op, numbers)
         if handed is None:
             return
-        if cumulative and self._settings.individual_redelivery:
+        sends_anyway = self._shared.mutated(Mutation.SENDS_CUMULATIVE_ON_SHARED)
+        if cumulative and self._settings.individual_redelivery and not sends_anyway:
             text = f"no cumulative acknowledgment on a {self._settings.subscription_type} subscription"
             self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
             return

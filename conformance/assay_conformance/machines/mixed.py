@@ -61,6 +61,7 @@ SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
 
 PAUSES_MS = (5, 50, 150, 400)
 RECEIVE_TIMEOUT_MS = 300
+ACK_TIMEOUT_TICK_MS = 50
 SEND_TIMEOUT_MS = 2_000
 
 
@@ -76,6 +77,7 @@ class Do(StrEnum):
     CLOSE_CONSUMER = "close-consumer"
     RECEIVE = "receive"
     ACK = "ack"
+    ACK_ONE = "ack-one"
     ACK_UP_TO = "ack-up-to"
     NACK = "nack"
     SEEK = "seek"
@@ -125,8 +127,12 @@ class Terms:
     subscription_type: str = "exclusive"
     receiver_queue_size: int = 1_000
     ack_group_ms: int = 100
+    ack_group_max: int = 1_000
+    ack_receipt: bool = False
     batch_index_ack: bool = False
     max_pending_messages: int = 1_000
+    nack_delay_ms: int = 100
+    ack_timeout_ms: int = 0
 
 
 DIRECTIONS: dict[str, Direction] = {
@@ -188,6 +194,7 @@ class _Mixed:
     def _consume(self, act: Act, consumer: int) -> None:
         named: dict[Do, tuple[str, dict[str, Any]]] = {
             Do.ACK: ("ack", {"all": True}),
+            Do.ACK_ONE: ("ack", {"messages": [act.number]}),
             Do.ACK_UP_TO: ("ack", {"messages": [act.number], "cumulative": True}),
             Do.NACK: ("nack", {"messages": [act.number]}),
         }
@@ -226,7 +233,7 @@ class _Mixed:
 
 
 _OF_PRODUCERS = frozenset({Do.SEND, Do.FLUSH, Do.CLOSE_PRODUCER, Do.REOPEN_PRODUCER})
-_OF_CONSUMERS = frozenset({Do.RECEIVE, Do.ACK, Do.ACK_UP_TO, Do.NACK, Do.SEEK, Do.CLOSE_CONSUMER})
+_OF_CONSUMERS = frozenset({Do.RECEIVE, Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK, Do.SEEK, Do.CLOSE_CONSUMER})
 
 
 def case_of(acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str) -> Case:
@@ -289,8 +296,12 @@ def _consumer_config(terms: Terms) -> Config:
         "subscription_type": terms.subscription_type,
         "receiver_queue_size": terms.receiver_queue_size,
         "ack_group_ms": terms.ack_group_ms,
+        "ack_group_max": terms.ack_group_max,
+        "ack_receipt": terms.ack_receipt,
         "batch_index_ack": terms.batch_index_ack,
-        "nack_delay_ms": 100,
+        "nack_delay_ms": terms.nack_delay_ms,
+        "ack_timeout_ms": terms.ack_timeout_ms,
+        "ack_timeout_tick_ms": ACK_TIMEOUT_TICK_MS,
     }
 
 
@@ -303,10 +314,15 @@ _times = st.integers(1, 5)
 _sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers, _numbers, _numbers, st.booleans())
 _calls = st.builds(Act, st.sampled_from(Do), _numbers, _times, _numbers)
 _receives = st.builds(Act, st.just(Do.RECEIVE), _numbers, _times, st.just(0))
-_settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
-# A scene is a call, or messages on their way to being settled.
+_settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
+_pauses = st.builds(Act, st.just(Do.PAUSE), st.just(0), _numbers)
+# A scene is a call, or messages on their way to being settled, in the end after all.
 _scenes = st.one_of(
-    st.tuples(_sends), st.tuples(_calls), st.tuples(_sends, _receives), st.tuples(_sends, _receives, _settles)
+    st.tuples(_sends),
+    st.tuples(_calls),
+    st.tuples(_sends, _receives),
+    st.tuples(_sends, _receives, _settles),
+    st.tuples(_sends, _receives, _settles, _pauses, _settles),
 )
 _cuts = st.sampled_from(
     (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
@@ -346,8 +362,12 @@ terms = st.builds(
     subscription_type=st.sampled_from(("exclusive", "shared", "failover")),
     receiver_queue_size=st.sampled_from((1_000, 1, 3)),
     ack_group_ms=st.sampled_from((100, 0, 50)),
+    ack_group_max=st.sampled_from((1_000, 2)),
+    ack_receipt=st.booleans(),
     batch_index_ack=st.booleans(),
     max_pending_messages=st.sampled_from((1_000, 1_000, 3)),
+    nack_delay_ms=st.sampled_from((100, 1, 300)),
+    ack_timeout_ms=st.sampled_from((0, 200)),
 )
 
 

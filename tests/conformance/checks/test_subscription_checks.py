@@ -326,3 +326,16 @@ def test_count_starts_again_once_nobody_was_there() -> None:
     story.consumer(SECOND + 1, conn=2, kind="Shared")
     story.message(0, conn=2, redelivery_count=0)
     assert _said(RedeliveriesCounted, story) == ([], 1)
+
+
+def test_ack_of_a_consumer_that_the_broker_has_closed_settles_nothing() -> None:
+    story = Script()
+    story.consumer(FIRST)
+    story.flow(100)
+    story.message(0)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.ack_frame(0)
+    story.subscribed(0)
+    story.flow(100)
+    story.message(0)
+    assert _said(ResumesAfterAcked, story)[0] == []

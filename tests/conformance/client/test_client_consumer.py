@@ -299,10 +299,10 @@ def test_acknowledged_after_nack_does_not_reach_the_application_again(
 
 
 def test_unacknowledged_message_is_asked_for_after_the_ack_timeout() -> None:
-    peer = with_messages(2, ack_timeout_ms=300)
+    peer = with_messages(2, ack_timeout_ms=300, ack_timeout_tick_ms=50)
     peer.ack(1)
     peer.advance(1_000)
-    assert peer.times(REDELIVER) == [300.0]
+    assert peer.times(REDELIVER) == [350.0]
     assert [named.entryId for named in peer.written(REDELIVER)[0].body.message_ids] == [1]
 
 

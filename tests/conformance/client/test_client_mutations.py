@@ -38,6 +38,7 @@ MISSES = {
     Mutation.ACK_FLUSH_LATE: "ack-flush",
     Mutation.NACK_LATE: "nack-late",
     Mutation.NACK_EARLY: "nack-early",
+    Mutation.ACK_TIMEOUT_LATE: "ack-timeout",
     Mutation.BATCH_DELAY_LATE: "batch-delay",
     Mutation.SEND_TIMEOUT_LATE: "send-timeout",
     Mutation.PONG_LATE: "answer",

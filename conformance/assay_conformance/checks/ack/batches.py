@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import (
     REFUSED,
     ConsumerCheck,
@@ -55,7 +55,7 @@ class WholeBatchOnly(ConsumerCheck):
         if meta is None or (meta.batch or 0) < 2 or not to_client(event) or session is None:
             return
         consumer = session.consumer
-        if consumer is None or not self._index_ack_off(consumer):
+        if consumer is None or not index_ack_off(self.view, consumer):
             return
         batch = self._batches.setdefault(
             (consumer.handle, entry_on(session, event.ids[0])), _Batch(meta.batch or 0, event)
@@ -158,7 +158,9 @@ class WholeBatchOnly(ConsumerCheck):
         long_ns = (interval_ms or 0) * MS
         return batch.partial_ns is not None and completing.t_ns - batch.partial_ns >= long_ns
 
-    def _index_ack_off(self, consumer: OpenedConsumer) -> bool:
-        if "batch_index_ack" not in self.view.facts.capabilities:
-            return True
-        return in_force(self.view, consumer, "batch_index_ack") is False
+
+def index_ack_off(view: View, consumer: OpenedConsumer) -> bool:
+    """Whether the consumer acknowledges whole entries only."""
+    if "batch_index_ack" not in view.facts.capabilities:
+        return True
+    return in_force(view, consumer, "batch_index_ack") is False

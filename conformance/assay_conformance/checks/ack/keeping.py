@@ -1,4 +1,4 @@
-"""What must not be forgotten: acks that are still held when the consumer closes."""
+"""What must not be forgotten: acks that are held when the consumer closes, and those taken without a connection."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from assay_conformance.checks.consumption import (
     acked_entries,
     entry_on,
     from_client,
+    late,
     number_in_force,
     of_batch,
     plain_acks,
     session_key,
 )
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -103,3 +104,113 @@ class FlushedOnClose(ConsumerCheck):
 def _covered(call: Call, state: _Closing) -> bool:
     """A cumulative ack that is itself pending covers what is before it: one finding is enough."""
     return any(other.cumulative and other.entry > call.entry for other in state.pending.values())
+
+
+@dataclass(slots=True)
+class _Owed:
+    """An ack asked for while away. `taken`: the client said so."""
+
+    call: Call
+    lost: Event
+    taken: bool = False
+
+
+class KeptWhileAway(ConsumerCheck):
+    """Obligation: an ack asked for when the client must have known that its consumer had no connection.
+
+    An ACK that is written before the new subscription was admitted is no use: the broker knows no such consumer yet.
+    """
+
+    requirement = RequirementId("ack.kept-while-away")
+
+    def start(self) -> None:
+        self._owed: dict[tuple[int, Entry], _Owed] = {}
+        self._settled: set[tuple[int, Entry]] = set()
+        self._reached: dict[tuple[int, str], Entry] = {}
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb != "ack" or of_batch(call.message.message_id) or call.consumer.closing is not None:
+            return
+        lost = None if self._is_repeated(call) else self._lost_for(call)
+        if lost is not None:
+            self._owed.setdefault((call.consumer.handle, call.entry), _Owed(call, lost))
+
+    def called(self, call: Call) -> None:
+        owed = self._owed.get((call.consumer.handle, call.entry))
+        if owed is not None and owed.call.operation is call.operation:
+            owed.taken = True
+
+    def _is_repeated(self, call: Call) -> bool:
+        """It says nothing that an earlier one had not said: it need not be sent."""
+        key, place = (call.consumer.handle, call.entry), (call.consumer.handle, call.entry.topic)
+        reached = self._reached.get(place)
+        repeated = key in self._settled or (reached is not None and call.entry <= reached)
+        self._settled.add(key)
+        if call.cumulative:
+            self._reached[place] = max(reached or call.entry, call.entry)
+        return repeated
+
+    def _lost_for(self, call: Call) -> Event | None:
+        """What ended the session the message came on, when the client has noticed and is not back yet."""
+        sessions = [session for session in call.consumer.sessions if session.topic == call.entry.topic]
+        before = [session for session in sessions if session.request.seq < call.message.seq]
+        if not before or any(session.ended is None and session.ready is not None for session in sessions):
+            return None
+        ends = [session.ended for session in sessions if session.ended is not None]
+        if before[-1].ended is None or call.invoke.t_ns < ends[-1].t_ns + TOLERANCES["notice"].slack_ns:
+            return None
+        return ends[-1]
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or session.ready is None or not self._owed:
+            return
+        if not from_client(event) or not plain_acks(event) or not event.ids:
+            return
+        handle = session.consumer.handle
+        acked = set(acked_entries(session, event))
+        reached = entry_on(session, event.ids[0]) if event.ack_type == "Cumulative" else None
+        for key in [key for key in self._owed if key[0] == handle and key[1].topic == session.topic]:
+            if key[1] in acked or (reached is not None and key[1] <= reached):
+                del self._owed[key]
+                self.exercise(event)
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in reversed(consumer.sessions):
+            if session.ended is None:
+                self.over(session, event)
+            self._drop(consumer, session.topic)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        consumer, ready = session.consumer, session.ready
+        if consumer is None:
+            return
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+        if ready is None or interval_ms is None:
+            return
+        overdue = late("ack-flush", ready.t_ns + interval_ms * MS, event.t_ns)
+        for (handle, entry), owed in self._owed.items():
+            if overdue and owed.taken and handle == consumer.handle and entry.topic == session.topic:
+                self._lost(owed, ready, event)
+        if overdue or (isinstance(event, Frame) and event.command in ("SEEK", "UNSUBSCRIBE")):
+            self._drop(consumer, session.topic)
+
+    def _lost(self, owed: _Owed, ready: Frame, event: Event) -> None:
+        call = owed.call
+        self.suspect(
+            "ack-flush",
+            owed.lost.t_ns,
+            event.t_ns,
+            "lost-while-away",
+            f"consumer {call.consumer.handle} lost its connection at {ms(owed.lost.t_ns)} and took an ack of "
+            f"{call.entry} at {ms(call.invoke.t_ns)}; it was subscribed again at {ms(ready.t_ns)} and had sent no ACK "
+            f"of it by {ms(event.t_ns)}",
+            call.invoke,
+            ready,
+            event,
+        )
+
+    def _drop(self, consumer: OpenedConsumer, topic: str) -> None:
+        for key in [key for key in self._owed if key[0] == consumer.handle and key[1].topic == topic]:
+            del self._owed[key]

@@ -4,8 +4,20 @@ acknowledged after all."""
 from __future__ import annotations
 
 from assay_conformance.checks.nack.counting import RedeliveriesCounted
-from assay_conformance.checks.nack.ending import AckedNotRedelivered
-from assay_conformance.checks.nack.entries import WholeEntry
+from assay_conformance.checks.nack.ending import AckedNotRedelivered, EndsAckTimeout
+from assay_conformance.checks.nack.entries import AllInOrder, WholeEntry
+from assay_conformance.checks.nack.pace import DroppedOnClose, LeastDelay, Merged, SteadyRefusals
 from assay_conformance.checks.nack.timing import RedeliveredInWindow
 
-__all__ = ["AckedNotRedelivered", "RedeliveredInWindow", "RedeliveriesCounted", "WholeEntry"]
+__all__ = [
+    "AckedNotRedelivered",
+    "AllInOrder",
+    "DroppedOnClose",
+    "EndsAckTimeout",
+    "LeastDelay",
+    "Merged",
+    "RedeliveredInWindow",
+    "RedeliveriesCounted",
+    "SteadyRefusals",
+    "WholeEntry",
+]

@@ -1,4 +1,4 @@
-"""What ends a refusal before its redelivery."""
+"""What a refusal ends, and what ends a refusal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from assay_conformance.checks.consumption import (
     acked_entries,
     elapsed,
     entry_on,
+    from_client,
+    number_in_force,
     of_batch,
     plain_acks,
 )
@@ -18,6 +20,7 @@ from assay_conformance.checks.nack.requests import (
     requested,
     window_of,
 )
+from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Completion, Event, Frame, Received
 from assay_conformance.model.fault import Direction
@@ -144,3 +147,87 @@ class AckedNotRedelivered(ConsumerCheck):
         if session.consumer is not None and by_intent:
             for key in [key for key in self._settled if key[0] == session.consumer.handle]:
                 del self._settled[key]
+
+
+@dataclass(slots=True)
+class _Refusal:
+    """A refused message, and the command that asked for it first."""
+
+    call: Call
+    request: Frame | None = None
+
+
+class EndsAckTimeout(ConsumerCheck):
+    """One request for a refused message until it comes again, and not before the redelivery delay.
+
+    Judged where requests name messages, and an acknowledgment time-out is in force.
+    """
+
+    requirement = RequirementId("nack.ends-ack-timeout")
+
+    def start(self) -> None:
+        self._refused: dict[tuple[int, Entry], _Refusal] = {}
+        self._before: set[tuple[int, Entry]] = set()
+
+    def asked(self, call: Call) -> None:
+        key = (call.consumer.handle, call.entry)
+        self._refused.pop(key, None)
+        if call.invoke.verb == "ack":
+            return
+        timed = number_in_force(self.view, call.consumer, "ack_timeout_ms")
+        # What was refused twice may be asked for twice; a batch is handed over in parts, and each starts the clock.
+        fit = key not in self._before and not of_batch(call.message.message_id)
+        self._before.add(key)
+        if timed and fit and self.session_of(call) is not None:
+            self._refused[key] = _Refusal(call)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        """The application has another copy of it, with a clock of its own."""
+        entry = self.tracker.entries.get(event.seq)
+        if entry is not None:
+            self._refused.pop((event.handle, entry), None)
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+            return
+        handle = session.consumer.handle
+        window = window_of(self.view, session.consumer)
+        mine = [entry for (owner, entry) in self._refused if owner == handle]
+        for entry in requested(session, event, mine):
+            refusal = self._refused[handle, entry]
+            told = refusal.call.invoke
+            early_ns = TOLERANCES["nack-early"].slack_ns
+            if refusal.request is not None:
+                self._found("asked-twice", refusal, event, f"and before that at {ms(refusal.request.t_ns)}")
+            elif window is not None and event.t_ns < told.t_ns + window.earliest_ns - early_ns:
+                self._found("still-timed-out", refusal, event, "before its redelivery delay was over")
+            else:
+                refusal.request = event
+                self.exercise(event)
+                continue
+            del self._refused[handle, entry]
+
+    def _found(self, code: str, refusal: _Refusal, event: Frame, words: str) -> None:
+        call, request = refusal.call, refusal.request
+        self.breach(
+            code,
+            f"consumer {call.consumer.handle} was told at {ms(call.invoke.t_ns)} that {call.entry} is refused and "
+            f"asked for it at {ms(event.t_ns)}, {words}; expected one request, after the delay",
+            call.invoke,
+            *([request] if request is not None else []),
+            event,
+        )
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and session.consumer is not None and event.from_sender:
+            self._refused.pop((session.consumer.handle, entry_on(session, event.ids[0])), None)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        del event
+        for key in [key for key in self._refused if session.consumer is not None and key[0] == session.consumer.handle]:
+            del self._refused[key]

@@ -1,0 +1,125 @@
+"""Cases for acknowledging messages of batches, with and without batch-index acknowledgment."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.ack import FLUSHED_MS, GROUPED
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.stored import batch, plains
+from assay_conformance.model.case import Case, Config
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
+
+WHOLE_BATCHES: Config = {**GROUPED, "batch_index_ack": False}
+BY_INDEX: Config = {**GROUPED, "batch_index_ack": True, "subscription_type": "shared"}
+
+
+def batch_half_settled() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[0, 1, 2])
+    plan.wait_ms(FLUSHED_MS)
+    plan.ack(consumer, numbers=[3])
+    plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
+    return plan.case(
+        "ack/batch-half-settled",
+        "Three messages of a batch of four are acknowledged, the last one later",
+        ("ack.whole-batch-only",),
+        consumer=WHOLE_BATCHES,
+    )
+
+
+def half_settled_batch_redelivered() -> Case:
+    """What is at stake: the message that was not acknowledged must come again."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[0, 1, 2])
+    plan.wait_ms(FLUSHED_MS)
+    lost = plan.last
+    plan.wait_received(consumer, 4)
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_frame("ACK", Direction.TO_BROKER, deadline_ms=1_000)
+    return plan.case(
+        "ack/half-settled-batch-redelivered",
+        "The connection dies when three messages of a batch of four are acknowledged",
+        ("ack.whole-batch-only",),
+        consumer=WHOLE_BATCHES,
+        faults=(Fault(trigger=AfterStep(step=lost), action=Cut()),),
+    )
+
+
+def cumulative_inside_batch() -> Case:
+    """To the second message of four, to the third, and then to the last."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[*plains(range(2)), batch(range(2, 6)), *plains([6])])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 7)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[3], cumulative=True)
+    plan.wait_ms(FLUSHED_MS)
+    plan.ack(consumer, numbers=[4], cumulative=True)
+    plan.wait_ms(FLUSHED_MS)
+    plan.ack(consumer, numbers=[5], cumulative=True)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/cumulative-inside-batch",
+        "Cumulative acknowledgments of the second, third and last message of a batch of four",
+        ("ack.cumulative-inside-batch",),
+        consumer=WHOLE_BATCHES,
+    )
+
+
+def one_by_one_by_index() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    for numbers in ([1], [0, 3], [2]):
+        plan.ack(consumer, numbers=numbers)
+        plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/one-by-one-by-index",
+        "The messages of a batch are acknowledged in three steps, with batch-index acknowledgment",
+        ("ack.batch-index-bits",),
+        consumer=BY_INDEX,
+    )
+
+
+def rest_of_batch_redelivered() -> Case:
+    """Two of four are acknowledged when the connection dies: the entry comes again, with an ack_set."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[0, 2])
+    plan.wait_frame("ACK", Direction.TO_BROKER)
+    plan.wait_ms(50)
+    lost = plan.last
+    plan.receive(consumer, 4, timeout_ms=1_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/rest-of-batch-redelivered",
+        "The connection dies when two messages of a batch of four are acknowledged by index",
+        ("ack.filtered-not-delivered", "ack.batch-index-bits"),
+        consumer=BY_INDEX,
+        faults=(Fault(trigger=AfterStep(step=lost), action=Cut()),),
+    )
+
+
+CASES = (
+    batch_half_settled(),
+    half_settled_batch_redelivered(),
+    cumulative_inside_batch(),
+    one_by_one_by_index(),
+    rest_of_batch_redelivered(),
+)

@@ -1,0 +1,177 @@
+"""Cases for the acknowledgment time-out: twice each, with a short one, and with the shortest every client takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.nack import REDELIVER
+from assay_conformance.cases.stored import batch, chunks, plains
+from assay_conformance.model.case import Case, Config, Limits, Tier
+from assay_conformance.model.fault import Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The time-out and its tick; `over_ms`: what has not been asked for by then was not going to be."""
+
+    suffix: str
+    timeout_ms: int
+    tick_ms: int
+    fields: dict[str, Any]
+
+    @property
+    def over_ms(self) -> int:
+        return self.timeout_ms + 2 * self.tick_ms + 200
+
+    @property
+    def consumer(self) -> Config:
+        return {
+            "initial_position": "earliest",
+            "subscription_type": "shared",
+            "ack_timeout_ms": self.timeout_ms,
+            "ack_timeout_tick_ms": self.tick_ms,
+        }
+
+    def case(self, plan: Schedule, words: str, title: str, requirement: str, **config: Any) -> Case:
+        return plan.case(
+            f"ack-timeout/{words}{self.suffix}",
+            title,
+            (requirement,),
+            consumer={**self.consumer, **config},
+            **self.fields,
+        )
+
+
+SHORT = Pace("", 400, 50, {"capabilities": ("short_ack_timeout",), "limits": Limits(least_wall_ms=400)})
+LEAST = Pace(
+    "-of-10-s",
+    10_000,
+    1_000,
+    {"tier": Tier.FULL, "limits": Limits(operation_ms=40_000, case_ms=60_000, least_wall_ms=10_000)},
+)
+"""C++ and what is built on it take no shorter one."""
+
+
+def held_too_long(pace: Pace) -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 3)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
+    plan.receive(consumer, 2, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    return pace.case(plan, "held-too-long", "Two messages of three are held", "ack-timeout.asked-for-in-window")
+
+
+def slow_application(pace: Pace) -> Case:
+    """Takes the first message, settles it, and comes back for the others after the time-out."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(pace.over_ms)
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    return pace.case(
+        plan,
+        "slow-application",
+        "Two messages wait in the queue for longer than the time-out",
+        "ack-timeout.prefetched-do-not-count",
+    )
+
+
+def settled_in_time(pace: Pace) -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[*plains(range(2)), batch(range(2, 4))])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[0, 1])
+    plan.ack(consumer, numbers=[2])
+    plan.ack(consumer, numbers=[3])
+    plan.wait_ms(pace.over_ms)
+    return pace.case(
+        plan,
+        "settled-in-time",
+        "Two messages and a batch are acknowledged before the time-out",
+        "ack-timeout.ended-by-ack",
+        batch_index_ack=False,
+    )
+
+
+def settled_cumulatively(pace: Pace) -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 3)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[2], cumulative=True)
+    plan.wait_ms(pace.over_ms)
+    return pace.case(
+        plan,
+        "settled-cumulatively",
+        "Three messages are acknowledged by one cumulative acknowledgment",
+        "ack-timeout.ended-by-ack",
+        subscription_type="exclusive",
+    )
+
+
+def chunked_message_held(pace: Pace) -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=chunks(0, 3))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    return pace.case(plan, "chunked-message-held", "A message in three chunks is held", "ack-timeout.ended-by-ack")
+
+
+def refused_within_timeout(pace: Pace) -> Case:
+    """The redelivery delay is the longer of the two clocks."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.nack(consumer, numbers=[0])
+    plan.ack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=3 * pace.over_ms)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    return pace.case(
+        plan,
+        "refused-within-timeout",
+        "A message is refused, and its redelivery delay is longer than the acknowledgment time-out",
+        "nack.ends-ack-timeout",
+        nack_delay_ms=pace.over_ms + pace.timeout_ms // 2,
+    )
+
+
+CASES = tuple(
+    make(pace)
+    for pace in (SHORT, LEAST)
+    for make in (
+        held_too_long,
+        slow_application,
+        settled_in_time,
+        settled_cumulatively,
+        chunked_message_held,
+        refused_within_timeout,
+    )
+)

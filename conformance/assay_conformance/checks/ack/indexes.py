@@ -1,0 +1,214 @@
+"""Acknowledging single messages of a batch: the bits of an ack_set, from the client and towards it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.ack.batches import index_ack_off
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    bit_of,
+    entry_on,
+    from_client,
+    is_open,
+    late,
+    listed,
+    number_in_force,
+    plain_acks,
+    to_client,
+)
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Bits:
+    """One batch entry of one consumer. `asked`: messages the application settled, in whichever delivery, or that came
+    settled; `told`: those of its last delivery, and by when. `copies` of them may still be handed over; where that was
+    so when the entry came again, which of the two a call is about is not known: `mixed`."""
+
+    size: int
+    frame: Frame
+    asked: set[int] = field(default_factory=set)
+    told: dict[int, Call] = field(default_factory=dict)
+    sent: set[int] = field(default_factory=set)
+    copies: int = 0
+    mixed: bool = False
+
+
+class IndexBits(ConsumerCheck):
+    """An ACK of the entry clears the bits of what was settled by then, and of nothing else.
+
+    What the client was told longer ago than a group interval must be in it. A message counts as settled from the moment
+    the bench asked for it.
+    """
+
+    requirement = RequirementId("ack.batch-index-bits")
+
+    def start(self) -> None:
+        self._entries: dict[tuple[int, Entry], _Bits] = {}
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not to_client(event) or event.intact is False:
+            return
+        consumer, size = session.consumer, (event.meta.batch if event.meta is not None else None) or 0
+        if size < 2 or index_ack_off(self.view, consumer):
+            return
+        key = (consumer.handle, entry_on(session, event.ids[0]))
+        bits = self._entries.setdefault(key, _Bits(size, event))
+        bits.frame, bits.told, bits.sent = event, {}, set()
+        bits.mixed = bits.copies > 0
+        bits.copies += sum(is_open(event, index) for index in range(size))
+        bits.asked.update(index for index in range(size) if not is_open(event, index))
+        bits.asked.update(index for index, member in enumerate(event.members) if member.compacted_out)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        entry = self.tracker.entries.get(event.seq)
+        bits = None if entry is None else self._entries.get((event.handle, entry))
+        if bits is not None:
+            bits.copies -= 1
+
+    def asked(self, call: Call) -> None:
+        bits = self._entries.get((call.consumer.handle, call.entry))
+        if call.invoke.verb == "ack" and call.cumulative:
+            self._reached(call)
+        elif call.invoke.verb == "ack" and bits is not None:
+            bits.asked.add(call.message.message_id.batch_index)
+
+    def _reached(self, call: Call) -> None:
+        """A cumulative ack settles all entries before its own, too."""
+        for (handle, entry), bits in self._entries.items():
+            if handle != call.consumer.handle or entry.topic != call.entry.topic or entry > call.entry:
+                continue
+            index = call.message.message_id.batch_index if entry == call.entry else bits.size
+            bits.asked.update(range(min(index + 1, bits.size)))
+
+    def called(self, call: Call) -> None:
+        bits = self._entries.get((call.consumer.handle, call.entry))
+        fresh = bits is not None and call.message.seq > bits.frame.seq and self.session_of(call) is not None
+        if bits is not None and fresh and not bits.mixed and call.invoke.verb == "ack" and not call.cumulative:
+            bits.told.setdefault(call.message.message_id.batch_index, call)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        for place, id in enumerate(event.ids):
+            entry = entry_on(session, id)
+            bits = self._entries.get((session.consumer.handle, entry))
+            words = event.ack_sets[place] if place < len(event.ack_sets) else ()
+            if bits is not None:
+                self._judge(session.consumer, entry, bits, words, event)
+
+    def _judge(self, consumer: OpenedConsumer, entry: Entry, bits: _Bits, words: tuple[int, ...], event: Frame) -> None:
+        cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
+        bits.sent |= cleared
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
+        owed = {
+            index: call
+            for index, call in bits.told.items()
+            if index not in cleared and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns)
+        }
+        if cleared - bits.asked:
+            self.breach(
+                "open-message-acked",
+                f"consumer {consumer.handle} sent an ACK at {ms(event.t_ns)} that settles messages "
+                f"{listed(cleared - bits.asked)} of batch {entry}, which the application had not acknowledged: they "
+                "can never be redelivered",
+                bits.frame,
+                event,
+            )
+        elif owed and event.ack_type != "Cumulative":
+            self.breach(
+                "acked-message-open",
+                f"consumer {consumer.handle} sent an ACK at {ms(event.t_ns)} that leaves messages {listed(owed)} of "
+                f"batch {entry} open, which the application had acknowledged long before",
+                next(iter(owed.values())).invoke,
+                event,
+            )
+        elif words and len(cleared) == bits.size:
+            self.breach(
+                "ack-set-of-nothing",
+                f"consumer {consumer.handle} sent an ACK of batch {entry} at {ms(event.t_ns)} with an ack_set in which "
+                "no message is left, expected none",
+                bits.frame,
+                event,
+            )
+        else:
+            self.exercise(event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        consumer = session.consumer
+        interval_ms = None if consumer is None else number_in_force(self.view, consumer, "ack_group_ms")
+        if consumer is None or interval_ms is None or not isinstance(event, Frame) or not from_client(event):
+            return
+        for (handle, entry), bits in self._entries.items():
+            if handle != consumer.handle or entry.topic != session.topic or bits.frame.seq < session.request.seq:
+                continue
+            owed = [call for index, call in bits.told.items() if index not in bits.sent]
+            if owed and late("ack-flush", owed[0].called_ns + interval_ms * MS, event.t_ns):
+                self.suspect(
+                    "ack-flush",
+                    owed[0].called_ns,
+                    event.t_ns,
+                    "never-acked",
+                    f"consumer {handle} was told at {ms(owed[0].called_ns)} to acknowledge message "
+                    f"{owed[0].message.message_id.batch_index} of batch {entry} and closed at {ms(event.t_ns)} "
+                    "without an ACK of it",
+                    owed[0].invoke,
+                    event,
+                )
+
+
+class FilteredNotDelivered(ConsumerCheck):
+    """A message of a batch reaches the application no more often than it came with its bit set."""
+
+    requirement = RequirementId("ack.filtered-not-delivered")
+
+    def start(self) -> None:
+        self._open: dict[tuple[int, Entry, int], int] = {}
+        self._filtered: dict[tuple[int, Entry], Frame] = {}
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not to_client(event) or event.intact is False:
+            return
+        size = (event.meta.batch if event.meta is not None else None) or 0
+        entry = entry_on(session, event.ids[0])
+        handle = session.consumer.handle
+        for index in range(size):
+            if is_open(event, index):
+                key = (handle, entry, index)
+                self._open[key] = self._open.get(key, 0) + 1
+        if any(not is_open(event, index) for index in range(size)):
+            self._filtered[handle, entry] = event
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        entry = self.tracker.entries.get(event.seq)
+        index = event.message_id.batch_index
+        if entry is None or index < 0:
+            return
+        key = (event.handle, entry, index)
+        left = self._open[key] = self._open.get(key, 0) - 1
+        filtered = self._filtered.get((event.handle, entry))
+        if filtered is None:
+            return
+        if left < 0 and not is_open(filtered, index):
+            self.breach(
+                "filtered-delivered",
+                f"consumer {event.handle} handed over message {index} of batch {entry} at {ms(event.t_ns)}; the entry "
+                f"had come at {ms(filtered.t_ns)} with an ack_set that leaves it out",
+                filtered,
+                event,
+            )
+        elif is_open(filtered, index):
+            self.exercise(event)

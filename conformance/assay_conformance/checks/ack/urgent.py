@@ -1,0 +1,181 @@
+"""Acknowledgments that wait for no interval: those of a full group, and all of them where there is no interval.
+
+What leaves by a timer leaves up to 100 ms later wherever that is the interval, so these are told apart by time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    SessionKey,
+    acked_entries,
+    elapsed,
+    entry_on,
+    from_client,
+    late,
+    number_in_force,
+    of_batch,
+    plain_acks,
+    session_key,
+)
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """Entries asked for and not sent; `full` are those that waited when a group was full, since `since`."""
+
+    waiting: dict[Entry, Call] = field(default_factory=dict)
+    full: set[Entry] = field(default_factory=set)
+    since: Completion | None = None
+
+
+class FullGroupAtOnce(ConsumerCheck):
+    """The group is full, at the latest, when a call has completed and so many entries wait."""
+
+    requirement = RequirementId("ack.full-group-at-once")
+
+    def start(self) -> None:
+        self._sessions: dict[SessionKey, _Gathering] = {}
+
+    def asked(self, call: Call) -> None:
+        session = self.session_of(call)
+        fit = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
+        if fit and session is not None:
+            self._sessions.setdefault(session_key(session), _Gathering()).waiting[call.entry] = call
+
+    @on(Completion, "ack")
+    def completed(self, event: Completion) -> None:
+        calls = self.tracker.calls.get(event.op, ())
+        if event.outcome is not Outcome.OK or not calls:
+            return
+        session = self.session_of(calls[-1])
+        state = None if session is None else self._sessions.get(session_key(session))
+        largest = number_in_force(self.view, calls[-1].consumer, "ack_group_max")
+        if state is not None and largest and not state.full and len(state.waiting) >= largest:
+            state.full, state.since = set(state.waiting), event
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        state = self._sessions.get(session_key(session))
+        if state is None or event.ack_type == "Cumulative":
+            return
+        settled = set(acked_entries(session, event)) & state.waiting.keys()
+        if state.since is not None and settled & state.full:
+            self._judge(state, state.since, session.consumer, event)
+        elif self._left_full(session.consumer, [state.waiting[entry] for entry in settled], event):
+            self.exercise(event)
+        for entry in settled:
+            del state.waiting[entry]
+
+    def _judge(self, state: _Gathering, since: Completion, consumer: OpenedConsumer, event: Event) -> None:
+        if late("at-once", since.t_ns, event.t_ns):
+            self.suspect(
+                "at-once",
+                since.t_ns,
+                event.t_ns,
+                "full-group-waited",
+                f"consumer {consumer.handle} held {len(state.full)} acknowledgments at {ms(since.t_ns)}, a full group, "
+                f"and sent none of them for {elapsed(event.t_ns, since.t_ns)}, expected them to leave at once",
+                since,
+                event,
+            )
+        else:
+            self.exercise(event)
+        state.full, state.since = set(), None
+
+    def _left_full(self, consumer: OpenedConsumer, calls: list[Call], event: Frame) -> bool:
+        """As many as a group takes, sooner than a timer set by the first of them."""
+        largest = number_in_force(self.view, consumer, "ack_group_max")
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+        if not largest or not interval_ms or len(calls) < largest:
+            return False
+        return event.t_ns < min(call.invoke.t_ns for call in calls) + interval_ms * MS
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        state = self._sessions.pop(session_key(session), None)
+        if state is None or state.since is None or session.consumer is None:
+            return
+        if late("at-once", state.since.t_ns, event.t_ns):
+            self._judge(state, state.since, session.consumer, event)
+
+
+class AtOnceWithoutInterval(ConsumerCheck):
+    """Obligation: an ack that completed, of a whole entry, with a group interval of 0."""
+
+    requirement = RequirementId("ack.immediate-without-interval")
+
+    def start(self) -> None:
+        self._sessions: dict[SessionKey, dict[Entry, Call]] = {}
+        self._reached: dict[tuple[int, str], Entry] = {}
+
+    def asked(self, call: Call) -> None:
+        session = self.session_of(call)
+        if call.cumulative and not self._goes_on(call):
+            return
+        at_once = number_in_force(self.view, call.consumer, "ack_group_ms") == 0
+        if call.invoke.verb == "ack" and session is not None and at_once and not of_batch(call.message.message_id):
+            self._sessions.setdefault(session_key(session), {}).setdefault(call.entry, call)
+
+    def _goes_on(self, call: Call) -> bool:
+        """A cumulative ack that does not reach beyond an earlier one is ignored."""
+        place = (call.consumer.handle, call.entry.topic)
+        before = self._reached.get(place)
+        self._reached[place] = max(before or call.entry, call.entry)
+        return before is None or before < call.entry
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        pending = None if session is None else self._sessions.get(session_key(session))
+        if session is None or not pending or not from_client(event) or not plain_acks(event) or not event.ids:
+            return
+        if event.ack_type == "Cumulative":
+            reached = entry_on(session, event.ids[0])
+            settled = [entry for entry in pending if entry <= reached]
+        else:
+            settled = [entry for entry in acked_entries(session, event) if entry in pending]
+        for entry in settled:
+            self._judge(pending.pop(entry), event)
+
+    def _judge(self, call: Call, event: Frame) -> None:
+        completion = call.operation.completion
+        told_ns = event.t_ns if completion is None else call.called_ns
+        if late("at-once", told_ns, event.t_ns):
+            self.suspect(
+                "at-once",
+                told_ns,
+                event.t_ns,
+                "waited",
+                f"consumer {call.consumer.handle} has no group interval and was told at {ms(told_ns)} to acknowledge "
+                f"{call.entry}; its ACK left {elapsed(event.t_ns, told_ns)} later, expected it to leave at once",
+                call.invoke,
+                event,
+            )
+        else:
+            self.exercise(event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        for call in self._sessions.pop(session_key(session), {}).values():
+            completion = call.operation.completion
+            done = completion is not None and completion.outcome is Outcome.OK
+            if completion is not None and done and late("at-once", completion.t_ns, event.t_ns):
+                self.suspect(
+                    "at-once",
+                    completion.t_ns,
+                    event.t_ns,
+                    "never-sent",
+                    f"consumer {call.consumer.handle} has no group interval, was told at {ms(completion.t_ns)} to "
+                    f"acknowledge {call.entry} and had sent no ACK of it by {ms(event.t_ns)}",
+                    call.invoke,
+                    event,
+                )

@@ -1,0 +1,180 @@
+"""What ends the time-out, and what a request must name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.ack_timeout.holding import Key, Span, TimeoutCheck, span_of
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    entry_on,
+    from_client,
+    late,
+    to_client,
+)
+from assay_conformance.checks.nack.requests import REDELIVER
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Settled:
+    """An entry settled in whole. `call` is the last that did; `since` when the application got it."""
+
+    call: Call
+    since: Received
+
+
+class EndedByAck(TimeoutCheck):
+    """What was acknowledged in time is not asked for, and what is asked for is asked for whole.
+
+    The precondition: an acknowledged message whose time-out would have been over while its session lasts, or a chunked
+    message that is asked for. A refused message may be asked for at any time.
+    """
+
+    requirement = RequirementId("ack-timeout.ended-by-ack")
+
+    def start(self) -> None:
+        super().start()
+        self._since: dict[Key, Received] = {}
+        self._indexes: dict[Key, set[int]] = {}
+        self._settled: dict[Key, _Settled] = {}
+        self._refused: set[Key] = set()
+        self._unsure: set[int] = set()
+        """Consumers of which it is not known what the application holds."""
+        self._chunks: dict[tuple[int, str], list[Entry]] = {}
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        super().message(event)
+        session, meta = self.tracker.consumer_of(event), event.meta
+        if session is None or session.consumer is None or not to_client(event):
+            return
+        entry = entry_on(session, event.ids[0])
+        self._settled.pop((session.consumer.handle, entry), None)
+        self._indexes.pop((session.consumer.handle, entry), None)
+        if meta is not None and meta.chunk_id is not None:
+            held = self._chunks.setdefault((session.request.seq, meta.uuid or ""), [])
+            # One that came twice: which of the two is the message's is the chunking chapter's matter.
+            held[:] = [] if meta.chunk_id != len(held) else [*held, entry]
+
+    def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
+        del span
+        key = (consumer.handle, entry)
+        self._settled.pop(key, None)
+        if frame is None:
+            self._unsure.add(consumer.handle)
+            self._since.pop(key, None)
+        else:
+            self._since.setdefault(key, event)
+
+    def asked(self, call: Call) -> None:
+        key = (call.consumer.handle, call.entry)
+        if call.invoke.verb == "nack":
+            self._refused.add(key)
+
+    def called(self, call: Call) -> None:
+        key = (call.consumer.handle, call.entry)
+        if call.invoke.verb != "ack" or self.session_of(call) is None:
+            return
+        frame = self.frames.get(key)
+        size = (frame.meta.batch if frame is not None and frame.meta is not None else None) or 1
+        index = max(call.message.message_id.batch_index, 0)
+        done = self._indexes.setdefault(key, set())
+        done.update(range(index + 1) if call.cumulative else (index,))
+        if len(done) >= size:
+            self._settle(key, call)
+        if call.cumulative:
+            for other in [other for other in self._since if other[0] == key[0] and other[1].topic == key[1].topic]:
+                if other[1] < key[1]:
+                    self._settle(other, call)
+
+    def _settle(self, key: Key, call: Call) -> None:
+        since = self._since.pop(key, None)
+        span = span_of(self.view, call.consumer)
+        if since is not None and span is not None and call.called_ns < since.t_ns + span.least_ns // 2:
+            self._settled[key] = _Settled(call, since)
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        consumer = session.consumer
+        if span_of(self.view, consumer) is None:
+            return
+        if not event.ids:
+            self._everything(session, consumer, event)
+            return
+        named = [entry_on(session, id) for id in event.ids]
+        for entry, id in zip(named, event.ids, strict=True):
+            key = (consumer.handle, entry)
+            settled = self._settled.pop(key, None)
+            if key in self._refused:
+                continue
+            if settled is not None and late("crossing", settled.call.called_ns, event.t_ns):
+                self._asked_after_ack(settled, entry, event)
+            elif id.batch_index >= 0:
+                self.breach(
+                    "batch-index-sent",
+                    f"consumer {consumer.handle} asked for message {id.batch_index} of batch {entry} again at "
+                    f"{ms(event.t_ns)}, expected the whole entry, without a batch index",
+                    event,
+                )
+        self._whole_messages(session, consumer, set(named), event)
+        for entry in named:
+            self._since.pop((consumer.handle, entry), None)
+
+    def _everything(self, session: ConsumerSession, consumer: OpenedConsumer, event: Frame) -> None:
+        """A request without ids is due when the application holds something."""
+        mine = [key for key in self._settled if key[0] == consumer.handle and key[1].topic == session.topic]
+        held = any(key[0] == consumer.handle for key in self._since) or consumer.handle in self._unsure
+        refused = any(handle == consumer.handle for handle, _ in self._refused)
+        settled = [self._settled.pop(key) for key in mine]
+        if not settled or held or refused:
+            return
+        last = max(settled, key=lambda each: each.call.called_ns)
+        if late("crossing", last.call.called_ns, event.t_ns):
+            self._asked_after_ack(last, last.call.entry, event)
+
+    def _asked_after_ack(self, settled: _Settled, entry: Entry, event: Frame) -> None:
+        call = settled.call
+        self.breach(
+            "asked-after-ack",
+            f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry} and asked "
+            f"for {entry} again at {ms(event.t_ns)}, expected its time-out to end with the acknowledgment",
+            call.invoke,
+            event,
+        )
+
+    def _whole_messages(
+        self, session: ConsumerSession, consumer: OpenedConsumer, named: set[Entry], event: Frame
+    ) -> None:
+        """A request that names the last chunk of a message the application has names its others, too."""
+        for (request, _uuid), chunks in self._chunks.items():
+            if request != session.request.seq or not chunks or chunks[-1] not in named:
+                continue
+            if (consumer.handle, chunks[-1]) in self._since and not set(chunks) <= named:
+                missing = [str(chunk) for chunk in chunks if chunk not in named]
+                self.breach(
+                    "chunk-left-out",
+                    f"consumer {consumer.handle} asked at {ms(event.t_ns)} for a message in {len(chunks)} chunks by "
+                    f"{chunks[-1]} and not by {', '.join(missing)}: what comes of it cannot be joined",
+                    event,
+                )
+            elif (consumer.handle, chunks[-1]) in self._since:
+                self.exercise(event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        consumer = session.consumer
+        span = None if consumer is None else span_of(self.view, consumer)
+        for key in [key for key in self._settled if consumer is not None and key[0] == consumer.handle]:
+            settled = self._settled.pop(key)
+            due_ns = None if span is None or key in self._refused else settled.since.t_ns + span.most_ns
+            if key[1].topic == session.topic and due_ns is not None and late("ack-timeout", due_ns, event.t_ns):
+                self.exercise(event)
+        for key in [key for key in self._since if consumer is not None and key[0] == consumer.handle]:
+            if key[1].topic == session.topic:
+                del self._since[key]
+        super().over(session, event)

@@ -1,0 +1,178 @@
+"""Which messages the time-out runs for, and when it is over."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.ack_timeout.holding import Key, Span, TimeoutCheck, span_of
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    elapsed,
+    entry_on,
+    from_client,
+    late,
+    of_batch,
+)
+from assay_conformance.checks.nack.requests import REDELIVER, requested
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+class AskedForInWindow(TimeoutCheck):
+    """Obligation: a whole entry, handed over and neither acknowledged nor refused.
+
+    A request that names nothing asks for everything: it is judged by the message that waited longest.
+    """
+
+    requirement = RequirementId("ack-timeout.asked-for-in-window")
+
+    def start(self) -> None:
+        super().start()
+        self._held: dict[Key, Received] = {}
+        self._unsure: set[Key] = set()
+        """What may be held since an unknown time."""
+        self._refused: set[Key] = set()
+
+    def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
+        del span
+        if frame is None or of_batch(event.message_id):
+            self._held.pop((consumer.handle, entry), None)
+            self._unsure.add((consumer.handle, entry))
+        else:
+            self._held[consumer.handle, entry] = event
+
+    def asked(self, call: Call) -> None:
+        handle = call.consumer.handle
+        self._held.pop((handle, call.entry), None)
+        if call.invoke.verb == "nack":
+            self._refused.add((handle, call.entry))
+        elif call.cumulative:
+            for key in [key for key in self._held if key[0] == handle and key[1].topic == call.entry.topic]:
+                if key[1] < call.entry:
+                    del self._held[key]
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        handle = session.consumer.handle
+        span = span_of(self.view, session.consumer)
+        mine = [entry for (owner, entry) in self._held if owner == handle]
+        found = {entry: self._held.pop((handle, entry)) for entry in requested(session, event, mine)}
+        if not found or span is None:
+            return
+        refused = {entry for owner, entry in self._refused if owner == handle}
+        if event.ids:
+            for entry, held in found.items():
+                if entry not in refused:
+                    self._judge(handle, entry, held, span, event)
+        elif not refused and not any(owner == handle for owner, _ in self._unsure):
+            entry = min(found, key=lambda entry: found[entry].t_ns)
+            self._judge(handle, entry, found[entry], span, event)
+
+    def _judge(self, handle: int, entry: Entry, held: Received, span: Span, event: Frame) -> None:
+        waited_ns = event.t_ns - held.t_ns
+        told = f"consumer {handle} handed {entry} over at {ms(held.t_ns)} and asked for it {ms(waited_ns)} later"
+        if waited_ns < span.least_ns - TOLERANCES["time-out-early"].slack_ns:
+            self.suspect(
+                "ack-timeout",
+                held.t_ns,
+                event.t_ns,
+                "too-early",
+                f"{told}, expected {ms(span.least_ns)} at least",
+                held,
+                event,
+            )
+        elif late("ack-timeout", held.t_ns + span.most_ns, event.t_ns):
+            self.suspect(
+                "ack-timeout",
+                held.t_ns,
+                event.t_ns,
+                "too-late",
+                f"{told}, expected {ms(span.most_ns)} at most",
+                held,
+                event,
+            )
+        else:
+            self.exercise(event)
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in consumer.sessions:
+            self._end(session, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        super().over(session, event)
+        self._end(session, event)
+
+    def _end(self, session: ConsumerSession, event: Event) -> None:
+        consumer = session.consumer
+        span = None if consumer is None else span_of(self.view, consumer)
+        for handle, entry in list(self._held):
+            if consumer is None or handle != consumer.handle or entry.topic != session.topic:
+                continue
+            held = self._held.pop((handle, entry))
+            if span is not None and late("ack-timeout", held.t_ns + span.most_ns, event.t_ns):
+                self.suspect(
+                    "ack-timeout",
+                    held.t_ns,
+                    event.t_ns,
+                    "never-asked-for",
+                    f"consumer {handle} handed {entry} over at {ms(held.t_ns)}, heard nothing of it and had not asked "
+                    f"for it by {ms(event.t_ns)}, expected within {ms(span.most_ns)}",
+                    held,
+                    event,
+                )
+
+
+class PrefetchedDoNotCount(TimeoutCheck):
+    """A request that names an entry of which the application never got a message.
+
+    The precondition: a message that waited in the queue for longer than the time-out, and was then handed over.
+    """
+
+    requirement = RequirementId("ack-timeout.prefetched-do-not-count")
+
+    def start(self) -> None:
+        super().start()
+        self._handed: set[Key] = set()
+
+    def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
+        first = (consumer.handle, entry) not in self._handed
+        if first and frame is not None and late("ack-timeout", frame.t_ns + span.most_ns, event.t_ns):
+            self.exercise(event)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        super().received(event)
+        entry = self.tracker.entries.get(event.seq)
+        if entry is not None:
+            self._handed.add((event.handle, entry))
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+            return
+        consumer = session.consumer
+        if span_of(self.view, consumer) is None:
+            return
+        for entry in requested(session, event, [entry_on(session, id) for id in event.ids]):
+            frame = self.frames.get((consumer.handle, entry))
+            whole = frame is not None and frame.intact is not False and frame.meta is not None
+            if frame is None or not whole or (consumer.handle, entry) in self._handed or _is_chunk(frame):
+                continue
+            self.suspect(
+                "ack-timeout",
+                frame.t_ns,
+                event.t_ns,
+                "prefetched-asked-for",
+                f"consumer {consumer.handle} got {entry} at {ms(frame.t_ns)} and asked for it again "
+                f"{elapsed(event.t_ns, frame.t_ns)} later, while it waited for the application to take it",
+                frame,
+                event,
+            )
+
+
+def _is_chunk(frame: Frame) -> bool:
+    return frame.meta is not None and frame.meta.chunk_id is not None

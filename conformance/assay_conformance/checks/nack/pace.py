@@ -1,0 +1,269 @@
+"""How refusals are paced: no faster than a minimum, not put off by later ones, and together where they are due so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    elapsed,
+    from_client,
+    late,
+    number_in_force,
+    of_batch,
+)
+from assay_conformance.checks.nack.requests import (
+    LEAST_DELAY_MS,
+    REDELIVER,
+    WIDEST_PRECISION_MS,
+    WIDEST_TICK_FRACTION,
+    requested,
+    window_of,
+)
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+Key = tuple[int, Entry]
+
+IDS_OF_A_COMMAND = 1_000
+"""Clients split a request that names more."""
+
+
+class LeastDelay(ConsumerCheck):
+    """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge."""
+
+    requirement = RequirementId("nack.least-delay")
+
+    def start(self) -> None:
+        self._refused: dict[Key, Call] = {}
+
+    def asked(self, call: Call) -> None:
+        delay_ms = number_in_force(self.view, call.consumer, "nack_delay_ms")
+        timeout_ms = number_in_force(self.view, call.consumer, "ack_timeout_ms")
+        if delay_ms is not None and delay_ms < LEAST_DELAY_MS and not timeout_ms and call.invoke.verb == "nack":
+            self._refused.setdefault((call.consumer.handle, call.entry), call)
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        consumer = session.consumer
+        mine = [entry for (handle, entry) in self._refused if handle == consumer.handle]
+        found = [self._refused.pop((consumer.handle, entry)) for entry in requested(session, event, mine)]
+        precision_ms = number_in_force(self.view, consumer, "nack_precision_ms")
+        least_ms = LEAST_DELAY_MS - (WIDEST_PRECISION_MS if precision_ms is None else precision_ms)
+        if not found or least_ms <= 0:
+            return
+        call = min(found, key=lambda call: call.invoke.t_ns)
+        if event.t_ns >= call.invoke.t_ns + least_ms * MS - TOLERANCES["nack-early"].slack_ns:
+            self.exercise(event)
+        else:
+            self.breach(
+                "below-minimum",
+                f"consumer {consumer.handle} asked for {call.entry} again {elapsed(event.t_ns, call.invoke.t_ns)} "
+                f"after the application refused it, expected {least_ms} ms at least",
+                call.invoke,
+                event,
+            )
+
+
+@dataclass(slots=True)
+class _Waiting:
+    call: Call
+    others: list[int] = field(default_factory=list)
+    """When other messages were refused since."""
+
+
+class SteadyRefusals(ConsumerCheck):
+    """Each refusal has its own upper bound, judged where others followed within it, so often that a timer which each
+    of them sets anew would not have fired."""
+
+    requirement = RequirementId("nack.steady-refusals")
+
+    def start(self) -> None:
+        self._waiting: dict[Key, _Waiting] = {}
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb == "ack":
+            for handle, entry in list(self._waiting):
+                covered = call.cumulative and entry.topic == call.entry.topic and entry < call.entry
+                if handle == call.consumer.handle and (entry == call.entry or covered):
+                    del self._waiting[handle, entry]
+
+    def called(self, call: Call) -> None:
+        handle, session = call.consumer.handle, self.session_of(call)
+        if call.invoke.verb != "nack" or session is None:
+            return
+        for (owner, entry), waiting in self._waiting.items():
+            if owner == handle and entry != call.entry:
+                waiting.others.append(call.called_ns)
+        if self._waiting.pop((handle, call.entry), None) is None:  # One refused twice may wait for the second time.
+            self._waiting[handle, call.entry] = _Waiting(call)
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        handle = session.consumer.handle
+        mine = [entry for (owner, entry) in self._waiting if owner == handle]
+        for entry in requested(session, event, mine):
+            self._judge(self._waiting.pop((handle, entry)), event)
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in consumer.sessions:
+            self.over(session, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        consumer = session.consumer
+        for key in [key for key in self._waiting if consumer is not None and key[0] == consumer.handle]:
+            if key[1].topic == session.topic:
+                waiting = self._waiting.pop(key)
+                if self._is_late(waiting, event):
+                    self._judge(waiting, event)
+
+    def _due_ns(self, waiting: _Waiting) -> int | None:
+        window = window_of(self.view, waiting.call.consumer)
+        return None if window is None else waiting.call.called_ns + window.latest_ns
+
+    def _is_late(self, waiting: _Waiting, event: Event) -> bool:
+        due_ns = self._due_ns(waiting)
+        return due_ns is not None and late("nack-late", due_ns, event.t_ns)
+
+    def _judge(self, waiting: _Waiting, event: Event) -> None:
+        due_ns, call = self._due_ns(waiting), waiting.call
+        if due_ns is None or not any(call.called_ns < other_ns < due_ns for other_ns in waiting.others):
+            return
+        if not self._is_late(waiting, event):
+            self.exercise(event)
+            return
+        self.suspect(
+            "nack-late",
+            call.called_ns,
+            event.t_ns,
+            "postponed",
+            f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} that {call.entry} is refused, and of "
+            f"{len(waiting.others)} others after it; by {ms(event.t_ns)} it had not asked for it before, expected "
+            f"within {elapsed(due_ns, call.called_ns)} of the refusal",
+            call.invoke,
+            event,
+        )
+
+
+@dataclass(slots=True)
+class _Together:
+    """The messages of one call, and the commands that have asked for some of them."""
+
+    calls: dict[Entry, Call]
+    commands: list[Frame] = field(default_factory=list)
+    whole: int = 0
+
+
+class Merged(ConsumerCheck):
+    """Messages refused by one call are due together, but for the moment that the client needed to take them over.
+
+    They leave by one command, one more when a tick of its timer fell into that moment, and by more only for more ids
+    than a command takes.
+    """
+
+    requirement = RequirementId("nack.merged")
+
+    def start(self) -> None:
+        self._together: dict[int, _Together] = {}
+
+    def asked(self, call: Call) -> None:
+        calls = self.tracker.calls.get(call.invoke.op, ())
+        if call.invoke.verb != "nack" or call.invoke.op in self._together or self.session_of(call) is None:
+            return
+        entries = {each.entry: each for each in calls if not of_batch(each.message.message_id)}
+        if len(entries) > 2 and len({entry.topic for entry in entries}) == 1:
+            self._together[call.invoke.op] = _Together(entries, whole=len(entries))
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+            return
+        for op, together in list(self._together.items()):
+            mine = [entry for entry, call in together.calls.items() if call.consumer is session.consumer]
+            named = requested(session, event, mine)
+            if named:
+                together.commands.append(event)
+                for entry in named:
+                    del together.calls[entry]
+                if not together.calls:
+                    self._judge(self._together.pop(op), session.consumer, op, event)
+
+    def _judge(self, together: _Together, consumer: OpenedConsumer, op: int, event: Frame) -> None:
+        operation = self.tracker.operations[op]
+        invoke, completion = operation.invoke, operation.completion
+        if completion is None or completion.outcome is not Outcome.OK:
+            return
+        ticks = (completion.t_ns - invoke.t_ns) // round(LEAST_DELAY_MS * MS * WIDEST_TICK_FRACTION)
+        most = -(-together.whole // IDS_OF_A_COMMAND) + 1 + ticks
+        if len(together.commands) <= most:
+            self.exercise(event)
+            return
+        self.breach(
+            "not-merged",
+            f"consumer {consumer.handle} was told by one call that {together.whole} messages are refused and asked for "
+            f"them by {len(together.commands)} commands, expected {most} at most",
+            invoke,
+            *together.commands[:2],
+        )
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        del event
+        for op, together in list(self._together.items()):
+            if any(call.consumer is session.consumer for call in together.calls.values()):
+                del self._together[op]
+
+
+class DroppedOnClose(ConsumerCheck):
+    """A close with refusals that were not due yet."""
+
+    requirement = RequirementId("nack.dropped-on-close")
+
+    def start(self) -> None:
+        self._refused: dict[int, Call] = {}
+        self._closing: dict[int, Event] = {}
+
+    def called(self, call: Call) -> None:
+        if call.invoke.verb == "nack" and self.session_of(call) is not None:
+            self._refused[call.consumer.handle] = call
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        call = self._refused.get(consumer.handle)
+        delay_ms = number_in_force(self.view, consumer, "nack_delay_ms")
+        connected = any(session.ended is None and session.ready is not None for session in consumer.sessions)
+        slack_ns = 2 * TOLERANCES["answer"].slack_ns
+        if call is None or delay_ms is None or not connected or call.operation.outcome is not Outcome.OK:
+            return
+        if event.t_ns + slack_ns < call.called_ns + (delay_ms - WIDEST_PRECISION_MS) * MS:
+            self._closing[consumer.handle] = event
+
+    @on(Frame, "CLOSE_CONSUMER")
+    def close(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        asked = self._closing.pop(session.consumer.handle, None)
+        if asked is None:
+            return
+        if not late("answer", asked.t_ns, event.t_ns):
+            self.exercise(event)
+            return
+        self.suspect(
+            "answer",
+            asked.t_ns,
+            event.t_ns,
+            "close-waited",
+            f"consumer {session.consumer.handle} was to be closed at {ms(asked.t_ns)}, with refused messages not due "
+            f"yet; its CLOSE_CONSUMER left {elapsed(event.t_ns, asked.t_ns)} later, expected at once",
+            asked,
+            event,
+        )

@@ -1,0 +1,226 @@
+"""The acknowledgment time-out, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.checks.consuming import Consuming
+
+from assay_conformance.checks.ack_timeout import AskedForInWindow, EndedByAck, PrefetchedDoNotCount
+from assay_conformance.history.script import NAME
+from assay_conformance.model.event import MessageId, Meta
+
+TIMEOUT_MS, TICK_MS = 400, 50
+
+
+def timed(kind: str = "Shared") -> Consuming:
+    return Consuming(kind, ack_timeout_ms=TIMEOUT_MS, ack_timeout_tick_ms=TICK_MS)
+
+
+def holding(kind: str = "Shared") -> Consuming:
+    story = timed(kind)
+    story.gets(0)
+    return story
+
+
+# --- ack-timeout.asked-for-in-window ---
+
+
+@pytest.mark.parametrize(("waited_ms", "codes"), [(420, []), (350, ["too-early"]), (700, ["too-late"])])
+def test_held_message_is_asked_for_in_its_window(waited_ms: int, codes: list[str]) -> None:
+    story = holding()
+    story.after(waited_ms)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow)[0] == codes
+
+
+def test_held_message_that_is_never_asked_for_is_found() -> None:
+    story = holding()
+    story.after(700)
+    story.close_consumer()
+    assert story.judged(AskedForInWindow)[0] == ["never-asked-for"]
+
+
+def test_acknowledged_message_is_not_owed() -> None:
+    story = holding()
+    story.ack(1)
+    story.after(700)
+    story.close_consumer()
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+def test_request_for_everything_is_judged_by_what_waited_longest() -> None:
+    story = holding("Exclusive")
+    story.after(350)
+    story.gets(1)
+    story.after(70)
+    story.redeliver_frame()
+    assert story.judged(AskedForInWindow) == ([], 1)
+
+
+def test_refusals_ask_for_everything_at_their_own_time() -> None:
+    story = holding("Exclusive")
+    story.gets(1)
+    story.nack(2)
+    story.after(100)
+    story.redeliver_frame()
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+def test_of_two_copies_nothing_is_said() -> None:
+    story = timed()
+    story.message(0)
+    story.message(0)
+    story.received(0)
+    story.after(350)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+def test_what_came_over_a_lost_connection_is_not_owed() -> None:
+    story = holding()
+    story.cut()
+    story.again()
+    story.after(700)
+    story.close_consumer(conn=1)
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+def test_request_for_everything_may_be_for_what_nobody_knows_the_time_of() -> None:
+    story = timed("Exclusive")
+    story.gets_batch(0, 2)
+    story.after(300)
+    story.gets(1)
+    story.after(120)
+    story.redeliver_frame()
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+def test_copy_of_a_refused_message_may_be_asked_for_at_the_refusals_time() -> None:
+    story = holding()
+    story.nack(1)
+    story.gets(0)
+    story.after(100)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+# --- ack-timeout.prefetched-do-not-count ---
+
+
+def test_message_that_waits_in_the_queue_is_left_alone() -> None:
+    story = timed()
+    story.message(0)
+    story.after(700)
+    story.received(0)
+    assert story.judged(PrefetchedDoNotCount) == ([], 1)
+
+
+def test_prefetched_message_that_is_asked_for_is_found() -> None:
+    story = timed()
+    story.message(0)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(PrefetchedDoNotCount)[0] == ["prefetched-asked-for"]
+
+
+def test_held_message_may_be_asked_for() -> None:
+    story = holding()
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(PrefetchedDoNotCount) == ([], 0)
+
+
+def test_message_handed_over_on_a_lost_connection_may_be_asked_for() -> None:
+    story = timed()
+    story.message(0)
+    story.cut()
+    story.received(0)
+    story.again()
+    story.message(0, conn=1)
+    story.after(100)
+    story.redeliver_frame(0, conn=1)
+    assert story.judged(PrefetchedDoNotCount) == ([], 0)
+
+
+# --- ack-timeout.ended-by-ack ---
+
+
+def test_acknowledged_message_that_is_left_alone_is_right() -> None:
+    story = holding()
+    story.ack(1)
+    story.after(700)
+    story.close_consumer()
+    assert story.judged(EndedByAck) == ([], 1)
+
+
+def test_acknowledged_message_that_is_asked_for_is_found() -> None:
+    story = holding()
+    story.ack(1)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+
+
+def test_request_for_everything_when_all_is_acknowledged_is_found() -> None:
+    story = holding("Exclusive")
+    story.gets(1)
+    story.ack(2, cumulative=True)
+    story.after(420)
+    story.redeliver_frame()
+    assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+
+
+def test_request_for_everything_when_something_is_held_is_right() -> None:
+    story = holding("Exclusive")
+    story.gets(1)
+    story.ack(1)
+    story.after(420)
+    story.redeliver_frame()
+    assert story.judged(EndedByAck)[0] == []
+
+
+def test_half_acknowledged_batch_is_asked_for_rightly() -> None:
+    story = timed()
+    story.gets_batch(0, 2)
+    story.ack(1)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == []
+
+
+def test_batch_acknowledged_to_the_last_message_is_settled() -> None:
+    story = timed()
+    story.gets_batch(0, 2)
+    story.ack(1)
+    story.ack(2)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+
+
+def test_refused_message_may_be_asked_for() -> None:
+    story = holding()
+    story.nack(1)
+    story.ack(1)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == []
+
+
+def test_request_for_a_message_inside_a_batch_is_found() -> None:
+    story = timed()
+    story.gets_batch(0, 2)
+    story.after(420)
+    story.up("REDELIVER_UNACKNOWLEDGED_MESSAGES", consumer_id=0, ids=(MessageId(1, 0, -1, 1),))
+    assert story.judged(EndedByAck)[0] == ["batch-index-sent"]
+
+
+@pytest.mark.parametrize(("named", "codes"), [((0, 1, 2), []), ((2,), ["chunk-left-out"])])
+def test_chunked_message_is_asked_for_by_all_its_chunks(named: tuple[int, ...], codes: list[str]) -> None:
+    story = timed()
+    for chunk in range(3):
+        story.message(0, entry=chunk, meta=Meta(producer_name=NAME, sequence_id=0, uuid="u", chunk_id=chunk, chunks=3))
+    story.received(0, entry=2)
+    story.after(420)
+    story.redeliver_frame(*named)
+    assert story.judged(EndedByAck)[0] == codes

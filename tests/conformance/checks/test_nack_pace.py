@@ -1,0 +1,270 @@
+"""How refusals are paced, what they bring back on exclusive subscriptions, and what ends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.conformance.checks.consuming import Consuming
+
+from assay_conformance.checks.nack import AllInOrder, DroppedOnClose, EndsAckTimeout, LeastDelay, Merged, SteadyRefusals
+
+
+def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Consuming:
+    """Message 0 of five is refused."""
+    story = Consuming(kind, nack_delay_ms=delay_ms, **constants)
+    story.gets(0, 1, 2, 3, 4)
+    story.nack(1)
+    return story
+
+
+# --- nack.least-delay ---
+
+
+@pytest.mark.parametrize(("waited_ms", "codes"), [(100, []), (20, ["below-minimum"])])
+def test_short_delay_is_taken_for_100_ms(waited_ms: int, codes: list[str]) -> None:
+    story = refused(delay_ms=1)
+    story.after(waited_ms)
+    story.redeliver_frame(0)
+    assert story.judged(LeastDelay)[0] == codes
+
+
+def test_delay_above_the_minimum_is_not_judged() -> None:
+    story = refused(delay_ms=300)
+    story.after(20)
+    story.redeliver_frame(0)
+    assert story.judged(LeastDelay) == ([], 0)
+
+
+def test_coarse_precision_leaves_nothing_to_judge() -> None:
+    story = refused(delay_ms=1, nack_precision_ms=256)
+    story.redeliver_frame(0)
+    assert story.judged(LeastDelay) == ([], 0)
+
+
+# --- nack.steady-refusals ---
+
+
+def steadily(asked_at_ms: int) -> Consuming:
+    story = refused()
+    for delivery in (2, 3, 4, 5):
+        story.after(60)
+        story.nack(delivery)
+    story.at(asked_at_ms)
+    story.redeliver_frame(0, 1, 2, 3, 4)
+    return story
+
+
+def test_refusal_asked_for_among_others_is_right() -> None:
+    assert steadily(asked_at_ms=430).judged(SteadyRefusals)[0] == []
+
+
+def test_refusal_postponed_by_others_is_found() -> None:
+    assert steadily(asked_at_ms=600).judged(SteadyRefusals)[0] == ["postponed"]
+
+
+def test_refusal_that_is_never_asked_for_among_others_is_found() -> None:
+    story = refused()
+    story.after(60)
+    story.nack(2)
+    story.after(600)
+    story.close_consumer()
+    assert "postponed" in story.judged(SteadyRefusals)[0]
+
+
+def test_single_refusal_is_another_requirement() -> None:
+    story = refused()
+    story.after(700)
+    story.redeliver_frame(0)
+    assert story.judged(SteadyRefusals) == ([], 0)
+
+
+def test_acknowledged_refusal_is_not_owed() -> None:
+    story = refused()
+    story.nack(2)
+    story.ack(1)
+    story.after(700)
+    story.redeliver_frame(1)
+    assert story.judged(SteadyRefusals) == ([], 0)
+
+
+# --- nack.merged ---
+
+
+def together() -> Consuming:
+    story = Consuming(nack_delay_ms=300)
+    story.gets(0, 1, 2, 3)
+    story.nack(1, 2, 3, 4)
+    story.after(300)
+    return story
+
+
+def test_refusals_of_one_call_in_one_command_are_right() -> None:
+    story = together()
+    story.redeliver_frame(0, 1, 2, 3)
+    assert story.judged(Merged) == ([], 1)
+
+
+def test_tick_may_fall_between_them() -> None:
+    story = together()
+    story.redeliver_frame(0)
+    story.redeliver_frame(1, 2, 3)
+    assert story.judged(Merged) == ([], 1)
+
+
+def test_refusals_asked_for_one_by_one_are_found() -> None:
+    story = together()
+    for entry in range(4):
+        story.redeliver_frame(entry)
+    assert story.judged(Merged)[0] == ["not-merged"]
+
+
+# --- nack.exclusive-all-in-order ---
+
+
+def everything_again(kind: str = "Exclusive") -> Consuming:
+    story = refused(kind=kind)
+    story.after(300)
+    story.redeliver_frame()
+    for entry in range(5):
+        story.message(entry)
+    return story
+
+
+def test_everything_handed_over_again_is_right() -> None:
+    story = everything_again()
+    for entry in range(5):
+        story.received(entry)
+    assert story.judged(AllInOrder) == ([], 5)
+
+
+def test_message_out_of_order_is_found() -> None:
+    story = everything_again()
+    for entry in (0, 2, 1, 3, 4):
+        story.received(entry)
+    assert story.judged(AllInOrder)[0] == ["out-of-order"]
+
+
+def test_message_that_does_not_come_back_is_found() -> None:
+    story = everything_again("Failover")
+    story.received(0)
+    story.after(600)
+    story.receive(asked=4, got=0)
+    assert story.judged(AllInOrder)[0] == ["not-back"]
+
+
+def test_acknowledged_message_need_not_come_back() -> None:
+    story = everything_again()
+    story.received(0)
+    story.ack(2)
+    for entry in (2, 3, 4):
+        story.received(entry)
+    assert story.judged(AllInOrder) == ([], 4)
+
+
+def test_prefetched_copies_may_come_first() -> None:
+    story = Consuming("Exclusive", nack_delay_ms=300)
+    story.gets(0)
+    story.message(1)
+    story.nack(1)
+    story.after(300)
+    story.redeliver_frame()
+    story.message(0)
+    story.message(1)
+    for entry in (1, 0, 1):
+        story.received(entry)
+    assert story.judged(AllInOrder) == ([], 1)
+
+
+def test_shared_subscription_is_none_of_this() -> None:
+    assert everything_again("Shared").judged(AllInOrder) == ([], 0)
+
+
+# --- nack.ends-ack-timeout ---
+
+
+def timed(**constants: Any) -> Consuming:
+    return refused(delay_ms=600, ack_timeout_ms=400, **constants)
+
+
+def test_one_request_after_the_delay_is_right() -> None:
+    story = timed()
+    story.after(600)
+    story.redeliver_frame(0)
+    assert story.judged(EndsAckTimeout) == ([], 1)
+
+
+def test_request_at_the_ack_timeout_is_found() -> None:
+    story = timed()
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndsAckTimeout)[0] == ["still-timed-out"]
+
+
+def test_second_request_is_found() -> None:
+    story = timed()
+    story.after(600)
+    story.redeliver_frame(0)
+    story.redeliver_frame(0)
+    assert story.judged(EndsAckTimeout)[0] == ["asked-twice"]
+
+
+def test_request_for_what_came_again_is_right() -> None:
+    story = timed()
+    story.after(600)
+    story.redeliver_frame(0)
+    story.gets(0)
+    story.after(450)
+    story.redeliver_frame(0)
+    assert story.judged(EndsAckTimeout) == ([], 1)
+
+
+def test_batch_handed_over_in_parts_starts_the_clock_again() -> None:
+    story = Consuming(nack_delay_ms=100, ack_timeout_ms=200)
+    story.gets_batch(0, 2, only=(0,))
+    story.nack(1)
+    story.member(0, 1, 2)
+    story.after(100)
+    story.redeliver_frame(0)
+    story.after(100)
+    story.redeliver_frame(0)
+    assert story.judged(EndsAckTimeout) == ([], 0)
+
+
+def test_message_refused_on_a_lost_connection_too_may_be_asked_for_at_that_time() -> None:
+    story = Consuming(nack_delay_ms=300, ack_timeout_ms=200)
+    story.gets(0)
+    story.cut()
+    story.nack(1)
+    story.again()
+    story.message(0, conn=1)
+    story.received(0)
+    story.after(100)
+    story.nack(2)
+    story.after(190)
+    story.redeliver_frame(0, conn=1)
+    assert story.judged(EndsAckTimeout) == ([], 0)
+
+
+# --- nack.dropped-on-close ---
+
+
+def test_close_that_does_not_wait_is_right() -> None:
+    story = refused(delay_ms=4_000)
+    story.close_consumer()
+    assert story.judged(DroppedOnClose) == ([], 1)
+
+
+def test_close_that_waits_is_found() -> None:
+    story = refused(delay_ms=4_000)
+    story.invoke("close", 2, args={"handle": 2})
+    story.after(2_000)
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=99)
+    assert story.judged(DroppedOnClose)[0] == ["close-waited"]
+
+
+def test_close_of_a_lost_consumer_is_not_judged() -> None:
+    story = refused(delay_ms=4_000)
+    story.cut()
+    story.invoke("close", 2, args={"handle": 2})
+    assert story.judged(DroppedOnClose) == ([], 0)
