@@ -104,7 +104,7 @@ class Admission:
         elif holder.session is producer.session:
             raise self._busy(producer)
         else:
-            holder.session.ask_alive(lambda alive: self._holder_answered(producer, alive))
+            holder.session.liveness.ask(lambda alive: self._holder_answered(producer, alive))
 
     def _holder_answered(self, producer: Producer, alive: bool) -> None:
         if producer.gone:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from assay_conformance.broker.rules import RefusalError
+from assay_conformance.model.errors import UsageError
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 DEFAULT_NAMESPACE = "public/default"
@@ -41,6 +43,30 @@ def parse(text: str) -> TopicName:
     if domain not in ("persistent", "non-persistent") or len(parts) != 3 or not all(parts):
         raise RefusalError(ServerError.InvalidTopicName, f"Invalid topic name: {text}")
     return TopicName(domain, f"{parts[0]}/{parts[1]}", parts[2])
+
+
+class LocalNames:
+    """What a topology calls its topics: `full` maps these names to complete ones."""
+
+    def __init__(self, full: Mapping[str, str]) -> None:
+        self.full = full
+        self._local = {name: local for local, name in full.items()}
+
+    def full_of(self, local: str) -> str:
+        """The complete name of a topic of the topology, or of a partition of one. Raises UsageError for any other."""
+        base, dash, index = local.rpartition("-partition-")
+        if local in self.full:
+            return self.full[local]
+        if not dash or base not in self.full:
+            raise UsageError(f"topic {local!r}: expected one of the topology's: {', '.join(sorted(self.full))}")
+        return f"{self.full[base]}-partition-{index}"
+
+    def local_of(self, full: str) -> str:
+        """The other way round; a topic the topology does not know keeps its complete name."""
+        base = base_of(full)
+        if full in self._local:
+            return self._local[full]
+        return self._local[base] + full[len(base) :] if base in self._local else full
 
 
 def partition_of(full: str, index: int) -> str:

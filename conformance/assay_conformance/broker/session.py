@@ -1,4 +1,4 @@
-"""One connection: its handshake, its keep-alive, the reading that may pause, and the producers and consumers on it.
+"""One connection: its state, the reading that may pause, and the producers and consumers on it.
 
     NEW --CONNECT--> CONNECTED --violation, keep-alive, close--> ENDED
      |------------------refused, keep-alive----------------------->
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.liveness import Liveness
 from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.rules import (
     CLOSE_VERSION,
-    LIVENESS_CHECK_MS,
     SINCE_VERSION,
     MigratedError,
     RefusalError,
@@ -75,10 +75,6 @@ class Session:
     __slots__ = (
         "_connect",
         "_handlers",
-        "_keep_alive",
-        "_liveness",
-        "_liveness_timer",
-        "_silent",
         "_state",
         "auth_method",
         "broker",
@@ -90,6 +86,7 @@ class Session:
         "host",
         "joining_consumers",
         "joining_producers",
+        "liveness",
         "producers",
         "reading",
         "refreshes",
@@ -127,10 +124,7 @@ class Session:
         self._connect = connect
         self._handlers = handlers
         self._state = State.NEW
-        self._silent = False
-        self._keep_alive = host.after(host.keep_alive_ms, self._probe)
-        self._liveness: list[Callable[[bool], None]] = []
-        self._liveness_timer: Timer | None = None
+        self.liveness = Liveness(self)
 
     @property
     def connected(self) -> bool:
@@ -153,9 +147,7 @@ class Session:
 
     def _read(self, frame: Frame) -> None:
         """Serve one frame, which may have waited."""
-        self._silent = False
-        if self._liveness:
-            self._answer_liveness(alive=True)
+        self.liveness.heard()
         try:
             self._serve(frame)
         except ViolationError:
@@ -197,33 +189,6 @@ class Session:
             self.send(replies.consumer_migrated(body.consumer_id, migrated.url))
             self.send(replies.close_consumer(body.consumer_id, None))
 
-    # --- keep-alive -------------------------------------------------------------------------------------------------
-
-    def _probe(self) -> None:
-        """Every interval: PING, unless the last one is unanswered, and then the end. A connection that is not read
-        cannot be judged, and is still sent its PINGs: clients count them as a sign of life."""
-        if self._state is State.NEW or (self._silent and self.reading.on):
-            self.end()
-            return
-        self._silent = True
-        self.send(replies.reply(CommandType.PING))
-        self._keep_alive = self.host.after(self.host.keep_alive_ms, self._probe)
-
-    def ask_alive(self, answer: Callable[[bool], None]) -> None:
-        """PING the client: True once any frame comes, False when it stays silent and is closed, or ends."""
-        self._liveness.append(answer)
-        if self._liveness_timer is None:
-            self.send(replies.reply(CommandType.PING))
-            self._liveness_timer = self.host.after(LIVENESS_CHECK_MS, self.end)
-
-    def _answer_liveness(self, *, alive: bool) -> None:
-        if self._liveness_timer is not None:
-            self._liveness_timer.cancel()
-            self._liveness_timer = None
-        waiting, self._liveness = self._liveness, []
-        for answer in waiting:
-            answer(alive)
-
     # --- endings ----------------------------------------------------------------------------------------------------
 
     def close_producer(self, producer_id: int, url: str | None) -> None:
@@ -253,7 +218,6 @@ class Session:
         if self._state is State.ENDED:
             return
         self._state = State.ENDED
-        self._keep_alive.cancel()
         if self.challenged is not None:
             self.challenged.cancel()
         self.reading.stop()
@@ -267,4 +231,4 @@ class Session:
             attached.leave()
         for watch in self.watches.values():
             self.topics.changed.remove(watch.changed)
-        self._answer_liveness(alive=False)
+        self.liveness.stop()

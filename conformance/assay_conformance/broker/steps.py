@@ -81,14 +81,14 @@ class Grow(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
     partitions: int
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
-        topics.grow(topics.full_of(self.topic), self.partitions)
+        topics.grow(topics.names.full_of(self.topic), self.partitions)
 
 
 class Delete(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Delete a topic with everything in it, whoever uses it."""
 
     def carry_out(self, topics: Topics, _sessions: Iterable[Session], _host: Host) -> None:
-        topics.delete(topics.full_of(self.topic))
+        topics.delete(topics.names.full_of(self.topic))
 
 
 class Announce(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):

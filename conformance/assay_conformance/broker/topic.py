@@ -127,7 +127,7 @@ class Topic:
         if holder is None:
             settled(None)
         else:
-            holder.session.ask_alive(
+            holder.session.liveness.ask(
                 lambda alive: settled(_TAKEN) if alive else self.join(consumer, request, start, settled)
             )
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay_conformance.broker.host import Host
-from assay_conformance.broker.names import DEFAULT_NAMESPACE, TopicName, base_of, parse, partition_of
+from assay_conformance.broker.names import DEFAULT_NAMESPACE, LocalNames, TopicName, base_of, parse, partition_of
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated
@@ -20,7 +20,6 @@ from assay_conformance.broker.schemas import Schemas
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topology
-from assay_conformance.model.errors import UsageError
 from assay_conformance.model.policy import AutoCreation, Policies
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
@@ -35,10 +34,10 @@ class Topics:
         self._host = host
         self._ledgers = itertools.count(1)
         self._producers = itertools.count(1)
-        self._full = {topic.name: parse(names[topic.name]).full for topic in topology.topics}
-        self._locals = {full: local for local, full in self._full.items()}
-        self._partitions = {self._full[topic.name]: topic.partitions for topic in topology.topics if topic.partitions}
-        self._created = {self._full[topic.name] for topic in topology.topics if not topic.partitions}
+        full = {topic.name: parse(names[topic.name]).full for topic in topology.topics}
+        self.names = LocalNames(full)
+        self._partitions = {full[topic.name]: topic.partitions for topic in topology.topics if topic.partitions}
+        self._created = {full[topic.name] for topic in topology.topics if not topic.partitions}
         self._topics: dict[str, Topic] = {}
         self.placement = Placement(urls, proxied=topology.settings.proxied)
         rate = topology.settings.publish_rate
@@ -47,12 +46,12 @@ class Topics:
         self._limiters = [DispatchLimiter(host, dispatch) for _ in urls] if dispatch.limits else []
         self.schemas = Schemas()
         self.changed: list[Change] = []
-        namespaces = {DEFAULT_NAMESPACE, *(parse(full).namespace for full in self._locals)}
+        namespaces = {DEFAULT_NAMESPACE, *(parse(name).namespace for name in full.values())}
         self.policies = PolicyLevels(
             topology.settings.policies, ((namespace, topology.namespace) for namespace in namespaces)
         )
         for topic in topology.topics:
-            self.policies.set_topic(self._full[topic.name], stated(topic))
+            self.policies.set_topic(full[topic.name], stated(topic))
 
     def __iter__(self) -> Iterator[Topic]:
         """Those that were used."""
@@ -210,20 +209,11 @@ class Topics:
 
     def stated(self) -> list[Topic]:
         """Every topic and partition of the topology that is still there, used or not."""
-        return [topic for local in self._full for topic in self._of_full(self._full[local])]
-
-    def full_of(self, local: str) -> str:
-        """The full name of a topic of the topology, or of a partition of one. Raises UsageError for any other."""
-        base, dash, index = local.rpartition("-partition-")
-        if local in self._full:
-            return self._full[local]
-        if not dash or base not in self._full:
-            raise UsageError(f"topic {local!r}: expected one of the topology's: {', '.join(sorted(self._full))}")
-        return f"{self._full[base]}-partition-{index}"
+        return [topic for full in self.names.full.values() for topic in self._of_full(full)]
 
     def of_local(self, local: str) -> list[Topic]:
         """The topic a step names: one, or all partitions. Raises UsageError for a name the topology does not have."""
-        return self._of_full(self.full_of(local))
+        return self._of_full(self.names.full_of(local))
 
     def _of_full(self, full: str) -> list[Topic]:
         count = self._partitions.get(full, 0)
@@ -261,15 +251,9 @@ class Topics:
         topic = self._topics.get(name.full)
         if topic is None:
             policies = self._effective(name)
-            topic = Topic(self._host, name, self._local(name), policies, lambda: next(self._ledgers))
+            topic = Topic(self._host, name, self.names.local_of(name.full), policies, lambda: next(self._ledgers))
             self._topics[name.full] = topic
             self._share_rates(topic)
             if not self.exists(name.full):
                 self.create(name)
         return topic
-
-    def _local(self, name: TopicName) -> str:
-        base = base_of(name.full)
-        if name.full in self._locals:
-            return self._locals[name.full]
-        return self._locals[base] + name.full[len(base) :] if base in self._locals else name.full

@@ -1,0 +1,64 @@
+"""Whether the client at the other end still lives: the keep-alive of every connection, and the question in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from assay_conformance.broker import replies
+from assay_conformance.broker.rules import LIVENESS_CHECK_MS
+from assay_conformance.broker.timers import Timer
+from assay_conformance.wire import CommandType
+
+if TYPE_CHECKING:
+    from assay_conformance.broker.session import Session
+
+
+class Liveness:
+    """One connection's. Any frame is a sign of life."""
+
+    __slots__ = ("_asking", "_session", "_silent", "_timer", "_waiting")
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._silent = False
+        self._timer = session.host.after(session.host.keep_alive_ms, self._probe)
+        self._waiting: list[Callable[[bool], None]] = []
+        self._asking: Timer | None = None
+
+    def heard(self) -> None:
+        """A frame came."""
+        self._silent = False
+        if self._waiting:
+            self._answer(alive=True)
+
+    def ask(self, answer: Callable[[bool], None]) -> None:
+        """PING the client: True once any frame comes, False when it stays silent and is closed, or ends."""
+        self._waiting.append(answer)
+        if self._asking is None:
+            self._session.send(replies.reply(CommandType.PING))
+            self._asking = self._session.host.after(LIVENESS_CHECK_MS, self._session.end)
+
+    def stop(self) -> None:
+        """The connection is over."""
+        self._timer.cancel()
+        self._answer(alive=False)
+
+    def _probe(self) -> None:
+        """Every interval: PING, unless the last one is unanswered, and then the end. A connection that is not read
+        cannot be judged, and is still sent its PINGs: clients count them as a sign of life."""
+        session = self._session
+        if not session.connected or (self._silent and session.reading.on):
+            session.end()
+            return
+        self._silent = True
+        session.send(replies.reply(CommandType.PING))
+        self._timer = session.host.after(session.host.keep_alive_ms, self._probe)
+
+    def _answer(self, *, alive: bool) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+        waiting, self._waiting = self._waiting, []
+        for answer in waiting:
+            answer(alive)
