@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.ack_timeout import AskedForInWindow, EndedByAck, PrefetchedDoNotCount
-from assay_conformance.history.script import NAME
+from assay_conformance.history.script import CONSUMER, NAME
 from assay_conformance.model.event import MessageId, Meta
 
 TIMEOUT_MS, TICK_MS = 400, 50
@@ -159,6 +159,16 @@ def test_acknowledged_message_that_is_asked_for_is_found() -> None:
     story.after(420)
     story.redeliver_frame(0)
     assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
+
+
+def test_copy_handed_over_behind_the_acknowledgment_is_held_anew() -> None:
+    story = holding()
+    acked = story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
+    story.gets(0)
+    story.complete(acked)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == []
 
 
 def test_request_for_everything_when_all_is_acknowledged_is_found() -> None:

@@ -67,7 +67,7 @@ class EndedByAck(TimeoutCheck):
             self._unsure.add(consumer.handle)
             self._since.pop(key, None)
         else:
-            self._since.setdefault(key, event)
+            self._since[key] = event
 
     def asked(self, call: Call) -> None:
         key = (call.consumer.handle, call.entry)
@@ -91,9 +91,12 @@ class EndedByAck(TimeoutCheck):
                     self._settle(other, call)
 
     def _settle(self, key: Key, call: Call) -> None:
-        since = self._since.pop(key, None)
+        since = self._since.get(key)
         span = span_of(self.view, call.consumer)
-        if since is not None and span is not None and call.called_ns < since.t_ns + span.least_ns // 2:
+        if since is None or since.seq > call.invoke.seq:
+            return  # Handed over since: another copy, with a clock of its own.
+        del self._since[key]
+        if span is not None and call.called_ns < since.t_ns + span.least_ns // 2:
             self._settled[key] = _Settled(call, since)
 
     @on(Frame, REDELIVER)
