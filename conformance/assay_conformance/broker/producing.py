@@ -26,8 +26,8 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
         raise RefusalError(ServerError.ServiceNotReady, "Producer is already present on the connection")
     topic = session.topics.open(session.topics.resolve(body.topic), session.broker)
     schema_version = producer_schema(session, topic, body)
-    if body.initial_subscription_name:
-        topic.subscribe(body.initial_subscription_name, len(topic.store.entries), durable=True)
+    if body.initial_subscription_name and topic.persistent:
+        topic.subscribe(body.initial_subscription_name, 0, durable=True)
     name = body.producer_name or session.topics.new_producer_name(session.broker)
     producer = Producer(session, topic, body, name, schema_version)
     session.joining_producers[body.producer_id] = producer

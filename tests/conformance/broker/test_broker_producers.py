@@ -230,12 +230,14 @@ def test_old_client_is_cut_off_instead_of_told_to_close() -> None:
     assert (bench.closed, bench.take()) == ([0], [])
 
 
-def test_initial_subscription_gets_what_is_sent_later() -> None:
+def test_initial_subscription_gets_everything_there_is() -> None:
     bench = Bench()
     bench.connect()
+    bench.produce(producer_id=2, name="q")
+    bench.publish(0, producer_id=2, name="q")
     bench.produce(initial_subscription_name="s")
-    bench.publish(0)
+    bench.publish(1)
     bench.take()
     bench.subscribe(initialPosition="Latest")
     bench.flow(10)
-    assert bench.delivered() == [0]
+    assert bench.delivered() == [0, 1]
