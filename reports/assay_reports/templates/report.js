@@ -178,7 +178,10 @@ class Axis {
     }
     this.showTicks();
     for (const [label, text, from, to] of this.bands) this.showBand(label, text, from, to ?? this.whole[1]);
-    this.points.forEach((point, index) => this.inside(point[0]) && this.showPoint(point, index));
+    // Those of the finding last: no neighbour may cover them.
+    const inSight = [...this.points.entries()].filter(([, point]) => this.inside(point[0]));
+    for (const [index, point] of inSight.filter(([, point]) => !point[4])) this.showPoint(point, index);
+    for (const [index, point] of inSight.filter(([, point]) => point[4])) this.showPoint(point, index);
   }
 
   showTicks() {

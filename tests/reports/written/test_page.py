@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -13,6 +14,7 @@ import pytest
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
+from assay_reports.certificate import Claim
 from assay_reports.page import page
 from assay_reports.page.overview import cases, cells, filters
 
@@ -153,3 +155,13 @@ def test_a_case_shows_the_worst_it_came_to(sample: Sample) -> None:
         sample.report(sample.judged(), sample.judged(Verdict.FAIL, "x", requirement="resend.unreceipted-again"))
     )
     assert (case.worst.verdict, case.exercised, case.judged) == (Verdict.FAIL, 2, 2)
+
+
+def test_profiles_say_why_they_are_not_claimed(sample: Sample) -> None:
+    claims = (
+        Claim(profile="producer-core", title="Sends", claimed=True, requirements=3),
+        Claim(profile="dedup", title="Once", claimed=False, requirements=2, because=("not declared: dedup_resume",)),
+    )
+    read = _Page(page(dataclasses.replace(sample.report(sample.judged()), claims=claims)))
+    text = " ".join(" ".join(read.text).split())
+    assert "claimed Sends producer-core 3 not claimed Once dedup not declared: dedup_resume" in text
