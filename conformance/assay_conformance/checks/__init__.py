@@ -20,6 +20,7 @@ from assay_conformance.checks import (
     flow,
     limits,
     liveness,
+    malformed,
     nack,
     ordering,
     permits,
@@ -29,6 +30,7 @@ from assay_conformance.checks import (
     resend,
     returning,
     robustness,
+    roundtrip,
     routing,
     seek,
     subscription,
@@ -67,6 +69,8 @@ _CHAPTERS = (
     seek,
     connection,
     robustness,
+    malformed,
+    roundtrip,
     liveness,
 )
 

@@ -185,9 +185,9 @@ def _verdict(
     unreached = bool(unfired or attempt_end.overdue or not check.exercised)
     if own and attempt_end.stood_still and (unreached or _needs_its_pauses(case)):
         return Verdict.INCONCLUSIVE, STOOD_STILL, ()
-    if own and attempt_end.cut_short and (unfired or not check.exercised):
+    if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
-    if unfired:
+    if unfired and not attempt_end.cut_short:
         return Verdict.INVALID, f"fault {unfired[0]} of the Case never fired", ()
     if check.undecided_because:
         return Verdict.INCONCLUSIVE, check.undecided_because, ()

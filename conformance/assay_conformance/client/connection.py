@@ -190,12 +190,16 @@ class Connection:
             try:
                 frame = decode(raw)
             except ProtocolError as error:
+                if self._shared.mutated(Mutation.KEEPS_AFTER_UNDECODABLE):
+                    continue
                 self.close(Cause.LOST, str(error))
                 return
             handler = _HANDLERS.get(frame.type)
             # A command this client does not know concerns nobody here; its connection carries others (ROB-005).
             if handler is not None:
                 handler(self, frame)
+            elif not isinstance(frame.type, CommandType) and self._shared.mutated(Mutation.UNKNOWN_COMMAND_CLOSES):
+                self.close(Cause.LOST, f"unknown command {frame.type}")
 
     def _connected(self, frame: Frame) -> None:
         self.max_message_bytes = frame.body.max_message_size or self.max_message_bytes

@@ -241,6 +241,9 @@ class Consumer(Handler):
         try:
             self._take(payload, position, body)
         except MetadataError:
+            if self.shared.mutated(Mutation.BAD_METADATA_CLOSES) and self.connection is not None:
+                self.connection.close(Cause.LOST, "undecodable metadata")
+                return
             self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
         except BadEntryError as error:
             self._unreadable(payload.metadata, position, error.reason)
@@ -303,6 +306,9 @@ class Consumer(Handler):
         # their permits here; those it had acknowledged were never charged (ACK-012).
         self._return_permits(max(0, charged - len(wanted)))
         for message in wanted:
+            if not message.payload and self.shared.mutated(Mutation.EMPTY_PAYLOAD_DROPPED):
+                self._return_permits(1)
+                continue
             inbound = Inbound(self, self.registrations, entry, message, metadata, body.redelivery_count)
             if self.shared.mutated(Mutation.TIMES_OUT_PREFETCHED):
                 self._redelivery.hand_over(Handed(self, entry, message.index, inbound.redelivery_count, None))
@@ -318,6 +324,9 @@ class Consumer(Handler):
 
     def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
         permits = metadata.num_messages_in_batch if is_batch(metadata) else 1
+        if reason == pb.CommandAck.BatchDeSerializeError and self.shared.mutated(Mutation.BAD_BATCH_UNREPORTED):
+            self._return_permits(permits)
+            return
         if self.shared.mutated(Mutation.BAD_BODY_UNREPORTED):
             self._return_permits(permits)
             return

@@ -119,6 +119,11 @@ class Mutation(StrEnum):
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
     SEEK_REPEATS_TARGET = "seek-repeats-target"
+    BAD_BATCH_UNREPORTED = "bad-batch-unreported"
+    KEEPS_AFTER_UNDECODABLE = "keeps-after-undecodable"
+    UNKNOWN_COMMAND_CLOSES = "unknown-command-closes"
+    BAD_METADATA_CLOSES = "bad-metadata-closes"
+    EMPTY_PAYLOAD_DROPPED = "empty-payload-dropped"
     ONE_CHUNK_BUFFER = "one-chunk-buffer"
     ACKS_LAST_CHUNK_ONLY = "acks-last-chunk-only"
     NEVER_EVICTS_CHUNKS = "never-evicts-chunks"
@@ -648,5 +653,28 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.INCOMPLETE_NEVER_EXPIRES: Broken(
         "CHK-015", "incomplete messages are kept for ever", "an expiry checked only when another chunk comes"
+    ),
+    Mutation.BAD_BATCH_UNREPORTED: Broken(
+        "ROB-002",
+        "a batch that cannot be taken apart is dropped without a word",
+        "C++ client (read in its source): the result of parsing a batch member is not looked at",
+    ),
+    Mutation.KEEPS_AFTER_UNDECODABLE: Broken(
+        "ROB-004",
+        "a command that cannot be decoded is skipped",
+        "a decoder that trusts the length of the unreadable",
+    ),
+    Mutation.UNKNOWN_COMMAND_CLOSES: Broken(
+        "ROB-005",
+        "a command of an unknown type closes the connection",
+        "Go and C++ clients (read in their source): an unknown type is an invalid state",
+    ),
+    Mutation.BAD_METADATA_CLOSES: Broken(
+        "ROB-006",
+        "metadata that cannot be decoded closes the connection",
+        "C++ client (read in its source): the same entry comes back for ever",
+    ),
+    Mutation.EMPTY_PAYLOAD_DROPPED: Broken(
+        "ROB-008", "a message without payload is acknowledged and not handed over", "nothing taken for no message"
     ),
 }

@@ -1,0 +1,157 @@
+"""Cases for malformed input beyond damaged bytes, and for messages at the edges of what the protocol allows."""
+
+from __future__ import annotations
+
+import base64
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.stored import NAME, batch, plain, plains
+from assay_conformance.model.case import Case, Config
+from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
+
+EARLIEST: Config = {"initial_position": "earliest"}
+
+STARVED_MS = 1_500
+"""How long a receive waits for messages that are certain to come: longer than any answer takes."""
+
+SETTLED_MS = 700
+"""Silence that shows what a client does not do: longer than any answer takes."""
+
+BACK_MS = 1_200
+"""Silence in which a client that left is back: longer than any answer takes, and a reconnect behind it."""
+
+TOO_LONG = bytes.fromhex("04000000 00000002 0812".replace(" ", ""))
+"""The beginning of a frame of 64 MiB: no frame may be so long."""
+
+COMMAND_TOO_LONG = bytes.fromhex("00000006 00001000 0812".replace(" ", ""))
+"""A frame of six bytes whose command has 4,096."""
+
+NO_COMMAND = bytes.fromhex("00000008 00000004 ffffffff".replace(" ", ""))
+"""A frame whose command is no message of any kind."""
+
+UNKNOWN_COMMAND = bytes.fromhex("00000007 00000003 08e707".replace(" ", ""))
+"""A command of type 999, which nobody has heard of."""
+
+
+def bad_batch() -> Case:
+    """Three members are announced; what is there is none."""
+    plan = Schedule()
+    bad = {
+        "data": base64.b64encode(b"\xff" * 40).decode(),
+        "sequence_id": 1,
+        "producer_name": NAME,
+        "metadata": {"num_messages_in_batch": 3},
+    }
+    plan.broker("store_entries", topic="t", entries=[plain(0), bad, batch([2, 3])])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 3, STARVED_MS)
+    plan.wait_ops()
+    plan.wait_ms(SETTLED_MS)
+    return plan.case(
+        "robustness/bad-batch",
+        "Between two good entries there is a batch that cannot be taken apart",
+        ("robustness.bad-batch-reported",),
+        consumer=EARLIEST,
+    )
+
+
+def bad_metadata() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 3, STARVED_MS)
+    plan.wait_ops()
+    plan.wait_ms(SETTLED_MS)
+    return plan.case(
+        "robustness/bad-metadata",
+        "The metadata of the second of four messages cannot be decoded, under a checksum that fits",
+        ("robustness.bad-metadata-discarded",),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=down("MESSAGE", k=2), action=Corrupt(part=Part.METADATA, fix_checksum=True)),),
+    )
+
+
+def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
+    """Closing is all that is asked of the client behind it: what else it does not do is no news where it is deaf."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer)
+    plan.receive(consumer, 1, STARVED_MS)
+    plan.wait_ops()
+    plan.wait_ms(BACK_MS)
+    return plan.case(
+        f"robustness/{words}",
+        title,
+        (requirement,),
+        capabilities=("producer", "consumer"),
+        client={"operation_timeout_ms": 1_000},
+        consumer=EARLIEST,
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Inject(raw=raw)),),
+    )
+
+
+def odd_messages() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, size=0)
+    plan.send(producer, size=1)
+    plan.send(producer, key="")
+    plan.send(producer, key="\N{GREEK SMALL LETTER PI} \N{BLACK HEART SUIT}")
+    plan.send(producer, properties={"large": "x" * 65_536, "empty": "", "\N{SNOWMAN}": "\N{UMBRELLA}"})
+    plan.send(producer, event_time_ms=0)
+    plan.send(producer, event_time_ms=1)
+    plan.receive(consumer, 7, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/odd-messages",
+        "Empty and tiny payloads, empty and foreign keys, large properties, an event time of 0",
+        ("robustness.odd-messages-round-trip",),
+        capabilities=("producer",),
+        consumer=EARLIEST,
+    )
+
+
+def odd_entries() -> Case:
+    plan = Schedule()
+    key = base64.b64encode(b"\xff\xfe\x00").decode()
+    plan.broker(
+        "store_entries",
+        topic="t",
+        entries=[
+            {"sequence_id": 0, "producer_name": NAME, "metadata": {"null_value": True}},
+            {**plain(1), "key": key, "metadata": {"partition_key_b64_encoded": True}},
+            {
+                "members": [{"sequence_id": 2}, {"sequence_id": 3, "metadata": {"null_value": True}}],
+                "producer_name": NAME,
+            },
+            plain(4),
+        ],
+    )
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 5, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "robustness/odd-entries",
+        "A null value, a key that is no text, and a batch of nothing but empty messages",
+        ("robustness.odd-messages-round-trip",),
+        consumer=EARLIEST,
+    )
+
+
+CASES = (
+    bad_batch(),
+    bad_metadata(),
+    _injected("frame-too-long", "A frame of 64 MiB is announced", "robustness.bad-frame-ends-connection", TOO_LONG),
+    _injected(
+        "command-too-long",
+        "A command is longer than its frame",
+        "robustness.bad-frame-ends-connection",
+        COMMAND_TOO_LONG,
+    ),
+    _injected("no-command", "A frame holds no command", "robustness.bad-frame-ends-connection", NO_COMMAND),
+    _injected("unknown-command", "A command of type 999 comes", "robustness.unknown-command-ignored", UNKNOWN_COMMAND),
+    odd_messages(),
+    odd_entries(),
+)

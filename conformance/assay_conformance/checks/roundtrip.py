@@ -1,0 +1,121 @@
+"""Odd messages: what the protocol allows at its edges arrives as it was sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import ConsumerCheck, to_client
+from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.tracker import Entry
+from assay_conformance.model.event import Completion, Fate, Frame, Invoke, Member, Received
+from assay_conformance.model.requirement import RequirementId
+
+_ODD_FIELDS = ("key", "properties", "event_time_ms")
+_TORN = (Fate.ALTERED, Fate.INJECTED)
+
+
+class RoundTrip(ConsumerCheck):
+    """Empty and one-byte payloads, null values, keys, properties and event times of any size.
+
+    Content is compared with what is stored, the rest with what the application asked for. An empty key and none, and
+    an event time of 0 and none, look the same through most interfaces, and are not told apart.
+    """
+
+    requirement = RequirementId("robustness.odd-messages-round-trip")
+
+    def start(self) -> None:
+        self._handover = Handover(self.view)
+        self._asked: dict[tuple[int, int], Invoke] = {}
+        self._altered: set[Entry] = set()
+
+    @on(Invoke, "send")
+    def asked_for(self, event: Invoke) -> None:
+        if event.handle is not None and event.number is not None:
+            self._asked[event.handle, event.number] = event
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not to_client(event):
+            return
+        if event.fate in _TORN or event.intact is False:
+            self._altered.add(Entry(session.topic, event.ids[0].ledger, event.ids[0].entry))
+        elif any(member.size <= 1 for member in event.members):
+            self._handover.offer(session, event)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        entry = self.tracker.entries.get(event.seq)
+        if consumer is None or entry is None or entry in self._altered:
+            return
+        self._handover.received(consumer, event)
+        member = self._stored(entry, max(event.message_id.batch_index, 0))
+        if member is None:
+            return
+        if (event.size, event.digest) != (member.size, member.digest):
+            self._differs(event, entry, f"{event.size} bytes of digest {event.digest:08x}", f"{member.size} bytes")
+        elif (event.key or None) != (member.key or None):
+            self._differs(event, entry, f"key {event.key!r}", repr(member.key))
+        elif not self._asked_differently(event, entry) and self._is_odd(event, member):
+            self.exercise(event)
+
+    def _asked_differently(self, event: Received, entry: Entry) -> bool:
+        args = self._args(event)
+        properties, time_ms = args.get("properties"), args.get("event_time_ms")
+        if properties is not None and event.properties != properties:
+            sent = f"{len(properties)} properties, {sum(map(len, properties.values()))} characters"
+            self._differs(event, entry, f"{len(event.properties)} properties", sent)
+        elif time_ms is not None and (event.event_time_ms or 0) != time_ms:
+            self._differs(event, entry, f"event time {event.event_time_ms}", str(time_ms))
+        else:
+            return False
+        return True
+
+    def _differs(self, event: Received, entry: Entry, came: str, sent: str) -> None:
+        stored = next((s for s in self.tracker.stored.get(entry.topic, ()) if _is_at(entry, s.id.position)), None)
+        self.breach(
+            "changed",
+            f"consumer {event.handle} handed {entry} over at {ms(event.t_ns)} with {came}, expected {sent}",
+            *([stored] if stored is not None else []),
+            event,
+        )
+
+    def _is_odd(self, event: Received, member: Member) -> bool:
+        args = self._args(event)
+        return (
+            member.size <= 1 or bool(member.key) or any(key in args for key in ("key", "properties", "event_time_ms"))
+        )
+
+    def _args(self, event: Received) -> dict[str, Any]:
+        identity, began = event.identity, self.tracker.began
+        if identity is None or began is None or identity.case != began.number:
+            return {}
+        invoke = self._asked.get((identity.handle, identity.number))
+        return {} if invoke is None else invoke.args
+
+    def _stored(self, entry: Entry, index: int) -> Member | None:
+        for stored in self.tracker.stored.get(entry.topic, ()):
+            if _is_at(entry, stored.id.position):
+                return stored.members[index] if index < len(stored.members) else None
+        return None
+
+    @on(Completion, "receive")
+    def receive_ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        for offer in self._handover.withheld(operation) if operation is not None else ():
+            self.suspect(
+                "answer",
+                offer.frame.t_ns,
+                event.t_ns,
+                "not-delivered",
+                f"{offer.entry}, an empty message or one of a single byte, came to consumer {event.handle} at "
+                f"{ms(offer.frame.t_ns)} and was not handed over by {ms(event.t_ns)}, when a receive ended short",
+                offer.frame,
+                event,
+            )
+
+
+def _is_at(entry: Entry, position: tuple[int, int]) -> bool:
+    return (entry.ledger, entry.entry) == position
