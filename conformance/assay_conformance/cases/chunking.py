@@ -67,6 +67,53 @@ def compressed_message() -> Case:
     )
 
 
+def chunks_with_long_properties() -> Case:
+    """Four chunks' worth of payload, and a quarter of the limit in metadata: it must leave in more."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES // 4)}))
+    return plan.case(
+        "chunking/chunks-with-long-properties",
+        "A message of several chunks with properties of 4 KiB",
+        ("chunking.chunks-fit-limit", "chunking.uuid-names-message"),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer=CHUNKING,
+    )
+
+
+def batching_and_chunking() -> Case:
+    """Should the producer open all the same, a large message shows what is left of chunking."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    return plan.case(
+        "chunking/batching-and-chunking",
+        "A producer is asked for that batches and chunks",
+        ("chunking.excludes-batching",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer={"chunking": True, "batching": True},
+    )
+
+
+def oversize() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, size=100)
+    plan.send(producer, 2, size=LARGE_BYTES)
+    plan.send(producer, 2, size=100)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/oversize",
+        "Two messages beyond the broker's limit between small ones, without chunking",
+        ("chunking.refuses-oversize",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer={"chunking": False, "batching": False, "send_timeout_ms": 1_000},
+    )
+
+
 def last_chunk_missing() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[*chunks(0, 3)[:2], *chunks(1, 3), plain(2)])
@@ -190,6 +237,9 @@ def cut_after_last_chunk() -> Case:
 CASES = (
     large_message(),
     compressed_message(),
+    chunks_with_long_properties(),
+    batching_and_chunking(),
+    oversize(),
     last_chunk_missing(),
     middle_chunk_missing(),
     chunks_interleaved(),

@@ -193,7 +193,9 @@ class SplitsLarge(Check):
             )
 
     def _chunking(self, handle: int) -> bool:
-        return self.view.producer_setting(handle, "chunking") is True
+        """What becomes of chunking where batching is on as well is another requirement's matter."""
+        setting = self.view.producer_setting
+        return setting(handle, "chunking") is True and setting(handle, "batching") is not True
 
 
 def chunk_of(event: Frame) -> str:

@@ -28,6 +28,9 @@ T = TypeVar("T", Publisher, Subscription)
 
 _NO_HANDLE = Failed(ErrorClass.CLOSED, "no such producer or consumer is open", certain=True)
 
+# Either would have to win silently: a chunked message is never part of a batch.
+_BOTH = Failed(ErrorClass.INVALID_CONFIG, "batching and chunking cannot both be on", certain=True)
+
 
 class _Slot:
     """One handle: what it holds once that is known, and the calls that wait for it."""
@@ -91,6 +94,9 @@ class ClientCore:
     def open_producer(self, op: int, handle: int, topic: str, settings: ProducerSettings, now_ns: int) -> None:
         """Ends with the producer's name and the last sequence id the broker knows of it."""
         self._shared.now_ns = now_ns
+        if settings.batching and settings.chunking and not self._shared.mutated(Mutation.BATCHING_DROPS_CHUNKING):
+            self._shared.sink.completed(op, _BOTH)
+            return
         slot = self._slots[handle] = _Slot()
 
         def counted(partitions: int | Refusal) -> None:

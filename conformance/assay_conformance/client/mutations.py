@@ -46,6 +46,10 @@ class Mutation(StrEnum):
     PUBLISHES_AGAIN_AFTER_RESEND = "publishes-again-after-resend"
     RECONNECTS_NAMELESS = "reconnects-nameless"
     OMITS_CHUNK_FLAG = "omits-chunk-flag"
+    OTHER_UUID = "other-uuid"
+    CHUNKS_IGNORE_METADATA = "chunks-ignore-metadata"
+    BATCHING_DROPS_CHUNKING = "batching-drops-chunking"
+    SENDS_OVERSIZE = "sends-oversize"
     DELIVERS_FRAGMENTS = "delivers-fragments"
     JOINS_OVER_CHUNK_GAP = "joins-over-chunk-gap"
     DROPS_MESSAGE_ON_REPEATED_CHUNK = "drops-message-on-repeated-chunk"
@@ -296,6 +300,24 @@ MUTATIONS: dict[Mutation, Broken] = {
         "a name kept in the configuration and lost by the reconnect: the broker knows none of the resent ids",
     ),
     Mutation.OMITS_CHUNK_FLAG: Broken("CHK-001", "SENDs of chunks lack is_chunk", "metadata and command built apart"),
+    Mutation.OTHER_UUID: Broken(
+        "CHK-002", "the uuid of a chunked message has a format of its own", "an identifier taken for anybody's choice"
+    ),
+    Mutation.CHUNKS_IGNORE_METADATA: Broken(
+        "CHK-003",
+        "chunks are cut at the limit, whatever their metadata take",
+        "apache/pulsar#16196: a chunk with long properties exceeds the limit",
+    ),
+    Mutation.BATCHING_DROPS_CHUNKING: Broken(
+        "CHK-004",
+        "with batching on, chunking is dropped in silence",
+        "C++ client (read in its source): the core takes both and never chunks",
+    ),
+    Mutation.SENDS_OVERSIZE: Broken(
+        "CHK-005",
+        "a message beyond the limit is sent as it is",
+        "DotPulsar 3.1.2: the broker closes the connection, and the message is sent again without end",
+    ),
     Mutation.DELIVERS_FRAGMENTS: Broken(
         "CHK-007",
         "each chunk is delivered as a message of its own",

@@ -81,7 +81,10 @@ class OpBuilder:
         metadata = self._metadata(sent, unix_ms)
         data = self._compressed(metadata, sent.message.payload)
         room = max_message_bytes - metadata.ByteSize()
-        if len(data) <= room:
+        if Mutation.CHUNKS_IGNORE_METADATA in self._mutations:
+            room = max_message_bytes
+        oversize = Mutation.SENDS_OVERSIZE in self._mutations and not self._chunking
+        if len(data) <= room or oversize:
             send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)
             return [Op(sent.sequence_id, encode(send, metadata=metadata, data=data), created_ns, (sent,))]
         if not self._chunking or room <= 0:
@@ -131,6 +134,8 @@ class OpBuilder:
     def _chunks(self, sent: Sent, metadata: MessageMetadata, data: bytes, room: int, created_ns: int) -> list[Op]:
         count = -(-len(data) // room)
         metadata.uuid = f"{self.name}-{sent.sequence_id}"
+        if Mutation.OTHER_UUID in self._mutations:
+            metadata.uuid = f"{sent.sequence_id}@{self.name}"
         metadata.num_chunks_from_msg = count
         metadata.total_chunk_msg_size = len(data)
         send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)

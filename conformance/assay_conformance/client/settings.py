@@ -136,10 +136,6 @@ S = TypeVar("S", ClientSettings, ProducerSettings, ConsumerSettings)
 def settings(kind: type[S], config: Config) -> S:
     """The settings a configuration asks for; UsageError that names the key when it is unknown or its value wrong."""
     try:
-        parsed = msgspec.convert(config, kind)
+        return msgspec.convert(config, kind)
     except msgspec.ValidationError as error:
         raise UsageError(f"{kind.__name__}: {error}") from error
-    if isinstance(parsed, ProducerSettings) and parsed.batching and parsed.chunking:
-        # Either would have to win silently: a chunked message is never part of a batch.
-        raise UsageError("ProducerSettings: batching and chunking cannot both be on")
-    return parsed

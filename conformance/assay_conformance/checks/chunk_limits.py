@@ -1,0 +1,172 @@
+"""Chunking, what it rests on: names of chunked messages, the broker's limit, and what a client does without chunks."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.chunk_sending import chunk_of
+from assay_conformance.checks.consumption import from_client
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+CHUNK_FIELDS_BYTES = 128
+"""What a chunk's frame holds besides payload and metadata: sizes, magic, checksum, its command, and its chunk fields
+but for the uuid."""
+
+PADDING_BYTES = 10 * 1024
+"""By so much may any frame exceed the limit; a broker closes the connection over a larger one."""
+
+
+class UuidNamesMessage(Check):
+    """The uuid of a chunk is made of its producer's name and its sequence id, which no two messages share."""
+
+    requirement = RequirementId("chunking.uuid-names-message")
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        meta = event.meta
+        if meta is None or meta.chunk_id is None or not from_client(event):
+            return
+        expected = f"{meta.producer_name}-{meta.sequence_id}"
+        if meta.uuid == expected:
+            self.exercise(event)
+        else:
+            self.breach(
+                "other-uuid",
+                f"{chunk_of(event)} at {ms(event.t_ns)} is a chunk of {meta.uuid!r}, expected {expected!r}",
+                event,
+            )
+
+
+class ChunksFitLimit(Check):
+    """Payload and metadata of a chunk together stay within the limit, its chunk fields aside.
+
+    A unit waits through reconnects as it was cut, so the greatest limit told so far counts.
+    """
+
+    requirement = RequirementId("chunking.chunks-fit-limit")
+
+    def start(self) -> None:
+        self._limit = 0
+
+    @on(Frame, "CONNECTED")
+    def connected(self, event: Frame) -> None:
+        if event.to_receiver:
+            self._limit = max(self._limit, told_limit(event, self.view.case.topology.max_message_bytes))
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        meta = event.meta
+        if meta is None or meta.chunk_id is None or not from_client(event):
+            return
+        most = self._limit + CHUNK_FIELDS_BYTES + len((meta.uuid or "").encode())
+        if event.size <= most:
+            self.exercise(event)
+        else:
+            self.breach(
+                "too-large",
+                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; payload and metadata may "
+                f"take {self._limit}, so {most} at most were expected",
+                event,
+            )
+
+
+class ExcludesBatching(Check):
+    """A producer that is to batch and to chunk is refused, or chunks all the same, and never puts a batch in chunks."""
+
+    requirement = RequirementId("chunking.excludes-batching")
+
+    def start(self) -> None:
+        self._openings: dict[int, Invoke] = {}
+
+    @on(Completion, "open_producer")
+    def opened(self, event: Completion) -> None:
+        handle = event.handle or 0
+        both = [self.view.producer_setting(handle, key) is True for key in ("batching", "chunking")]
+        if not all(both) or event.outcome is Outcome.UNSUPPORTED:
+            return
+        if event.outcome is Outcome.FAIL:
+            self.exercise(event)
+        elif event.outcome is Outcome.OK:
+            self._openings[handle] = self.tracker.lines.openings[handle]
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        meta, unit = event.meta, self.tracker.lines.unit
+        if meta is None or meta.chunk_id is None or unit is None or not from_client(event):
+            return
+        if meta.batch is not None:
+            self.breach("batch-in-chunks", f"{chunk_of(event)} at {ms(event.t_ns)} is a chunk of a batch", event)
+        elif unit.line.handle in self._openings:
+            self.exercise(event)
+
+    @on(Completion, "send")
+    def send_ended(self, event: Completion) -> None:
+        opening = self._openings.get(event.handle or 0)
+        if opening is None or event.error is not ErrorClass.TOO_LARGE:
+            return
+        self.breach(
+            "chunking-dropped",
+            f"producer {event.handle} was opened at {ms(opening.t_ns)} with batching and chunking on, and refused a "
+            f"message as too large at {ms(event.t_ns)}; expected an error when it was opened, or chunks",
+            opening,
+            event,
+        )
+
+
+class RefusesOversize(Check):
+    """Without chunking a message beyond the limit fails at once with an error of its own, and no byte of it leaves.
+
+    Judged where nothing is compressed, for messages asked for when the limit had been told.
+    """
+
+    requirement = RequirementId("chunking.refuses-oversize")
+
+    def start(self) -> None:
+        self._limit: int | None = None
+        self._oversize: dict[int, Invoke] = {}
+
+    @on(Frame, "CONNECTED")
+    def connected(self, event: Frame) -> None:
+        if event.to_receiver:
+            told = told_limit(event, self.view.case.topology.max_message_bytes)
+            self._limit = told if self._limit is None else max(self._limit, told)
+
+    @on(Invoke, "send")
+    def asked(self, event: Invoke) -> None:
+        handle = event.handle or 0
+        if self._limit is None or (event.size or 0) <= self._limit or self.view.producer_setting(handle, "chunking"):
+            return
+        if self.view.producer_setting(handle, "compression") in (None, "NONE"):
+            self._oversize[event.op] = event
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        if self._limit is not None and from_client(event) and event.size > self._limit + PADDING_BYTES:
+            self.breach(
+                "sent-oversize",
+                f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; the broker's limit is "
+                f"{self._limit}, and it closes the connection over one larger by {PADDING_BYTES}",
+                event,
+            )
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        invoke = self._oversize.get(event.op)
+        if invoke is None or event.error in (ErrorClass.CLOSED, ErrorClass.QUEUE_FULL):
+            return
+        if event.error is ErrorClass.TOO_LARGE:
+            self.exercise(event)
+        else:
+            self.breach(
+                "not-refused",
+                f"producer {event.handle}: message {invoke.number} of {invoke.size} bytes, asked for at "
+                f"{ms(invoke.t_ns)}, ended at {ms(event.t_ns)} as {event.error or event.outcome}; the limit is "
+                f"{self._limit} bytes, and an error of class too_large was expected",
+                invoke,
+                event,
+            )
+
+
+def told_limit(event: Frame, otherwise: int) -> int:
+    """CONNECTED.max_message_size, where the broker tells it."""
+    return int(event.fields.get("max_message_size", otherwise))

@@ -1,0 +1,112 @@
+"""Names and sizes of chunks, both ways, and what happens without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.chunk_limits import ChunksFitLimit, ExcludesBatching, RefusesOversize, UuidNamesMessage
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import NAME, PRODUCER, Script
+from assay_conformance.model.case import Topology
+from assay_conformance.model.event import ErrorClass, Meta, Outcome
+
+LIMIT = 1_000
+CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=LIMIT))
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+def _chunk(check: type[Check], size: int = 900, uuid: str = f"{NAME}-0", **config: Any) -> Check:
+    """One chunk of message 0, of this size and name."""
+    story = Script()
+    story.producer(**config)
+    story.send(0, size=2_500)
+    meta = Meta(producer_name=NAME, sequence_id=0, uuid=uuid, chunk_id=0, chunks=3, chunk_total_bytes=2_500)
+    story.send_frame(0, size=size, meta=meta, members=(), fields={"is_chunk": True})
+    return trial(check, story.done(), CASE)
+
+
+def test_uuid_of_name_and_sequence_id_is_accepted() -> None:
+    check = _chunk(UuidNamesMessage)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_any_other_uuid_is_found() -> None:
+    assert _codes(_chunk(UuidNamesMessage, uuid="0a1b2c")) == ["other-uuid"]
+
+
+def test_chunk_within_the_limit_is_accepted() -> None:
+    check = _chunk(ChunksFitLimit, size=LIMIT + 100)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_chunk_that_forgot_its_metadata_is_found() -> None:
+    assert _codes(_chunk(ChunksFitLimit, size=LIMIT + 400)) == ["too-large"]
+
+
+# --- excludes-batching ------------------------------------------------------------------------------------------------
+
+
+def test_refusing_both_is_accepted() -> None:
+    story = Script()
+    both = {"topic": "t", "config": {"batching": True, "chunking": True}}
+    opening = story.invoke("open_producer", PRODUCER, args=both)
+    story.complete(opening, Outcome.FAIL, error=ErrorClass.INVALID_CONFIG)
+    check = trial(ExcludesBatching, story.done(), CASE)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_chunking_dropped_in_silence_is_found() -> None:
+    story = Script()
+    story.producer(batching=True, chunking=True)
+    story.send(0, size=2_500)
+    story.fail(0, ErrorClass.TOO_LARGE)
+    assert _codes(trial(ExcludesBatching, story.done(), CASE)) == ["chunking-dropped"]
+
+
+def test_chunking_that_wins_is_accepted() -> None:
+    check = _chunk(ExcludesBatching, batching=True, chunking=True)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+# --- refuses-oversize -------------------------------------------------------------------------------------------------
+
+
+def _oversize(**config: Any) -> Script:
+    story = Script()
+    story.producer(**config)
+    story.send(0, size=2_500)
+    return story
+
+
+def test_oversize_message_refused_at_once_is_accepted() -> None:
+    story = _oversize()
+    story.fail(0, ErrorClass.TOO_LARGE)
+    check = trial(RefusesOversize, story.done(), CASE)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize("error", [ErrorClass.TIMEOUT, ErrorClass.TRANSPORT])
+def test_oversize_message_that_fails_otherwise_is_found(error: ErrorClass) -> None:
+    story = _oversize()
+    story.unknown(0, error)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["not-refused"]
+
+
+def test_oversize_message_that_leaves_is_found() -> None:
+    story = _oversize()
+    story.send_frame(0, size=20_000)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["sent-oversize"]
+
+
+def test_message_that_may_be_compressed_is_not_judged() -> None:
+    story = _oversize(compression="ZLIB")
+    story.ok(0)
+    check = trial(RefusesOversize, story.done(), CASE)
+    assert (_codes(check), check.exercised) == ([], 0)
