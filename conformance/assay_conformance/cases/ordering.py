@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.stored import batch, plains
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Drop, Fault, Hold, Until
 
 
 def order_across_a_cut() -> Case:
@@ -129,6 +130,23 @@ def callbacks_of_late_receipts() -> Case:
     )
 
 
+def delivery_across_a_cut() -> Case:
+    """The application has taken half of a batch when the connection dies; nothing was acknowledged: all comes again."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[*plains(range(3)), batch(range(3, 7)), *plains(range(7, 9))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5))
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_ops(plan.receive(consumer, 9, 1_500))
+    return plan.case(
+        "ordering/delivery-across-a-cut",
+        "Single messages and a batch are handed over in order, before and after a reconnect",
+        ("ordering.delivers-in-id-order",),
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
 CASES = (
     order_across_a_cut(),
     pipelined_sends(),
@@ -137,4 +155,5 @@ CASES = (
     ids_across_an_early_reconnect(),
     ids_of_batches(),
     callbacks_of_late_receipts(),
+    delivery_across_a_cut(),
 )

@@ -305,6 +305,8 @@ class Consumer(Handler):
         # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
         # their permits here; those it had acknowledged were never charged (ACK-012).
         self._return_permits(max(0, charged - len(wanted)))
+        if self.shared.mutated(Mutation.REVERSES_BATCH):
+            wanted.reverse()
         for message in wanted:
             if not message.payload and self.shared.mutated(Mutation.EMPTY_PAYLOAD_DROPPED):
                 self._return_permits(1)

@@ -15,6 +15,7 @@ class Mutation(StrEnum):
     SWAPS_SENDS_WHILE_AWAY = "swaps-sends-while-away"
     OVERTAKES_RESEND = "overtakes-resend"
     SKIPS_SEQUENCE_ID = "skips-sequence-id"
+    REVERSES_BATCH = "reverses-batch"
     COMPLETES_OUT_OF_ORDER = "completes-out-of-order"
     FAILS_PENDING_ON_LOSS = "fails-pending-on-loss"
     RESENDS_RECEIPTED = "resends-receipted"
@@ -168,6 +169,9 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.SKIPS_SEQUENCE_ID: Broken(
         "ORD-003", "each reconnect uses up one sequence id", "a counter advanced by the registration, not by the send"
+    ),
+    Mutation.REVERSES_BATCH: Broken(
+        "ORD-005", "the messages of a batch are handed over last first", "a stack where a queue was meant"
     ),
     Mutation.COMPLETES_OUT_OF_ORDER: Broken(
         "ORD-004",

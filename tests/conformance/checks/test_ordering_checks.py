@@ -1,5 +1,6 @@
 import msgspec
 
+from assay_conformance.checks.delivery_order import DeliversInIdOrder
 from assay_conformance.checks.ordering import (
     CallbacksInSendOrder,
     KeepsSendOrder,
@@ -7,7 +8,7 @@ from assay_conformance.checks.ordering import (
     SequenceIdsStepByOne,
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import DUPLICATE, Script
+from assay_conformance.history.script import DUPLICATE, Script, entry_id
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.event import ErrorClass, Fate, Sides
 from assay_conformance.model.verdict import Grade
@@ -282,3 +283,50 @@ def test_sends_one_after_the_other_do_not_exercise_callback_order() -> None:
         story.send(number)
         story.ok(number)
     assert trial(CallbacksInSendOrder, story.done()).exercised == 0
+
+
+# --- delivers-in-id-order ---------------------------------------------------------------------------------------------
+
+
+def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> DeliversInIdOrder:
+    """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: redelivery was asked for."""
+    story = Script()
+    story.consumer(kind=kind)
+    for entry in range(3):
+        story.message(entry)
+    if again:
+        story.redeliver_frame()
+    for entry in entries:
+        story.received(entry)
+    return trial(DeliversInIdOrder, story.done())
+
+
+def test_messages_handed_over_in_id_order_are_accepted() -> None:
+    check = _delivered(0, 1, 2)
+    assert (check.findings, check.exercised) == ([], 2)
+
+
+def test_message_handed_over_after_a_later_one_is_found() -> None:
+    assert [finding.code for finding in _delivered(0, 2, 1).findings] == ["delivered-out-of-order"]
+
+
+def test_message_handed_over_twice_is_found() -> None:
+    assert [finding.code for finding in _delivered(0, 0).findings] == ["delivered-out-of-order"]
+
+
+def test_batch_handed_over_backwards_is_found() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0, 1)
+    story.received(1, message_id=entry_id(0, 1, 2))
+    story.received(0, message_id=entry_id(0, 0, 2))
+    check = trial(DeliversInIdOrder, story.done())
+    assert [finding.code for finding in check.findings] == ["delivered-out-of-order"]
+
+
+def test_redelivery_may_go_back_once() -> None:
+    assert _delivered(0, 1, 0, 1, 2, again=True).findings == []
+
+
+def test_shared_subscription_promises_no_order() -> None:
+    assert _delivered(0, 2, 1, kind="Shared").findings == []
