@@ -8,6 +8,7 @@ than the client's own word (evidence grade A or B).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from typing import Any
 
 import msgspec
 
@@ -112,6 +113,11 @@ def render(document: Certificate) -> bytes:
 def read_certificate(data: bytes, where: str) -> Certificate:
     """The content of a certificate.json; UsageError that names `where` when it is none."""
     return read_document(data, FileKind.CERTIFICATE, Certificate, where)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of certificate.json."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(Certificate)}
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

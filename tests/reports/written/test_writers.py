@@ -15,6 +15,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Event, Note
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import junit as junit_module
+from assay_reports.certificate import Claim
 from assay_reports.console import STATE_WORDS, STYLE, failure_text, print_report, summary
 from assay_reports.junit import OF_VERDICT, junit
 from assay_reports.page import EXIT_TONE, TONE, page
@@ -241,3 +242,15 @@ def test_version_beyond_the_tested_range_is_said(sample: Sample) -> None:
     terminal(out).print(summary(beyond))
     assert "outside the range" in out.getvalue()
     assert "outside the range" in page(beyond)
+
+
+def test_terminal_names_what_is_claimed(sample: Sample) -> None:
+    import dataclasses
+
+    claims = (
+        Claim(profile="dedup", title="Once", claimed=False, requirements=3, because=("not declared: dedup_resume",)),
+        Claim(profile="sending", title="Sends", claimed=True, requirements=9),
+    )
+    out = io.StringIO()
+    terminal(out).print(summary(dataclasses.replace(sample.report(sample.judged()), claims=claims)))
+    assert "profiles claimed: sending\nnot claimed: dedup (certificate.json says why)\n" in out.getvalue()
