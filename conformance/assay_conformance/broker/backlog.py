@@ -22,6 +22,7 @@ class Backlog:
     __slots__ = (
         "_furthest",
         "_host",
+        "_is_precise",
         "_members",
         "_retry",
         "compaction",
@@ -43,11 +44,12 @@ class Backlog:
         self._retry: Timer | None = None
         self._members = 0.0
         self._furthest = -1
+        self._is_precise = host.settings.precise_flow_control
 
     def quota(self, permits: int, *, again: bool = False) -> int:
         """How many entries one read may take; 0 with a later `wake` when a rate is used up. `again`: it is a read of
         what was dispatched before."""
-        members = max(1, round(self._members)) if self._host.settings.precise_flow_control else 1
+        members = max(1, round(self._members)) if self._is_precise else 1
         wanted = min(ceil(permits / members), READ_BATCH_ENTRIES)
         if not self.limiters or not self._is_throttled(again=again):
             return wanted
@@ -68,7 +70,7 @@ class Backlog:
 
     def spend(self, entry: Entry, messages: int) -> None:
         """Charge a dispatched entry: after the dispatch, so that the balance may become negative."""
-        if self._host.settings.precise_flow_control:
+        if self._is_precise:
             self._members = 0.9 * self._members + 0.1 * messages if self._members else messages
         if not self.limiters or self._is_free(entry):
             return

@@ -136,7 +136,8 @@ class Sharing(Dispatcher):
 
     def acked(self, consumer: Consumer, index: int) -> None:
         self.replay.discard(index)
-        self._redeliveries.pop(index, None)
+        if self._redeliveries:
+            self._redeliveries.pop(index, None)
         holder = self._holder(consumer, index)
         if holder is not None:
             self._let_go(holder, index)
@@ -155,10 +156,9 @@ class Sharing(Dispatcher):
             self.read()
 
     def _holder(self, consumer: Consumer, index: int) -> Consumer | None:
-        for holder in (consumer, *self.consumers):
-            if index in holder.pending:
-                return holder
-        return None
+        if index in consumer.pending:
+            return consumer
+        return next((holder for holder in self.consumers if index in holder.pending), None)
 
     def _let_go(self, holder: Consumer, index: int) -> None:
         """An entry is not out at this consumer any more."""
@@ -207,7 +207,8 @@ class Sharing(Dispatcher):
                 self._idle = True
                 break
             self._begin()
-            stuck += [index for index in taken if not self._offer(self._entries[index])]
+            left = [self._entries[index] for index in taken if not self._cursor.is_acked(index)]
+            stuck += [entry.index for entry in left if not self._offer(entry)]
         for index in stuck:
             self.replay.put(index)
 
@@ -228,12 +229,13 @@ class Sharing(Dispatcher):
 
     def _offer(self, entry: Entry) -> bool:
         """Send an entry, or keep it until its time; False when it has to wait for a consumer."""
-        if self._cursor.is_acked(entry.index) or self.delayed.keeps(entry):
+        if not entry.is_plain and self.delayed.keeps(entry):
             return True
         consumer = None if self.blocked else self._pick(entry)
         if consumer is None:
             return False
-        charged = self._send(consumer, entry, redeliveries=self._redeliveries.get(entry.index, 0))
+        redeliveries = self._redeliveries.get(entry.index, 0) if self._redeliveries else 0
+        charged = self._send(consumer, entry, redeliveries=redeliveries)
         if charged:
             self._sent(consumer, entry, charged)
         return True
@@ -242,8 +244,10 @@ class Sharing(Dispatcher):
         consumer.pending[entry.index] = messages
         consumer.unacked += messages
         self.unacked += messages
-        consumer.blocked = consumer.blocked or 0 < self._most <= consumer.unacked
-        self.blocked = self.blocked or 0 < self._most_together <= self.unacked
+        if 0 < self._most <= consumer.unacked:
+            consumer.blocked = True
+        if 0 < self._most_together <= self.unacked:
+            self.blocked = True
 
 
 class Shared(Sharing):
@@ -264,7 +268,7 @@ class Shared(Sharing):
         self._current = None
 
     def _pick(self, entry: Entry) -> Consumer | None:
-        metadata = entry.metadata
+        metadata = None if entry.is_plain else entry.metadata
         if metadata is None or not metadata.uuid:
             return self._next()
         owner = self._chunks.get(metadata.uuid)
@@ -281,7 +285,7 @@ class Shared(Sharing):
     def _next(self) -> Consumer | None:
         """Whose turn it is, among those of the best priority that have permits."""
         current = self._current
-        if current is None or not self._left or not current.is_able:
+        if current is None or not self._left or current.blocked or current.permits <= 0:
             able = [consumer for consumer in self.consumers if consumer.is_able]
             best = [consumer for consumer in able if consumer.priority == able[0].priority]
             current = self._current = best[self._turn % len(best)] if best else None

@@ -21,7 +21,7 @@ NONE_KEY = b"NONE_KEY"
 class Entry:
     """One stored entry."""
 
-    __slots__ = ("_key_hash", "_messages", "entry", "index", "ledger", "payload")
+    __slots__ = ("_key_hash", "_messages", "_plain", "entry", "index", "ledger", "payload")
 
     def __init__(self, ledger: int, entry: int, index: int, payload: Payload) -> None:
         self.ledger = ledger
@@ -29,18 +29,32 @@ class Entry:
         self.index = index
         self.payload = payload
         self._messages = -1
+        self._plain = True
         self._key_hash = -1
 
     @property
     def messages(self) -> int:
         """How many messages it holds; 0 when its metadata cannot be decoded."""
         if self._messages < 0:
-            try:
-                # Defaults to 1 where the entry is no batch.
-                self._messages = max(1, self.payload.metadata.num_messages_in_batch)
-            except MetadataError:
-                self._messages = 0
+            self._look()
         return self._messages
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is neither delayed nor a chunk."""
+        if self._messages < 0:
+            self._look()
+        return self._plain
+
+    def _look(self) -> None:
+        try:
+            metadata = self.payload.metadata
+        except MetadataError:
+            self._messages, self._plain = 0, True
+            return
+        # Defaults to 1 where the entry is no batch.
+        self._messages = max(1, metadata.num_messages_in_batch)
+        self._plain = not (metadata.deliver_at_time or metadata.uuid)
 
     @property
     def key_hash(self) -> int:

@@ -96,7 +96,7 @@ class Subscription:
         index = self._store.find(position.ledgerId, position.entryId)
         if index is None:
             return
-        unacked = replies.ack_bits(position.ack_set)
+        unacked = replies.ack_bits(position.ack_set) if position.ack_set else 0
         if not unacked:
             whole = self.cursor.ack(index)
         elif self._host.settings.batch_index_acks:
