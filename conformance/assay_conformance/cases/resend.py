@@ -224,6 +224,24 @@ def send_times_out_across_a_reconnect() -> Case:
     )
 
 
+def idle_before_a_batch() -> Case:
+    """The producer was idle for longer than a send may take, and the next message waits in a batch."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ms(600)
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "resend/idle-before-a-batch",
+        "A batched message behind an idle time, its receipt held back, has the whole of its time-out",
+        ("resend.send-timeout",),
+        capabilities=("batching",),
+        producer={"batching": True, "batching_max_publish_delay_ms": 100, "send_timeout_ms": 500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2, times=0), action=Drop()),),
+        limits=Limits(operation_ms=3_000, case_ms=20_000, least_wall_ms=1_300),
+    )
+
+
 CASES = (
     unreceipted_sends(),
     cut_between_receipts(),
@@ -236,4 +254,5 @@ CASES = (
     receipt_ahead(),
     send_times_out(),
     send_times_out_across_a_reconnect(),
+    idle_before_a_batch(),
 )

@@ -39,6 +39,7 @@ class Mutation(StrEnum):
     PENDING_OUTLIVES_CLOSE = "pending-outlives-close"
     FLUSH_RETURNS_AT_ONCE = "flush-returns-at-once"
     NEVER_TIMES_OUT = "never-times-out"
+    IDLE_BATCH_TIMES_OUT = "idle-batch-times-out"
     SEND_TIMEOUT_LATE = "send-timeout-late"
     IGNORES_LAST_SEQUENCE_ID = "ignores-last-sequence-id"
     SKIPS_AFTER_LAST_SEQUENCE_ID = "skips-after-last-sequence-id"
@@ -276,6 +277,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "pulsar-client-cpp#303 and #98: flush returns although receipts are outstanding",
     ),
     Mutation.NEVER_TIMES_OUT: Broken("RSD-014", "no send ever times out", "DotPulsar: sends have no time-out"),
+    Mutation.IDLE_BATCH_TIMES_OUT: Broken(
+        "RSD-014",
+        "the time-out of a batch runs from the last batch before it",
+        "apache/pulsar#21889: a message batched after an idle time times out at once",
+    ),
     Mutation.SEND_TIMEOUT_LATE: Broken("RSD-014", "the send time-out fires late", "a timer that ticks coarsely", 600),
     Mutation.IGNORES_LAST_SEQUENCE_ID: Broken(
         "DDP-006",

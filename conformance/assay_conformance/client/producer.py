@@ -72,6 +72,7 @@ class Producer(Handler):
         self._running = False
         self._pending = Pending(shared, settings, self._run_waiting)
         self._batch: OpenBatch | None = None
+        self._last_batch_ns: int | None = None
         self._last_receipted: Op | None = None
         self._last_position: tuple[int, int] | None = None
         self._receipts = 0
@@ -206,11 +207,14 @@ class Producer(Handler):
         settings, shared = self._settings, self.shared
         extra = 1 if shared.mutated(Mutation.BATCH_OVERFILLS) else 0
         max_bytes = None if shared.mutated(Mutation.BATCH_IGNORES_BYTES) else settings.batching_max_bytes
-        batch = OpenBatch(settings, shared.now_ns, settings.batching_max_messages + extra, max_bytes)
+        first_ns, before_ns, self._last_batch_ns = shared.now_ns, self._last_batch_ns, shared.now_ns
+        if before_ns is not None and shared.mutated(Mutation.IDLE_BATCH_TIMES_OUT):
+            first_ns = before_ns
+        batch = OpenBatch(settings, first_ns, settings.batching_max_messages + extra, max_bytes)
         if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
             return batch
         delay_ns = settings.batching_max_publish_delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
-        due_ns = self._pending.due_ns(shared.now_ns)
+        due_ns = self._pending.due_ns(first_ns)
         if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
             batch.timer = shared.timers.at(due_ns, self._expire_batch)
         else:
