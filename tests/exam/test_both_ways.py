@@ -28,6 +28,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DEDUP_STORES_DUPLICATES: "DDP-001",
     BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: "DDP-002",
     BrokerMutation.DEDUP_TELLS_NEXT_ID: "DDP-005",
+    BrokerMutation.DEDUP_FORGETS_ON_LOAD: "DDP-005",
     BrokerMutation.LOSES_RECEIPTED_APPEND: "DDP-010",
     BrokerMutation.LOSES_CHUNK: "CHK-016",
     BrokerMutation.REDELIVERS_ACKED: "NCK-009",

@@ -15,6 +15,7 @@ from enum import Enum
 from itertools import islice
 
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.store import Entry
 from assay_conformance.broker.timers import NS_PER_S
 from assay_conformance.wire import MessageMetadata
@@ -98,6 +99,8 @@ class Deduplication:
         self._purge()
         self._keep_due(len(self._entries))
         self._persisted = dict(self._snapshot)
+        if self._host.breaks(BrokerMutation.DEDUP_FORGETS_ON_LOAD):
+            self._covered = len(self._entries)
         for entry in islice(self._entries, self._covered, None):
             metadata = entry.metadata
             if metadata is not None and not is_early_chunk(metadata):

@@ -21,6 +21,8 @@ class BrokerMutation(StrEnum):
     """A copy of what is not stored yet gets the receipt of a duplicate."""
     DEDUP_TELLS_NEXT_ID = "dedup-tells-next-id"
     """PRODUCER_SUCCESS carries the next sequence id for the last one."""
+    DEDUP_FORGETS_ON_LOAD = "dedup-forgets-on-load"
+    """A topic that is loaded again knows no sequence ids."""
     LOSES_RECEIPTED_APPEND = "loses-receipted-append"
     """Every third append gets its receipt and is not stored."""
     LOSES_CHUNK = "loses-chunk"

@@ -60,6 +60,12 @@ def last_id_is_told(*mutations: BrokerMutation) -> bool:
     return bool(bench.produce(1).body.last_sequence_id == 5)
 
 
+def ids_are_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations, deduplication=True))
+    bench.step("unload", topic="t")
+    return bool(bench.produce().body.last_sequence_id >= 5)
+
+
 def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     return set(bench.receipts()) == set(bench.content)
@@ -210,6 +216,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DEDUP_STORES_DUPLICATES: duplicates_not_stored,
     BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: undecided_copies_have_no_receipt,
     BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,
+    BrokerMutation.DEDUP_FORGETS_ON_LOAD: ids_are_known_after_an_unload,
     BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
     BrokerMutation.LOSES_CHUNK: chunks_all_stored,
     BrokerMutation.REDELIVERS_ACKED: acked_never_comes_back,
@@ -245,6 +252,7 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
         chunks_all_stored,
         throttled_sends_are_stored,
         resumes_behind_what_is_acked,
+        ids_are_known_after_an_unload,
     },
 }
 
