@@ -55,6 +55,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.IGNORES_LAST_SEQUENCE_ID: (frozenset({"DDP-010"}), "ids used twice are dropped as duplicates, and lost"),
     Mutation.SEEK_KEEPS_PREFETCH: (frozenset({"SEK-001"}), "what was left in the queue is handed out first"),
     Mutation.SEEK_KEEPS_ACKS: (frozenset({"SEK-001"}), "what a stale acknowledgment takes away does not come first"),
+    Mutation.APPENDS_REPEATED_CHUNK: (frozenset({"ROB-008"}), "a message with a chunk too much is not the one sent"),
     Mutation.ONE_CHUNK_BUFFER: (frozenset({"CHK-007"}), "a message that is discarded is not handed over either"),
     Mutation.FIRST_FLOW_TOO_LARGE: (frozenset({"FLW-003"}), "a permit too many at first is one too many ever after"),
     Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
