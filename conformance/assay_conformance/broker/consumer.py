@@ -23,6 +23,7 @@ class Consumer:
         "epoch",
         "gone",
         "key_shared",
+        "metadata",
         "name",
         "partition",
         "pending",
@@ -40,6 +41,7 @@ class Consumer:
         self.name = request.consumer_name
         self.priority = request.priority_level
         self.key_shared = request.keySharedMeta
+        self.metadata = {pair.key: pair.value for pair in request.metadata}
         self.reads_compacted = request.read_compacted
         self.partition = partition
         self.since_ms = session.host.unix_ms

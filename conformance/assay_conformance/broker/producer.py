@@ -26,6 +26,7 @@ class Producer:
         "epoch",
         "gone",
         "in_flight",
+        "metadata",
         "name",
         "producer_id",
         "schema_version",
@@ -44,6 +45,7 @@ class Producer:
         self.access_mode = request.producer_access_mode
         self.topic_epoch: int | None = request.topic_epoch if request.HasField("topic_epoch") else None
         self.name = name
+        self.metadata = {pair.key: pair.value for pair in request.metadata}
         self.schema_version = schema_version
         self.in_flight = 0
         self.gone = False
