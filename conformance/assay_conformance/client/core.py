@@ -12,10 +12,8 @@ from typing import TypeVar
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.connection import Connection
-from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
-from assay_conformance.client.producer import Producer
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.settings import ClientSettings, ConsumerSettings, ProducerSettings
@@ -103,15 +101,11 @@ class ClientCore:
             if isinstance(partitions, Refusal):
                 self._abandon(handle, slot, op, partitions)
                 return
-            together = AllOf(max(1, partitions), self._completing(op))
-            producers = [
-                Producer(self._shared, self._pool, self._lookup, name, settings, together.one, partition)
-                for name, partition in _parts(topic, partitions)
-            ]
-            start = int(self._shared.jitter() * len(producers))
-            self._fill(slot, Publisher(self._shared, producers, settings, start))
-            for producer in producers:
-                producer.start()
+            publisher = Publisher(
+                self._shared, self._pool, self._lookup, topic, settings, partitions, self._completing(op)
+            )
+            self._fill(slot, publisher)
+            publisher.start()
 
         self._lookup.partitions(topic, counted)
 
@@ -128,46 +122,30 @@ class ClientCore:
         """Ends when every topic and partition is subscribed."""
         self._shared.now_ns = now_ns
         slot = self._slots[handle] = _Slot()
-        held = Subscription(self._shared, handle, settings)
-        parts: list[tuple[str, int]] = []
-        left = len(topics)
+        found: dict[str, int] = {}
 
         def subscribe() -> None:
-            together = AllOf(len(parts), self._completing(op))
-            for name, partition in parts:
-                held.consumers.append(
-                    Consumer(
-                        self._shared,
-                        self._pool,
-                        self._lookup,
-                        name,
-                        subscription,
-                        settings,
-                        held,
-                        together.one,
-                        partition,
-                    )
-                )
+            counts = {topic: found[topic] for topic in topics}
+            held = Subscription(
+                self._shared, self._pool, self._lookup, handle, counts, subscription, settings, self._completing(op)
+            )
             self._fill(slot, held)
-            for consumer in held.consumers:
-                consumer.start()
+            held.start()
 
         def count(topic: str) -> None:
             def counted(partitions: int | Refusal) -> None:
-                nonlocal left
                 if slot.abandoned:
                     return
                 if isinstance(partitions, Refusal):
                     self._abandon(handle, slot, op, partitions)
                     return
-                parts.extend(_parts(topic, partitions))
-                left -= 1
-                if left == 0:
+                found[topic] = partitions
+                if len(found) == len(set(topics)):
                     subscribe()
 
             self._lookup.partitions(topic, counted)
 
-        for topic in topics:
+        for topic in dict.fromkeys(topics):
             count(topic)
 
     def receive(self, op: int, consumer: int, count: int, timeout_ms: int, now_ns: int) -> None:
@@ -268,9 +246,3 @@ class ClientCore:
 
     def _completing(self, op: int) -> Callable[[Result], None]:
         return lambda result: self._shared.sink.completed(op, result)
-
-
-def _parts(topic: str, partitions: int) -> list[tuple[str, int]]:
-    if partitions == 0:
-        return [(topic, -1)]
-    return [(f"{topic}-partition-{index}", index) for index in range(partitions)]

@@ -6,7 +6,7 @@ names the broker. A Failed answer carries its ServerError and is retried or not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from assay_conformance.client.backoff import Backoff
@@ -56,6 +56,11 @@ class Pool:
         self.open = False
         for connection in list(self._by_number.values()):
             connection.close(Cause.LOST, "the client was closed")
+
+
+def parts_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
+    """(name, number) of these partitions; a topic that has none is its own only part, -1."""
+    return [(f"{topic}-partition-{number}", number) for number in partitions] or [(topic, -1)]
 
 
 class Lookup:

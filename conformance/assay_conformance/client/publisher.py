@@ -7,14 +7,16 @@ that a batch can fill: the windows of the Java client's RoundRobinPartitionMessa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from assay_conformance.client.all_of import AllOf
+from assay_conformance.client.growth import Growth
+from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.settings import HashingScheme, ProducerSettings, Routing
 from assay_conformance.client.shared import MS, Shared
-from assay_conformance.client.values import Outgoing, Result
+from assay_conformance.client.values import Done, Outgoing, Result
 from assay_conformance.wire import java_string_hash, murmur3_32, murmur3_32_raw, sign_safe_mod
 
 DELAYS_PER_WINDOW = 10
@@ -27,22 +29,35 @@ _HASHES: dict[HashingScheme, Callable[[str], int]] = {
 
 
 class Publisher:
-    """`start` picks the partition of the first message without a key."""
+    """`partitions` 0: the topic has none. `opened` is called once, when all producers have opened or one has failed.
 
-    def __init__(self, shared: Shared, producers: Sequence[Producer], settings: ProducerSettings, start: int) -> None:
+    When the topic gets more partitions, keys are spread over all of them as soon as their producers have opened.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        pool: Pool,
+        lookup: Lookup,
+        topic: str,
+        settings: ProducerSettings,
+        partitions: int,
+        opened: Callable[[Result], None],
+    ) -> None:
         self._shared = shared
-        self._producers = list(producers)
+        self._pool = pool
+        self._lookup = lookup
+        self._topic = topic
         self._settings = settings
-        self._start = start
+        self._producers = self._new(range(partitions), opened)
+        self._start = int(shared.jitter() * len(self._producers))
         self._turns = 0
+        self._closed = False
+        self._growth = Growth(shared, lookup, topic, settings.partitions_update_ms, partitions, self._widen)
 
-    @property
-    def partitions(self) -> int:
-        return len(self._producers)
-
-    def grow(self, producers: Sequence[Producer]) -> None:
-        """The topic has more partitions, and these are their producers: keys are spread over all of them from now."""
-        self._producers.extend(producers)
+    def start(self) -> None:
+        for producer in self._producers:
+            producer.start()
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
         self._route(message).send(op, message, sync=sync)
@@ -53,6 +68,8 @@ class Publisher:
             producer.flush(together.one)
 
     def close(self, closed: Callable[[Result], None]) -> None:
+        self._closed = True
+        self._growth.stop()
         together = AllOf(len(self._producers), closed)
         for producer in self._producers:
             producer.close(together.one)
@@ -60,6 +77,28 @@ class Publisher:
     @property
     def last_sequence_id(self) -> int:
         return max(producer.last_sequence_id for producer in self._producers)
+
+    def _new(self, partitions: range, opened: Callable[[Result], None]) -> list[Producer]:
+        parts = parts_of(self._topic, partitions)
+        together = AllOf(len(parts), opened)
+        return [
+            Producer(self._shared, self._pool, self._lookup, name, self._settings, together.one, partition)
+            for name, partition in parts
+        ]
+
+    def _widen(self, partitions: range, told: Callable[[bool], None]) -> None:
+        def opened(result: Result) -> None:
+            wanted = isinstance(result, Done) and not self._closed
+            if wanted:
+                self._producers.extend(added)
+            else:
+                for producer in added:
+                    producer.close(_ignore)
+            told(wanted)
+
+        added = self._new(partitions, opened)
+        for producer in added:
+            producer.start()
 
     def _route(self, message: Outgoing) -> Producer:
         return self._producers[sign_safe_mod(self._choice(message), len(self._producers))]
@@ -85,6 +124,10 @@ class Publisher:
         if scheme is HashingScheme.JAVA_STRING and self._shared.mutated(Mutation.JAVA_HASH_OF_BYTES):
             return _java_hash_of_bytes(key.encode())
         return _HASHES[scheme](key)
+
+
+def _ignore(result: Result) -> None:
+    del result
 
 
 def _java_hash_of_bytes(data: bytes) -> int:

@@ -78,7 +78,9 @@ class ClientSettings(_Settings, frozen=True):
 
 
 class ProducerSettings(_Settings, frozen=True):
-    """`send_timeout_ms` 0 = never. `max_pending_messages` 0 = unlimited. `initial_sequence_id` precedes the first."""
+    """`send_timeout_ms` and `partitions_update_ms` 0 = never. `max_pending_messages` 0 = unlimited.
+    `initial_sequence_id` precedes the first.
+    """
 
     producer_name: str | None = None
     send_timeout_ms: Unsigned = 30_000
@@ -95,11 +97,13 @@ class ProducerSettings(_Settings, frozen=True):
     access_mode: AccessMode = AccessMode.SHARED
     routing: Routing = Routing.ROUND_ROBIN
     hashing_scheme: HashingScheme = HashingScheme.JAVA_STRING
+    partitions_update_ms: Unsigned = 60_000
 
 
 class ConsumerSettings(_Settings, frozen=True):
     """`receiver_queue_size` 0 = no prefetch: one message is asked for when the application waits for one.
-    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` 0 = never.
+    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` and `partitions_update_ms` 0 =
+    never.
 
     `nack_backoff_max_ms` 0 = every refusal waits `nack_delay_ms`; else the first waits `nack_backoff_min_ms`, and each
     further one longer by the multiplier.
@@ -123,6 +127,7 @@ class ConsumerSettings(_Settings, frozen=True):
     auto_ack_oldest_chunked: bool = False
     expire_incomplete_chunked_ms: Unsigned = 60_000
     ack_receipt: bool = False
+    partitions_update_ms: Unsigned = 60_000
 
     @property
     def individual_redelivery(self) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+
+import msgspec
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.consumer import Consumer, Handed, Inbound
+from assay_conformance.client.growth import Growth
+from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.seeking import Place
-from assay_conformance.client.settings import ConsumerSettings
+from assay_conformance.client.settings import ConsumerSettings, InitialPosition
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 from assay_conformance.client.values import Delivery, Done, Failed, Result
@@ -28,17 +32,43 @@ class _Receive:
 
 
 class Subscription:
-    """Deliveries are counted from 1; acknowledgments name them by that."""
+    """Deliveries are counted from 1; acknowledgments name them by that.
 
-    def __init__(self, shared: Shared, handle: int, settings: ConsumerSettings) -> None:
-        self.consumers: list[Consumer] = []
+    `counts` are topics with their partitions, 0 for one that has none. `opened` is called once, when all of them are
+    subscribed or one has failed.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        pool: Pool,
+        lookup: Lookup,
+        handle: int,
+        counts: Mapping[str, int],
+        name: str,
+        settings: ConsumerSettings,
+        opened: Callable[[Result], None],
+    ) -> None:
+        parts = [part for topic, count in counts.items() for part in parts_of(topic, range(count))]
         self._shared = shared
+        self._pool = pool
+        self._lookup = lookup
+        self._name = name
         self._handle = handle
         self._settings = settings
         self._queue: deque[Inbound] = deque()
         self._receives: deque[_Receive] = deque()
         self._handed: list[Handed] = []
         self._closed = False
+        self.consumers = self._new(parts, settings, opened)
+        self._growths = [
+            Growth(shared, lookup, topic, settings.partitions_update_ms, count, partial(self._widen, topic))
+            for topic, count in counts.items()
+        ]
+
+    def start(self) -> None:
+        for consumer in self.consumers:
+            consumer.start()
 
     # --- from the application ---
 
@@ -113,15 +143,13 @@ class Subscription:
         self._shared.sink.completed(op, Done())
 
     def close(self, closed: Callable[[Result], None]) -> None:
-        self._closed = True
-        self._end_receives()
+        self._leave()
         together = AllOf(len(self.consumers), closed)
         for consumer in self.consumers:
             consumer.close(lambda: together.one(Done()))
 
     def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
-        self._closed = True
-        self._end_receives()
+        self._leave()
         together = AllOf(len(self.consumers), unsubscribed)
         for consumer in self.consumers:
             consumer.unsubscribe(together.one)
@@ -143,6 +171,38 @@ class Subscription:
                 consumer.wanted()
 
     # --- inside ---
+
+    def _new(
+        self, parts: Sequence[tuple[str, int]], settings: ConsumerSettings, opened: Callable[[Result], None]
+    ) -> list[Consumer]:
+        together = AllOf(len(parts), opened)
+        return [
+            Consumer(self._shared, self._pool, self._lookup, topic, self._name, settings, self, together.one, partition)
+            for topic, partition in parts
+        ]
+
+    def _widen(self, topic: str, partitions: range, told: Callable[[bool], None]) -> None:
+        """From the beginning of each: what is there was sent after this consumer had come."""
+
+        def opened(result: Result) -> None:
+            wanted = isinstance(result, Done) and not self._closed
+            if wanted:
+                self.consumers.extend(added)
+            else:
+                for consumer in added:
+                    consumer.close(lambda: None)
+            told(wanted)
+
+        settings = msgspec.structs.replace(self._settings, initial_position=InitialPosition.EARLIEST)
+        added = self._new(parts_of(topic, partitions), settings, opened)
+        for consumer in added:
+            consumer.start()
+
+    def _leave(self) -> None:
+        self._closed = True
+        for growth in self._growths:
+            growth.stop()
+        self._end_receives()
 
     def _serve(self) -> None:
         while self._receives and self._queue:

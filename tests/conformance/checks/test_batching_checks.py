@@ -152,6 +152,21 @@ def test_synchronous_send_that_waits_for_company_is_found() -> None:
     assert [finding.code for finding in _sent_synchronously(900).findings] == ["stayed-open"]
 
 
+def test_synchronous_send_leaves_the_batches_of_other_partitions_alone() -> None:
+    story = Script()
+    story.producer(**FAR, topic="t-partition-0")
+    story.producer_ready(producer_id=1, topic="t-partition-1")
+    story.at(100).send(0)
+    story.send(1, mode="sync")
+    story.send_frame(1, batch=True, producer_id=1, sequence_id=0)
+    story.receipt(0, producer_id=1)
+    story.ok(1)
+    story.at(5_100).send_frame(0, batch=True)
+    story.ok(0)
+    check = trial(FlushClosesBatch, story.done())
+    assert (check.findings, check.exercised) == ([], 2)
+
+
 def test_synchronous_send_that_returns_before_its_receipt_is_found() -> None:
     assert [finding.code for finding in _sent_synchronously(105, receipt_first=False).findings] == ["returned-early"]
 

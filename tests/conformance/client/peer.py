@@ -111,9 +111,9 @@ class Peer:
         self.run()
         return op
 
-    def open_consumer(self, **config: Any) -> int:
+    def open_consumer(self, *topics: str, **config: Any) -> int:
         op = self.next_op()
-        self.core.open_consumer(op, CONSUMER, [TOPIC], "s", settings(ConsumerSettings, config), self.now_ns)
+        self.core.open_consumer(op, CONSUMER, topics or [TOPIC], "s", settings(ConsumerSettings, config), self.now_ns)
         self.run()
         return op
 

@@ -85,8 +85,8 @@ class ClosesAtFirstLimit(Check):
 
 
 class FlushClosesBatch(Check):
-    """What is in the open batch leaves when it is flushed, or a synchronous send joins it, and that send returns no
-    earlier than its receipt comes.
+    """What is in the open batch leaves when its producer is flushed, or a synchronous send joins it, and that send
+    returns no earlier than its receipt comes. Batches of other partitions are none of a send's business.
 
     Judged where the batch would have stayed open for long: neither full, nor its delay nearly over.
     """
@@ -139,6 +139,8 @@ class FlushClosesBatch(Check):
         called_ns = None if completion is None else completion.called_ns
         if called_ns is None or since_ns is None or not admitted_by(unit, called_ns):
             return
+        if operation.invoke.verb == "send" and not self._joins(operation.invoke, unit):
+            return
         first = self.tracker.send_of(unit.line.handle or 0, unit.numbers[0])
         was_open = first is not None and first.invoke.seq <= operation.invoke.seq and unit.first.t_ns >= called_ns
         tolerance = TOLERANCES["answer"]
@@ -157,6 +159,11 @@ class FlushClosesBatch(Check):
                 operation.invoke,
                 unit.first,
             )
+
+    def _joins(self, send: Invoke, unit: Unit) -> bool:
+        """The message went where this unit did."""
+        own = self.tracker.lines.by_message.get((unit.line.handle or 0, send.number or 0))
+        return own is not None and own.line is unit.line
 
 
 def _called(invoke: Invoke) -> str:
