@@ -144,8 +144,9 @@ class DispatchLedger(Check):
         for number, id in enumerate(event.ids):
             if event.ack_type == "Cumulative":
                 for position in [known for known in group.unacked if known < id.position]:
-                    _settle(group, position, whole=True)
-            whole = number >= len(event.ack_sets) or not event.ack_sets[number]
+                    _settle(group, position, whole=member.lives)
+            # One that crosses the broker's CLOSE_CONSUMER comes to nobody.
+            whole = member.lives and (number >= len(event.ack_sets) or not event.ack_sets[number])
             if id.position in group.unacked:
                 _settle(group, id.position, whole=whole)
 

@@ -257,6 +257,18 @@ def test_starting_over_is_found() -> None:
     assert _said(ResumesAfterAcked, _resumed(0, 1, 2))[0] == ["acked-again"]
 
 
+def test_ack_that_crosses_the_close_of_its_consumer_settles_nothing() -> None:
+    story = Script()
+    story.connected(0)
+    story.subscribed(0)
+    story.message(0)
+    story.down("CLOSE_CONSUMER", 0, consumer_id=0)
+    story.ack_frame(0)
+    story.subscribed(0)
+    story.message(0)
+    assert _said(ResumesAfterAcked, story)[0] == []
+
+
 def test_broker_that_died_may_have_lost_acks() -> None:
     case = msgspec.structs.replace(ANY_CASE, steps=(Step(Who.BROKER, "restart"),))
     assert _said(ResumesAfterAcked, _resumed(0, 1, 2), case) == ([], 1)
