@@ -62,6 +62,10 @@ SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
 PAUSES_MS = (5, 50, 150, 400)
 RECEIVE_TIMEOUT_MS = 300
 ACK_TIMEOUT_TICK_MS = 50
+PARTITIONS_UPDATE_MS = 200
+MOST_ADDED = 2
+"""Partitions that a topic gets while it is used."""
+
 SEND_TIMEOUT_MS = 2_000
 
 
@@ -85,6 +89,7 @@ class Do(StrEnum):
     SETTLE = "settle"
     UNLOAD = "unload"
     RESTART = "restart"
+    GROW = "grow"
 
 
 class Act(NamedTuple):
@@ -156,6 +161,8 @@ class _Mixed:
     number: int = FIRST_NUMBER
     names: int = 0
     sent: int = 0
+    added: int = 0
+    """Partitions the topic got."""
 
     def live(self, act: Act) -> None:
         match act.do:
@@ -172,6 +179,9 @@ class _Mixed:
                 self._step(Who.BROKER, "unload", topic=TOPIC)
             case Do.RESTART:
                 self._step(Who.BROKER, "restart")
+            case Do.GROW if self.terms.partitions and self.added < MOST_ADDED:
+                self.added += 1
+                self._step(Who.BROKER, "grow", topic=TOPIC, partitions=self.terms.partitions + self.added)
             case _ if act.do in _OF_PRODUCERS and self.producers:
                 self._produce(act, _pick(tuple(self.producers), act.who))
             case _ if act.do in _OF_CONSUMERS and self.consumers:
@@ -277,7 +287,6 @@ def _message(act: Act) -> dict[str, Any]:
 
 def _producer_config(terms: Terms) -> Config:
     return {
-        **(SMALL_QUEUE if terms.small_queue else {}),
         "send_timeout_ms": SEND_TIMEOUT_MS,
         "batching": terms.batching,
         "batching_max_messages": 3,
@@ -285,9 +294,11 @@ def _producer_config(terms: Terms) -> Config:
         "batching_type": terms.batching_type,
         "routing": terms.routing,
         "hashing_scheme": terms.hashing_scheme,
+        "partitions_update_ms": PARTITIONS_UPDATE_MS,
         "chunking": terms.chunking and not terms.batching,
         "compression": terms.compression,
         "max_pending_messages": terms.max_pending_messages,
+        **(SMALL_QUEUE if terms.small_queue else {}),
     }
 
 
@@ -302,6 +313,7 @@ def _consumer_config(terms: Terms) -> Config:
         "nack_delay_ms": terms.nack_delay_ms,
         "ack_timeout_ms": terms.ack_timeout_ms,
         "ack_timeout_tick_ms": ACK_TIMEOUT_TICK_MS,
+        "partitions_update_ms": PARTITIONS_UPDATE_MS,
     }
 
 
