@@ -41,7 +41,8 @@ class _Eviction:
 class ComesBackAfterClose(Check):
     """The broker's CLOSE_PRODUCER sends a producer back to lookup and PRODUCER, and costs nobody the connection.
 
-    Where it names another broker no lookup is owed. A connection on which something else went wrong may be left.
+    Where it names another broker no lookup is owed. A connection on which something else went wrong may be left. A
+    lookup that is refused may be the end of it: which errors are final is a matter of their own.
     """
 
     requirement = RequirementId("resend.comes-back-after-close-producer")
@@ -49,6 +50,10 @@ class ComesBackAfterClose(Check):
     def start(self) -> None:
         self._evictions: dict[int, _Eviction] = {}
         self._lookups: dict[str, list[Frame]] = {}
+        self._asked: dict[tuple[int, int | None], str] = {}
+        """Connection and request -> topic of a lookup."""
+        self._refused: dict[str, Frame] = {}
+        """Topic -> the last refusal of a lookup."""
         self._spoiled: set[int] = set()
         """Connections that there is another reason to leave."""
         self._end_ns = 0
@@ -77,6 +82,13 @@ class ComesBackAfterClose(Check):
         if event.from_sender:
             topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
             self._lookups.setdefault(topic, []).append(event)
+            self._asked[event.conn, event.request_id] = topic
+
+    @on(Frame, "LOOKUP_RESPONSE")
+    def found(self, event: Frame) -> None:
+        topic = self._asked.get((event.conn, event.request_id))
+        if topic is not None and event.to_receiver and event.fields.get("error"):
+            self._refused[topic] = event
 
     @on(Frame, "CLOSE_PRODUCER")
     def close_producer(self, event: Frame) -> None:
@@ -102,6 +114,9 @@ class ComesBackAfterClose(Check):
         back = next(following, None)
         if back is not None:
             self._came_back(eviction, back)
+            return
+        refused = self._refused.get(line.topic)
+        if refused is not None and refused.seq > order.seq:
             return
         ends = [self._end_ns, *([line.closing.t_ns] if line.closing else []), *([closed.t_ns] if closed else [])]
         timing = self.tracker.load.timing(order.t_ns, order.t_ns, min(ends), TOLERANCES["reconnect"])

@@ -43,6 +43,13 @@ def test_producer_that_does_not_come_back_is_found() -> None:
     assert _codes(_SentAway().judged()) == ["not-back"]
 
 
+def test_producer_whose_lookup_is_refused_may_be_over() -> None:
+    story = _SentAway()
+    story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})
+    story.down("LOOKUP_RESPONSE", request_id=90, fields={"error": "TopicTerminatedError"})
+    assert _codes(story.judged()) == []
+
+
 def test_connection_closed_over_one_producer_is_found() -> None:
     story = _SentAway()
     story.closed()
