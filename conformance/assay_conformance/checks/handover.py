@@ -51,7 +51,9 @@ class Handover:
         if entry is None or not self._offers:
             return None
         index = message.message_id.batch_index
-        keys = ((consumer.handle, entry, index), (consumer.handle, entry, -1 if index == 0 else 0))
+        # Of a batch of one, clients say that it is no batch, or the other way round.
+        places = (index, -1 - index) if index in (0, -1) else (index,)
+        keys = [(consumer.handle, entry, place) for place in places]
         return next((self._offers.pop(key) for key in keys if key in self._offers), None)
 
     def withheld(self, receive: Operation) -> list[Offer]:

@@ -189,12 +189,11 @@ class HeldNotDelivered(ConsumerCheck):
 
     def _permits_back(self, session: ConsumerSession, permits: _Permits, held: _Held, event: Frame) -> None:
         assert session.consumer is not None
-        assert permits.last is not None
         assert held.again is not None
         alone = len(session.consumer.topics) == 1 and "-partition-" not in session.topic
         queue = number_in_force(self.view, session.consumer, "receiver_queue_size")
         starved = 0 < permits.granted <= permits.dispatched <= permits.used
-        if alone and queue and starved and late("answer", permits.last.t_ns, event.t_ns):
+        if alone and queue and starved and permits.last and late("answer", permits.last.t_ns, event.t_ns):
             self.suspect(
                 "answer",
                 permits.last.t_ns,
