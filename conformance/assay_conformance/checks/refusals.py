@@ -21,6 +21,7 @@ from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClass, Frame, Outcome
+from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
 _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
@@ -41,7 +42,8 @@ def was_read(check: Check, event: Frame, *, alone: bool) -> bool:
 class _RefusedSends(Check):
     """Collects refused sends whose producer is known: the error as it was written to the client, and the unit.
 
-    Left out are those behind another error on their connection, or out of turn: a client may have left before them.
+    Left out are those behind another error on their connection, or out of turn: a client may have left before them;
+    and those behind the broker's own CLOSE_PRODUCER, which are for a producer that is no longer there.
     """
 
     errors: ClassVar[frozenset[str]]
@@ -49,11 +51,19 @@ class _RefusedSends(Check):
     def start(self) -> None:
         self._refused: list[tuple[Frame, Unit]] = []
         self._spoiled: set[int] = set()
+        self._sent_away: set[int] = set()
+        """Numbers of the PRODUCERs whose session the broker closed."""
         self._end_ns = 0
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
+
+    @on(Frame, "CLOSE_PRODUCER")
+    def sent_away(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if session is not None and event.dir is Direction.TO_CLIENT and event.to_receiver:
+            self._sent_away.add(session.request.seq)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -62,6 +72,9 @@ class _RefusedSends(Check):
         lines = self.tracker.lines
         unit, first = lines.unit, event.conn not in self._spoiled
         self._spoiled.add(event.conn)
+        session = self.tracker.producer_of(event)
+        if session is None or session.request.seq in self._sent_away:
+            return
         fits = first and unit is lines.head and not lines.stale and event.fields.get("error") in self.errors
         if fits and unit is not None and self._is_judged(unit):
             self._refused.append((event, unit))

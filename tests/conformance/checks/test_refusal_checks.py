@@ -131,6 +131,18 @@ def test_refusal_that_went_down_with_the_connection_proves_nothing() -> None:
     assert _codes(story.judged(NotAllowedFailsOne)) == []
 
 
+def test_refusal_behind_the_end_of_the_producer_is_for_nobody() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.producer_ready()
+    story.send_frame(0)
+    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == []
+
+
 def test_message_that_is_not_allowed_and_stays_pending_is_found() -> None:
     assert _codes(_Refused("NotAllowedError").judged(NotAllowedFailsOne)) == ["not-failed"]
 
