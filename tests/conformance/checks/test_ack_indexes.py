@@ -26,6 +26,18 @@ def test_ack_set_with_the_open_bits_is_right() -> None:
     assert story.judged(IndexBits) == ([], 1)
 
 
+def test_bit_that_an_earlier_ack_cleared_may_be_set_in_the_next() -> None:
+    """As in that of an older delivery, which knows nothing of what became of the newer one."""
+    story = by_index()
+    story.ack(1, 3)
+    story.after(90)
+    story.ack_frame(0, ack_sets=((0b1010,),))
+    story.ack(2)
+    story.after(290)
+    story.ack_frame(0, ack_sets=((0b1101,),))
+    assert story.judged(IndexBits)[0] == []
+
+
 def test_whole_batch_without_ack_set_is_right() -> None:
     story = by_index()
     story.ack(1, 2, 3, 4)

@@ -109,12 +109,13 @@ class IndexBits(ConsumerCheck):
 
     def _judge(self, consumer: OpenedConsumer, entry: Entry, bits: _Bits, words: tuple[int, ...], event: Frame) -> None:
         cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
+        # A broker adds up what it is told, so what left in an earlier ACK need not be in this one.
         bits.sent |= cleared
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
         owed = {
             index: call
             for index, call in bits.told.items()
-            if index not in cleared and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns)
+            if index not in bits.sent and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns)
         }
         if cleared - bits.asked:
             self.breach(
