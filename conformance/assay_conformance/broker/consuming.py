@@ -92,7 +92,7 @@ def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
         return
     refused: dict[str, Any] = {}
     if body.HasField("txnid_least_bits") and body.HasField("txnid_most_bits"):
-        refused = {"error": ServerError.NotAllowedError, "message": "Transactions are not served by this broker"}
+        refused = {"error": ServerError.NotAllowedError, "message": "Transactions are not enabled."}
     else:
         attached.subscription.acknowledge(attached.consumer, body)
     if body.HasField("request_id"):

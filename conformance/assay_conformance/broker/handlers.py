@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Final
 
 from assay_conformance.broker import consuming, describing, handshake, listing, locating, producing, replies
-from assay_conformance.broker.rules import ViolationError
+from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Handler, Session
 from assay_conformance.wire import CommandType, Frame
+from assay_conformance.wire.pulsar_pb2 import ServerError
 
 
 def _connect_again(_session: Session, _body: object, _frame: Frame) -> None:
@@ -21,6 +22,10 @@ def _ping(session: Session, _body: object, _frame: Frame) -> None:
 
 def _pong(_session: Session, _body: object, _frame: Frame) -> None:
     """Any frame is a sign of life already."""
+
+
+def _refuse_transaction(_session: Session, _body: object, _frame: Frame) -> None:
+    raise RefusalError(ServerError.NotAllowedError, "Transactions are not enabled.")
 
 
 _PONG = replies.reply(CommandType.PONG)
@@ -49,4 +54,9 @@ HANDLERS: Final[dict[int, Handler]] = {
     CommandType.GET_OR_CREATE_SCHEMA: describing.get_or_create_schema,
     CommandType.AUTH_RESPONSE: handshake.answer_challenge,
     CommandType.CONNECT: _connect_again,
+    CommandType.NEW_TXN: _refuse_transaction,
+    CommandType.ADD_PARTITION_TO_TXN: _refuse_transaction,
+    CommandType.ADD_SUBSCRIPTION_TO_TXN: _refuse_transaction,
+    CommandType.END_TXN: _refuse_transaction,
+    CommandType.TC_CLIENT_CONNECT_REQUEST: _refuse_transaction,
 }

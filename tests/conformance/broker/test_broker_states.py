@@ -47,6 +47,11 @@ CONNECTED: dict[str, str] = {
     "AUTH_RESPONSE": ENDS,
     "WATCH_TOPIC_LIST": "WATCH_TOPIC_LIST_SUCCESS",
     "WATCH_TOPIC_LIST_CLOSE": "SUCCESS",
+    "NEW_TXN": "ERROR",
+    "ADD_PARTITION_TO_TXN": "ERROR",
+    "ADD_SUBSCRIPTION_TO_TXN": "ERROR",
+    "END_TXN": "ERROR",
+    "TC_CLIENT_CONNECT_REQUEST": "ERROR",
 }
 """What a client may say, with nothing but its required fields, on a connection without producers and consumers."""
 
@@ -76,19 +81,14 @@ BROKERS_OWN = [
 """What only a broker says: from a client it ends the connection."""
 
 NOT_SERVED = [
-    "NEW_TXN",
     "NEW_TXN_RESPONSE",
-    "ADD_PARTITION_TO_TXN",
     "ADD_PARTITION_TO_TXN_RESPONSE",
-    "ADD_SUBSCRIPTION_TO_TXN",
     "ADD_SUBSCRIPTION_TO_TXN_RESPONSE",
-    "END_TXN",
     "END_TXN_RESPONSE",
     "END_TXN_ON_PARTITION",
     "END_TXN_ON_PARTITION_RESPONSE",
     "END_TXN_ON_SUBSCRIPTION",
     "END_TXN_ON_SUBSCRIPTION_RESPONSE",
-    "TC_CLIENT_CONNECT_REQUEST",
     "TC_CLIENT_CONNECT_RESPONSE",
     "SCALABLE_TOPIC_LOOKUP",
     "SCALABLE_TOPIC_UPDATE",
@@ -103,7 +103,7 @@ NOT_SERVED = [
     "WATCH_TC_ASSIGNMENTS_UPDATE",
     "WATCH_TC_ASSIGNMENTS_CLOSE",
 ]
-"""Transactions and scalable topics: this broker knows no message of them, and ends the connection."""
+"""Transactions between brokers, and scalable topics: this broker knows no message of them, and ends the connection."""
 
 EXPECTED = {**CONNECTED, **dict.fromkeys((*BROKERS_OWN, *NOT_SERVED), ENDS)}
 

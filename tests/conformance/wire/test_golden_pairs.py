@@ -391,13 +391,23 @@ def test_golden_payloads_set_every_metadata_field() -> None:
     assert seen == {field for field, *_ in fields_of("MessageMetadata")}
 
 
+TRANSACTION_REQUESTS = {50, 52, 54, 56, 62}
+"""Of these only the request id is read: enough to refuse them."""
+
+
 def test_every_command_of_the_tables_has_a_message() -> None:
-    assert {CommandType[name].value for name in COMMANDS} == set(BODY_FIELDS)
+    assert {CommandType[name].value for name in COMMANDS} == set(BODY_FIELDS) - TRANSACTION_REQUESTS
+
+
+def test_transaction_request_shows_its_request_id() -> None:
+    # The type, and field 50 with request id 7, a time to live and a coordinator.
+    frame = decode(bytes.fromhex("0000000f" + "0000000b" + "0832" + "920306" + "0807" + "1064" + "1800"))
+    assert (frame.type, frame.body.request_id) == (CommandType.NEW_TXN, 7)
 
 
 def test_command_without_message_keeps_its_number() -> None:
-    frame = decode(bytes.fromhex("000000060000000208" + "32"))
-    assert (frame.type, frame.body, frame.payload) == (CommandType.NEW_TXN, None, None)
+    frame = decode(bytes.fromhex("000000060000000208" + "3a"))
+    assert (frame.type, frame.body, frame.payload) == (CommandType.END_TXN_ON_PARTITION, None, None)
 
 
 def test_unknown_command_keeps_its_number() -> None:

@@ -167,7 +167,7 @@ MISUSES = {
     "field the command does not have": lambda: command(CommandType.FLOW, producer_id=1),
     "value of the wrong type": lambda: command(CommandType.FLOW, consumer_id="one"),
     "value out of range": lambda: command(CommandType.FLOW, consumer_id=-1),
-    "command without a message": lambda: command(CommandType.NEW_TXN),
+    "command without a message": lambda: command(CommandType.END_TXN_ON_PARTITION),
 }
 
 

@@ -314,7 +314,7 @@ def test_nothing_acts_after_everything_is_healed(rig: type[Rig]) -> None:
 
 WRONG: list[tuple[Trigger, Action, str]] = [
     (OnFrame(command="SNED", direction=TO_BROKER), Drop(), "'SNED'"),
-    (OnFrame(command="NEW_TXN", direction=TO_BROKER), Drop(), "'NEW_TXN'"),
+    (OnFrame(command="END_TXN_ON_PARTITION", direction=TO_BROKER), Drop(), "'END_TXN_ON_PARTITION'"),
     (on_send(k=0), Drop(), "k=0"),
     (on_send(sequenceid=1), Drop(), "'sequenceid'"),
     (on_send(sequence_id="one"), Drop(), "a whole number"),
