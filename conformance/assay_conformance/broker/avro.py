@@ -61,7 +61,10 @@ def parse(text: bytes) -> AvroSchema:
 def canonical(text: bytes) -> object:
     """What is equal for schemas that say the same. Raises AvroError."""
     parse(text)
-    return _undocumented(_load(text))
+    try:
+        return _undocumented(_load(text))
+    except RecursionError as error:
+        raise AvroError("nested too deeply") from error
 
 
 def _load(text: bytes) -> Any:
@@ -139,8 +142,11 @@ def _full(name: str, namespace: str) -> str:
 
 
 def can_read(reader: AvroSchema, writer: AvroSchema) -> bool:
-    """Whether everything written with one can be read with the other."""
-    return _reads(reader, writer, set())
+    """Whether everything written with one can be read with the other; False where they are nested too deeply to say."""
+    try:
+        return _reads(reader, writer, set())
+    except RecursionError:
+        return False
 
 
 def _reads(reader: AvroSchema, writer: AvroSchema, asked: set[tuple[int, int]]) -> bool:

@@ -40,6 +40,15 @@ _TRANSITIVE = frozenset(
         SchemaCompatibility.FULL_TRANSITIVE,
     }
 )
+_READS_LATEST = frozenset(
+    {
+        SchemaCompatibility.BACKWARD,
+        SchemaCompatibility.FORWARD,
+        SchemaCompatibility.FORWARD_TRANSITIVE,
+        SchemaCompatibility.FULL,
+    }
+)
+"""Under these a consumer has to read the latest version; under others its schema counts as a new one among all."""
 
 
 class Version(NamedTuple):
@@ -103,16 +112,13 @@ class Schemas:
         """Whether a consumer with this schema may read a topic that has one. Raises RefusalError."""
         if rule is SchemaCompatibility.ALWAYS_COMPATIBLE:
             return
+        _check_valid(schema)
         versions = self.versions(topic)
         if not versions:
             raise _incompatible("Topic does not have schema to check")
-        if rule in (SchemaCompatibility.BACKWARD_TRANSITIVE, SchemaCompatibility.FULL_TRANSITIVE):
-            checked = versions
-        else:
-            checked = versions[-1:]
-        refuses = rule is SchemaCompatibility.ALWAYS_INCOMPATIBLE
-        for known in checked:
-            _check(known.schema, schema, rule if refuses else SchemaCompatibility.BACKWARD)
+        reads_latest = rule in _READS_LATEST
+        for known in versions[-1:] if reads_latest else versions:
+            _check(known.schema, schema, SchemaCompatibility.BACKWARD if reads_latest else rule)
 
     def delete(self, topic: str) -> None:
         """Forget them; the next one has the next number all the same."""
@@ -134,9 +140,8 @@ def _check(existing: Schema, new: Schema, rule: SchemaCompatibility) -> None:
             _check(old, young, rule)
     elif existing.type in _AVRO_TYPES:
         old_data, new_data = avro.parse(existing.schema_data), avro.parse(new.schema_data)
-        if (rule in _BACKWARD and not avro.can_read(new_data, old_data)) or (
-            rule in _FORWARD and not avro.can_read(old_data, new_data)
-        ):
+        readings = (_BACKWARD, new_data, old_data), (_FORWARD, old_data, new_data)
+        if not all(rule not in rules or avro.can_read(reader, writer) for rules, reader, writer in readings):
             raise _incompatible(f"Error during schema compatibility check with strategy {rule.name}")
 
 

@@ -75,6 +75,13 @@ def test_what_reads_what(reader: Any, writer: Any, reads: bool) -> None:
     assert avro.can_read(*(avro.parse(json.dumps(schema).encode()) for schema in (reader, writer))) is reads
 
 
+def test_chain_of_records_too_long_to_follow_is_not_readable() -> None:
+    links: list[Any] = [{"type": "record", "name": "R0", "fields": []}]
+    links += [_record(("next", f"R{number}", NONE), name=f"R{number + 1}") for number in range(3_000)]
+    chain = avro.parse(json.dumps(links).encode())
+    assert not avro.can_read(chain.branches[-1], chain.branches[-1])
+
+
 def test_names_are_found_in_their_namespace() -> None:
     inner = {"type": "record", "name": "In", "fields": []}
     outer = {"type": "record", "name": "a.b.Out", "fields": [{"name": "i", "type": inner}, {"name": "j", "type": "In"}]}

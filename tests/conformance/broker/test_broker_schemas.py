@@ -229,6 +229,21 @@ def test_consumer_has_to_read_what_is_there(schema: Schema, answer: int) -> None
     assert bench.subscribe(schema=schema).type == answer
 
 
+def test_consumer_with_data_that_is_no_schema_is_refused() -> None:
+    bench = _bench()
+    bench.produce(schema=ONE)
+    bad = Schema(name="r", type=Schema.Json, schema_data=b"{")
+    assert bench.subscribe(schema=bad).body.error == ServerError.IncompatibleSchema
+
+
+@pytest.mark.parametrize(("rule", "answer"), [(Rule.FULL, C.SUCCESS), (Rule.FULL_TRANSITIVE, C.ERROR)])
+def test_consumer_counts_as_a_new_version_under_a_transitive_rule(rule: Rule, answer: int) -> None:
+    """It reads what is there, and what it would write could not be read."""
+    bench = _bench(schema_compatibility=rule)
+    bench.produce(schema=ONE)
+    assert bench.subscribe(schema=LESS).type == answer
+
+
 def test_consumer_adds_no_version_where_there_is_one() -> None:
     bench = _bench()
     bench.produce(schema=ONE)
