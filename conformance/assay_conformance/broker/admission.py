@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay_conformance.broker.access import Access, Entrance
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.publishing import TERMINATED
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.wire.pulsar_pb2 import ServerError
@@ -22,16 +24,18 @@ _FENCED = RefusalError(ServerError.ProducerFenced, "Fenced out")
 class Admission:
     """`producers` are those that were admitted, by name."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, host: Host, topic: Topic) -> None:
         self.producers: dict[str, Producer] = {}
         self.access = Access()
+        self._host = host
         self._topic = topic
 
     def admit(self, producer: Producer) -> None:
         """Take a producer in, refuse it, or let it wait until the topic is its own."""
         try:
             self._check_usable()
-            entrance = self.access.ask(producer, occupied=bool(self.producers))
+            beside = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER)
+            entrance = self.access.ask(producer, occupied=bool(self.producers) and not beside)
             if entrance is Entrance.QUEUED:
                 producer.queued()
                 return
@@ -49,7 +53,7 @@ class Admission:
             if self._topic.publishing.dedup is not None:
                 self._topic.publishing.dedup.left(producer.name)
         following = self.access.left(producer, occupied=bool(self.producers))
-        if following is not None:
+        if following is not None and not self._host.breaks(BrokerMutation.FORGETS_WAITING_PRODUCER):
             self._promote(following)
 
     def evict(self, url: str | None, refusal: RefusalError) -> None:

@@ -50,7 +50,7 @@ class Topic:
         self.persistent = name.domain == "persistent"
         self.store = Store() if self.persistent else NoStore()
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
-        self.admission = Admission(self)
+        self.admission = Admission(host, self)
         self.housekeeping = Housekeeping(host, self)
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()

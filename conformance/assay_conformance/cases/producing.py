@@ -77,9 +77,64 @@ def close_without_receipts() -> Case:
     )
 
 
+def exclusive_refuses_a_second() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client, access_mode="exclusive")
+    plan.producer(client, access_mode="exclusive")
+    plan.wait_ops(plan.send(first), plan.close(first))
+    plan.wait_ops(plan.send(plan.producer(client, access_mode="exclusive")))
+    return plan.case(
+        "producer/exclusive-refuses-a-second",
+        "A second Exclusive producer is refused, and a third one admitted when the first is closed",
+        ("producer.access-modes",),
+        capabilities=("access_modes",),
+        limits=QUICK,
+    )
+
+
+def waits_for_exclusive() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive")
+    second = plan.producer(plan.client(), access_mode="wait_for_exclusive", wait=False)
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.wait_ops(plan.send(first))
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(second)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/waits-for-exclusive",
+        "A producer waits until the Exclusive one is closed, and is admitted then",
+        ("producer.access-modes",),
+        capabilities=("access_modes",),
+        limits=QUICK,
+    )
+
+
+def fencing_throws_out() -> Case:
+    """What was thrown out may try as long as its sends may: it stays out."""
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive", send_timeout_ms=600)
+    plan.wait_ops(plan.send(first))
+    second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
+    plan.wait_ops(plan.send(second))
+    plan.wait_ms(150)  # a receipt for the first that is under way must have come
+    plan.wait_ops(plan.send(first), plan.send(second))
+    return plan.case(
+        "producer/fencing-throws-out",
+        "A producer takes a topic by fencing, and the one that had it sends no more",
+        ("producer.access-modes",),
+        capabilities=("access_modes",),
+        limits=QUICK,
+    )
+
+
 CASES = (
     given_name_is_kept(),
     flush_waits_for_receipts(),
     close_with_sends_in_flight(),
     close_without_receipts(),
+    exclusive_refuses_a_second(),
+    waits_for_exclusive(),
+    fencing_throws_out(),
 )

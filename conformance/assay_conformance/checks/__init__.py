@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 
 from assay_conformance.checks import (
+    access,
     ack,
     ack_timeout,
     batching,
@@ -51,6 +52,7 @@ _CHAPTERS = (
     refusals,
     returning,
     producing,
+    access,
     dedup,
     dedup_broker,
     delivery_order,
