@@ -9,7 +9,7 @@ from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.publishing import TERMINATED
 from assay_conformance.broker.rules import RefusalError
-from assay_conformance.wire.pulsar_pb2 import ServerError
+from assay_conformance.wire.pulsar_pb2 import ProducerAccessMode, ServerError
 
 if TYPE_CHECKING:
     from assay_conformance.broker.producer import Producer
@@ -34,7 +34,8 @@ class Admission:
         """Take a producer in, refuse it, or let it wait until the topic is its own."""
         try:
             self._check_usable()
-            beside = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER)
+            cheats = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER)
+            beside = cheats and producer.access_mode == ProducerAccessMode.Exclusive
             entrance = self.access.ask(producer, occupied=bool(self.producers) and not beside)
             if entrance is Entrance.QUEUED:
                 producer.queued()

@@ -9,6 +9,7 @@ from tests.conformance.broker.bench import Bench, C
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate
+from assay_conformance.wire import pulsar_pb2 as pb
 
 
 def _sends(bench: Bench) -> Bench:
@@ -51,6 +52,23 @@ def undecided_copies_have_no_receipt(*mutations: BrokerMutation) -> bool:
     bench.step("hold_store", topic="t")
     bench.publish(0, 0)
     return bench.receipts() == []
+
+
+def exclusive_producer_is_alone(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce(producer_access_mode=pb.Exclusive)
+    return bench.produce(producer_id=2, name="q", producer_access_mode=pb.Exclusive).type == C.ERROR
+
+
+def waiting_producer_gets_its_turn(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce()
+    bench.connect(1)
+    told = bench.produce(1, name="q", producer_access_mode=pb.WaitForExclusive)
+    bench.leave()
+    return not told.body.producer_ready and bench.kinds(1) == [C.PRODUCER_SUCCESS.name]
 
 
 def last_id_is_told(*mutations: BrokerMutation) -> bool:
@@ -215,6 +233,8 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.RECEIPTS_OUT_OF_ORDER: receipts_after_slow_store_in_order,
     BrokerMutation.DEDUP_STORES_DUPLICATES: duplicates_not_stored,
     BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: undecided_copies_have_no_receipt,
+    BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER: exclusive_producer_is_alone,
+    BrokerMutation.FORGETS_WAITING_PRODUCER: waiting_producer_gets_its_turn,
     BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,
     BrokerMutation.DEDUP_FORGETS_ON_LOAD: ids_are_known_after_an_unload,
     BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
