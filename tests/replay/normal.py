@@ -87,8 +87,8 @@ TURNS: dict[str, str] = {
 """Recordings in which it is not compared which of several Shared consumers on a connection gets an entry, and why."""
 
 CHOSEN: dict[str, str] = {
-    "retention": "everything a topic ever held stays readable from its beginning: what was stored is the evidence of a "
-    "Case. Pulsar may delete whole ledgers that every durable subscription has acknowledged",
+    "retention": "where no retention is set, everything a topic ever held stays readable from its beginning: what was "
+    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged",
     "delayed delivery, timer": "an entry that nothing else takes along is sent at its very time; the recorded broker "
     "keeps times to 512 ms and is up to a tick late",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "

@@ -129,7 +129,7 @@ class Cluster:
     def read_back(self) -> Iterator[ReadBackState | CursorState]:
         """The last word on every topic, those nobody used included, and on every subscription that is there."""
         for topic in dict.fromkeys((*self.topics.stated(), *self.topics)):
-            yield ReadBackState(topic.local, tuple(_id(topic, index) for index in range(len(topic.store.entries))))
+            yield ReadBackState(topic.local, _stored(topic))
             for subscription in topic.subscriptions.values():
                 cursor = subscription.cursor
                 yield CursorState(
@@ -139,6 +139,10 @@ class Cluster:
                     tuple(_id(topic, index) for index in sorted(cursor.acked)),
                     cursor.backlog(len(topic.store.entries)),
                 )
+
+
+def _stored(topic: Topic) -> tuple[MessageId, ...]:
+    return tuple(_id(topic, index) for index in range(topic.store.deleted, len(topic.store.entries)))
 
 
 def _id(topic: Topic, index: int) -> MessageId:

@@ -150,7 +150,7 @@ def _last(attached: Attached) -> Entry | None:
     entries, compaction = attached.topic.store.entries, attached.topic.compaction
     if compaction is not None and attached.consumer.reads_compacted and compaction.horizon == len(entries):
         return compaction.last()
-    return entries[-1] if entries else None
+    return entries[-1] if len(entries) > attached.topic.store.deleted else None
 
 
 def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:

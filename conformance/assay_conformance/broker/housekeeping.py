@@ -1,7 +1,8 @@
-"""What a broker does to a topic by itself, at intervals: expire what is too old, and keep backlogs within their quota.
+"""What a broker does to a topic by itself, at intervals: expire, delete, and keep backlogs within their quota.
 
-An expired entry counts as acknowledged for every subscription. A topic whose largest backlog is over its quota admits
-no producers and sends away those it has, or drops the oldest of that backlog, as the quota says.
+An expired entry counts as acknowledged for every subscription, and what all have acknowledged may be deleted. A topic
+whose largest backlog is over its quota admits no producers and sends away those it has, or drops the oldest of that
+backlog, as the quota says.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from assay_conformance.broker.host import Host
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.timers import Timer
-from assay_conformance.model.policy import BacklogAction, BacklogQuota, Policies
+from assay_conformance.model.policy import BacklogAction, BacklogQuota, Policies, Retention
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 if TYPE_CHECKING:
     from assay_conformance.broker.topic import Topic
 
 MS_PER_S: Final = 1_000
+S_PER_MINUTE: Final = 60
 KEPT_OF_QUOTA: Final = 0.9
 """Eviction goes a tenth below the quota, so as not to be due again at once."""
 
@@ -39,6 +41,7 @@ class Housekeeping:
         self._policies = Policies()
         self._expiry: Timer | None = None
         self._check: Timer | None = None
+        self._trim: Timer | None = None
 
     def apply(self, policies: Policies) -> None:
         self._policies = policies
@@ -46,9 +49,11 @@ class Housekeeping:
             self._expiry = self._host.after(self._host.settings.expiry_check_ms, self._expire)
         if self._check is None and policies.backlog_quota is not None:
             self._check = self._host.after(self._host.settings.backlog_check_ms, self._check_backlogs)
+        if self._trim is None and policies.retention is not None:
+            self._trim = self._host.after(self._host.settings.retention_check_ms, self._check_retention)
 
     def stop(self) -> None:
-        for timer in (self._expiry, self._check):
+        for timer in (self._expiry, self._check, self._trim):
             if timer is not None:
                 timer.cancel()
 
@@ -77,6 +82,34 @@ class Housekeeping:
                 if quota.action is BacklogAction.CONSUMER_BACKLOG_EVICTION:
                     self._evict(subscription, quota)
         self.apply(self._policies)
+
+    def _check_retention(self) -> None:
+        self._trim = None
+        self.trim()
+        self.apply(self._policies)
+
+    def trim(self) -> None:
+        """Delete, ledger by ledger, what every durable subscription has acknowledged and retention does not keep. The
+        ledger that is written to stays. Where no retention is set nothing is deleted: see docs/parity.md."""
+        retention = self._policies.retention
+        store = self._topic.store
+        if retention is None:
+            return
+        marks = [kept.cursor.mark for kept in self._topic.subscriptions.values() if kept.durable]
+        consumed = min(marks, default=len(store.entries))
+        for end in store.closed_ledgers():
+            if end > consumed or not self._is_past(retention, end):
+                break
+            store.deleted = end
+        for kept in self._topic.subscriptions.values():
+            kept.cursor.ack_up_to(store.deleted - 1)
+
+    def _is_past(self, retention: Retention, end: int) -> bool:
+        """Whether the ledgers below an entry are too old, or there is enough without them."""
+        entries = self._topic.store.entries
+        too_old = retention.minutes >= 0 and end <= self._index_of_age(retention.minutes * S_PER_MINUTE)
+        behind = sum(len(entry.payload.block) for entry in entries[end:])
+        return too_old or 0 <= retention.bytes <= behind
 
     def _over(self, quota: BacklogQuota) -> list[Subscription]:
         """The durable subscriptions whose backlog is over a quota."""

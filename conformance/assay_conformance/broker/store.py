@@ -129,11 +129,15 @@ class Hold:
 
 
 class Store:
-    """Appends become entries in the order they came: one that waits holds back all behind it, as a ledger does."""
+    """Appends become entries in the order they came: one that waits holds back all behind it, as a ledger does.
 
-    __slots__ = ("_bytes", "_first", "_holds", "_ledgers", "_waiting", "entries")
+    Entries below `deleted` are there for those who look back, and for no consumer any more.
+    """
+
+    __slots__ = ("_bytes", "_first", "_holds", "_ledgers", "_waiting", "deleted", "entries")
 
     def __init__(self) -> None:
+        self.deleted = 0
         self.entries: list[Entry] = []
         self._bytes = 0
         self._ledgers: list[int] = []
@@ -177,6 +181,10 @@ class Store:
         taken = list(self._waiting)
         self._waiting.clear()
         return taken
+
+    def closed_ledgers(self) -> list[int]:
+        """Of the ledgers that are written and not deleted: the index behind the last entry of each."""
+        return [end for end in self._first[1:] if end > self.deleted]
 
     @property
     def average_bytes(self) -> int:

@@ -129,7 +129,7 @@ class Subscription:
     def seek(self, index: int, unacked: int | None = None) -> None:
         """Start again at an entry, or inside it; all consumers are closed and have to subscribe again."""
         self.close_consumers(None)
-        self.cursor.reset(index)
+        self.cursor.reset(max(index, self._store.deleted))
         if unacked is not None and index < len(self._store.entries):
             self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
 

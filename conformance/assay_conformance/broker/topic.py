@@ -95,7 +95,7 @@ class Topic:
             if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
                 known.cursor.reset(start)
             return known
-        cursor = Cursor(start, forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
+        cursor = Cursor(max(start, self.store.deleted), forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
         kind = Subscription if self.persistent else TransientSubscription
         made = kind(self._host, name, self.store, cursor, durable=durable, partition=self.partition)
         made.terminated = self.publishing.terminated
@@ -234,6 +234,7 @@ class Topic:
                 subscription.reload()
             else:
                 self.drop(subscription)
+        self.housekeeping.trim()
         if self.publishing.dedup is not None:
             self.publishing.dedup.recover()
         self._start_rates()

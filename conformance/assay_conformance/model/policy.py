@@ -121,6 +121,8 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """isDelayedDeliveryDeliverAtTimeStrict: nothing comes early, not even by a tick."""
     expiry_check_ms: int = 300_000
     """messageExpiryCheckIntervalInMinutes."""
+    retention_check_ms: int = 120_000
+    """retentionCheckIntervalInSeconds."""
     backlog_check_ms: int = 60_000
     """backlogQuotaCheckIntervalInSeconds."""
     failover_delay_ms: int = 1_000

@@ -8,7 +8,7 @@ import pytest
 from tests.conformance.broker.bench import Bench, C
 
 from assay_conformance.model.case import Topic, Topology
-from assay_conformance.model.policy import BacklogAction, BacklogQuota, BrokerSettings
+from assay_conformance.model.policy import BacklogAction, BacklogQuota, BrokerSettings, Retention
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 QUICK = BrokerSettings(expiry_check_ms=1_000, backlog_check_ms=1_000)
@@ -171,3 +171,78 @@ def test_stats_tell_since_when_a_consumer_is_there() -> None:
     bench.subscribe("Key_Shared", consumer_name="c")
     told = bench.ask(C.CONSUMER_STATS, consumer_id=1).body
     assert (told.consumerName, told.type, told.connectedSince) == ("c", "Key_Shared", "1970-01-01T00:00:00+00:00")
+
+
+# --- retention -------------------------------------------------------------------------------------------------------
+
+
+def _consumed(**retention: int) -> Bench:
+    """Four entries that the only subscription has acknowledged, in a ledger that an unload has closed."""
+    bench = _bench(**({"retention": Retention(**retention)} if retention else {}))
+    bench.publish(*range(4), conn=9)
+    bench.connect()
+    bench.subscribe("Shared")
+    bench.flow(10)
+    bench.ack(*bench.ids)
+    bench.step("unload", topic="t")
+    bench.produce(9)
+    return bench
+
+
+def _from_the_beginning(bench: Bench) -> list[int]:
+    bench.connect(7)
+    bench.subscribe(conn=7, subscription="late")
+    bench.flow(10, conn=7)
+    return bench.delivered(7)
+
+
+def test_consumed_ledger_is_deleted_where_nothing_is_retained() -> None:
+    bench = _consumed(minutes=0, bytes=0)
+    bench.publish(4, conn=9)
+    assert (_from_the_beginning(bench), len(bench.read_back())) == ([4], 1)
+
+
+def test_everything_stays_where_no_retention_is_set() -> None:
+    assert _from_the_beginning(_consumed()) == [0, 1, 2, 3]
+
+
+def test_retained_time_keeps_a_consumed_ledger() -> None:
+    assert _from_the_beginning(_consumed(minutes=10, bytes=-1)) == [0, 1, 2, 3]
+
+
+def test_retained_time_passes() -> None:
+    bench = _consumed(minutes=10, bytes=-1)
+    bench.wait(13 * 60_000)
+    assert bench.read_back() == []
+
+
+def test_retained_bytes_keep_what_fits() -> None:
+    assert _from_the_beginning(_consumed(minutes=-1, bytes=1_000_000)) == [0, 1, 2, 3]
+
+
+def test_unacknowledged_ledger_is_never_deleted() -> None:
+    bench = _bench(retention=Retention())
+    bench.publish(0, conn=9)
+    bench.step("unload", topic="t")
+    bench.wait(600_000)
+    assert len(bench.read_back()) == 1
+
+
+def test_open_ledger_is_never_deleted() -> None:
+    bench = Bench(retention=Retention())
+    bench.connect(9)
+    bench.produce(9)
+    bench.publish(0, conn=9)
+    bench.wait(600_000)
+    assert len(bench.read_back()) == 1
+
+
+def test_seek_reaches_no_deleted_entry() -> None:
+    bench = _consumed(minutes=0, bytes=0)
+    bench.publish(4, conn=9)
+    bench.connect(7)
+    bench.subscribe("Shared", 7)
+    bench.ask(C.SEEK, 7, consumer_id=1, message_publish_time=0)
+    bench.subscribe("Shared", 7)
+    bench.flow(10, conn=7)
+    assert bench.delivered(7) == [4]
