@@ -169,21 +169,21 @@ def summary(report: Report) -> RenderableType:
     lines.append(_exit(document.exit_code))
     lines += [Text(f"  {one_line(reason.sentence)}") for reason in document.reasons]
     # Never folded: whoever wants it copies it.
-    lines += [
+    places = [
         Text(clean(text), no_wrap=True, overflow="ignore")
         for text in (f"run   {report.folder}", f"page  {report.page}")
     ]
-    return Group(*lines)
+    return Group(Trimmed(Group(*lines)), *places)
 
 
 def _profiles(report: Report) -> list[Text]:
     """What the certificate claims; why it claims no more stands in certificate.json."""
     claimed = [claim.profile for claim in report.claims if claim.claimed]
-    others = [claim.profile for claim in report.claims if not claim.claimed]
-    lines = [Text(clean(f"profiles claimed: {', '.join(claimed)}"))] if claimed else []
-    if others:
-        lines.append(Text(clean(f"not claimed: {', '.join(others)} (certificate.json says why)"), style="dim"))
-    return lines
+    others = len(report.claims) - len(claimed)
+    if not report.claims:
+        return []
+    told = f"profiles claimed: {', '.join(claimed) or 'none'}"
+    return [Text(clean(f"{told}; {others} not, and certificate.json says why" if others else told))]
 
 
 def _counted(report: Report) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -95,7 +94,6 @@ def test_interpreter_that_judges_alone_could_not_do_otherwise() -> None:
 # --- the golden runs --------------------------------------------------------------------------------------------------
 
 RELEASED = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
-_REVISION = re.compile(rb'"catalogue": "\w+"')
 
 
 def golden(tmp_path: Path, version: str = "1.0") -> Path:
@@ -133,7 +131,9 @@ def test_golden_run_is_judged_to_the_same_findings(version: str, tmp_path: Path)
     folder = golden(tmp_path, version)
     (folder / "findings.jsonl").unlink()
     assert _run(["check", str(folder)]) == 1
-    assert (folder / "findings.jsonl").read_bytes() == (GOLDEN / version / "findings.jsonl").read_bytes()
+    then, now = ((where / "findings.jsonl").read_text().splitlines() for where in (GOLDEN / version, folder))
+    # Where a check stands among the others is no part of what it says.
+    assert sorted(now) == sorted(then)
 
 
 @pytest.mark.parametrize("version", RELEASED)
@@ -142,9 +142,12 @@ def test_golden_run_comes_to_the_same_verdicts(version: str, tmp_path: Path) -> 
     folder = golden(tmp_path, version)
     (folder / "verdicts.json").unlink()
     _run(["check", str(folder)])
-    then, now = ((where / "verdicts.json").read_bytes() for where in (GOLDEN / version, folder))
-    # The wording of a clause may improve, and with it the catalogue's revision.
-    assert _REVISION.sub(b"", now) == _REVISION.sub(b"", then)
+    then, now = (json.loads((where / "verdicts.json").read_bytes()) for where in (GOLDEN / version, folder))
+    for document in (then, now):
+        # The wording of a clause may improve, and with it the catalogue's revision.
+        del document["catalogue"]
+        document["cells"].sort(key=lambda cell: (cell["requirement"], cell["case"]))
+    assert now == then
 
 
 CERTIFIED = [version for version in RELEASED if (GOLDEN / version / "certificate.json").exists()]
@@ -156,14 +159,18 @@ def test_golden_run_comes_to_the_same_certificate(version: str, tmp_path: Path) 
     (folder / "certificate.json").unlink()
     _run(["check", str(folder)])
     then, now = (json.loads((where / "certificate.json").read_bytes()) for where in (GOLDEN / version, folder))
+    claimed = [{claim["profile"]: claim for claim in one.pop("profiles")} for one in (then, now)]
     # Requirements and profiles may be added, and clauses reworded; what was certified stays.
-    for rows, key in (("requirements", "requirement"), ("broker_side", "requirement"), ("profiles", "profile")):
-        known = {row[key] for row in then[rows]}
-        now[rows] = [row for row in now[rows] if row[key] in known]
-    for certificate in (then, now):
-        certificate["profiles"] = {claim["profile"]: claim["claimed"] for claim in certificate["profiles"]}
-        del certificate["catalogue"]
-    assert now == then
+    for rows in ("requirements", "broker_side"):
+        known = {row["requirement"] for row in then[rows]}
+        now[rows] = [row for row in now[rows] if row["requirement"] in known]
+    assert {**now, "catalogue": ""} == {**then, "catalogue": ""}
+    for profile, claim in claimed[0].items():
+        again = claimed[1][profile]
+        assert claim["claimed"] or not again["claimed"]
+        # A requirement that was added since was not judged then.
+        new = [reason for reason in again.get("because", ()) if reason not in claim.get("because", ())]
+        assert all(reason.endswith(": not judged in this run") for reason in new), new
 
 
 @pytest.mark.parametrize("name", ["run.json", "plan.jsonl", "expectations.toml", "history/nack/one-of-three/1.jsonl"])

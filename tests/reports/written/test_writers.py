@@ -253,4 +253,4 @@ def test_terminal_names_what_is_claimed(sample: Sample) -> None:
     )
     out = io.StringIO()
     terminal(out).print(summary(dataclasses.replace(sample.report(sample.judged()), claims=claims)))
-    assert "profiles claimed: sending\nnot claimed: dedup (certificate.json says why)\n" in out.getvalue()
+    assert "profiles claimed: sending; 1 not, and certificate.json says why\n" in out.getvalue()
