@@ -60,7 +60,8 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
 class Profile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A named set of requirements that a certificate can claim, and the capabilities it demands of a client.
 
-    It takes the requirements that need no other capability and are about it: one of `about`, or in one of `chapters`.
+    It takes the requirements that are about it: that need one of `about`, or stand in one of `chapters`. Those that
+    need further capabilities are asked of clients that have these as well; a `narrow` profile does not take them.
     """
 
     name: str
@@ -68,11 +69,12 @@ class Profile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     capabilities: tuple[str, ...]
     about: tuple[str, ...]
     chapters: tuple[str, ...] = ()
+    narrow: bool = False
 
     def takes(self, requirement: Requirement) -> bool:
         """Broker-side requirements are nobody's to claim."""
         needs = set(requirement.capabilities)
-        if requirement.side is Side.BROKER or needs - set(self.capabilities):
+        if requirement.side is Side.BROKER or (self.narrow and not needs <= set(self.capabilities)):
             return False
         return requirement.chapter in self.chapters or not needs.isdisjoint(self.about)
 

@@ -99,6 +99,21 @@ def test_capability_that_was_not_declared_is_the_only_reason_needed(sample: Samp
     assert claim(sample, facts=facts).because == ("not declared: producer",)
 
 
+@pytest.mark.parametrize(("declared", "because"), [("batching", ()), ("seek", (f"{AGAIN}: not judged in this run",))])
+def test_must_that_needs_more_is_asked_of_those_who_have_it(
+    sample: Sample, declared: str, because: tuple[str, ...]
+) -> None:
+    stated = dict(sample.catalogue.requirements)
+    stated[AGAIN] = msgspec.structs.replace(stated[AGAIN], capabilities=("seek",))
+    facts = msgspec.structs.replace(sample.run().facts, capabilities=frozenset({"producer", declared}))
+    report = sample.report(sample.judged(), run=sample.run(facts=facts))
+    catalogue = replace(sample.catalogue, requirements=stated, profiles={"sending": SENDING})
+    (claim,) = certificate(
+        report.run, report.verdicts, catalogue, lambda _case, _attempt: ALL, run_digest="", complete=True
+    ).profiles
+    assert claim.because == because
+
+
 def test_must_that_was_not_judged_is_not_claimed(sample: Sample) -> None:
     assert claim(sample, sample.judged()).because == (f"{AGAIN}: not judged in this run",)
 
