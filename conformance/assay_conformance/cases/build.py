@@ -130,6 +130,13 @@ class Schedule:
         target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
         return self.agent("seek", {"consumer": consumer, **target})
 
+    def reconsume_later(
+        self, consumer: int, delay_ms: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()
+    ) -> int:
+        """Named as in `ack`."""
+        args = {"consumer": consumer, **_named(messages, numbers), "delay_ms": delay_ms}
+        return self.agent("reconsume_later", args)
+
     def flush(self, producer: int) -> int:
         return self.agent("flush", {"producer": producer})
 

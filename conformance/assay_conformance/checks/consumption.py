@@ -53,6 +53,11 @@ def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | Non
     return int(value) if isinstance(value, int | float) else None
 
 
+def buries(view: View, consumer: OpenedConsumer) -> bool:
+    """Whether a message refused often enough may go to a dead letter topic instead of being asked for."""
+    return bool(number_in_force(view, consumer, "max_redeliver_count"))
+
+
 def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
     return Entry(session.topic, id.ledger, id.entry)
 

@@ -147,7 +147,11 @@ class Foresight:
             return
         for member in event.members:
             identity = member.identity
-            if identity is not None and identity.case == self._case_number and identity.handle in self._openings:
+            opening = None if identity is None else self._openings.get(identity.handle)
+            if identity is None or opening is None or identity.case != self._case_number:
+                continue
+            # A consumer's copy for a retry or dead letter topic has the identity of the message it is a copy of.
+            if self._full_topic(opening) == session.topic.partition("-partition-")[0]:
                 session.claimed_by = identity.handle
                 return
 

@@ -161,7 +161,7 @@ class Lines:
             self.unit = None
             return
         line = self._line_of(session, event)
-        numbers = self.numbers(event.members)
+        numbers = self.numbers(event.members, session.topic)
         unit = self._known(line, event, numbers)
         self.again = unit is not None
         if unit is None:
@@ -214,21 +214,25 @@ class Lines:
         if session.line is not None and session.line.handle is not None:
             self.torn_sends.add(session.line.handle)
 
-    def numbers(self, members: tuple[Member, ...]) -> tuple[int, ...]:
+    def numbers(self, members: tuple[Member, ...], topic: str) -> tuple[int, ...]:
         """The message numbers inside, when every one is a payload of this Case's."""
-        if not members or any(self.handle_of(member) is None for member in members):
+        if not members or any(self.handle_of(member, topic) is None for member in members):
             return ()
         return tuple(member.identity.number for member in members if member.identity is not None)
 
-    def handle_of(self, member: Member) -> int | None:
+    def handle_of(self, member: Member, topic: str) -> int | None:
+        """The producer that wrote this message to `topic`. A consumer's copy of it for a retry or dead letter topic
+        has its identity, too, and is nobody's."""
         identity = member.identity
-        if identity is None or identity.case != self.case_number or identity.handle not in self.openings:
+        opening = None if identity is None else self.openings.get(identity.handle)
+        if identity is None or opening is None or identity.case != self.case_number:
             return None
-        return identity.handle
+        base = topic.partition("-partition-")[0]
+        return identity.handle if opening.args.get("topic", base) == base else None
 
     def _line_of(self, session: ProducerSession, event: Frame) -> Line:
         """The session's, unless the payload says that another producer uses it as well."""
-        handle = self.handle_of(event.members[0]) if event.members else None
+        handle = self.handle_of(event.members[0], session.topic) if event.members else None
         line = session.line
         if line is None or handle not in (None, line.handle):
             line = self._line(session, handle)
@@ -279,7 +283,7 @@ class Lines:
 
     def appended(self, event: Stored) -> None:
         for member in event.members:
-            handle = self.handle_of(member)
+            handle = self.handle_of(member, event.topic)
             if handle is None and member.identity is None:
                 handle = self._sender_of(event)
             entry = ((member.digest, member.size), event)

@@ -208,7 +208,7 @@ class SameUnit(Check):
             return
         self.exercise(event)
         first = unit.first
-        numbers = lines.numbers(event.members)
+        numbers = lines.numbers(event.members, unit.session.topic)
         if numbers != unit.numbers and numbers and unit.numbers:
             self._breach("cut-again", unit, event, f"messages {_span(unit.numbers)}", _span(numbers))
         elif event.sequence_id != first.sequence_id:

@@ -392,14 +392,15 @@ class Tracker:
             for consumer in self.opened_consumers.values()
             if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
         ]
-        if any(session.topic in consumer.unsure for consumer in candidates):
+        mine = before.consumer if before is not None and before.topic == session.topic else None
+        if mine is not None and mine in candidates and session.topic not in mine.unsure:
+            return mine
+        possible = [consumer for consumer in candidates if consumer.live_on(session.topic) is None] or candidates
+        if any(session.topic in consumer.unsure for consumer in possible):
             return None  # What it got there before is not known, so neither is what it holds.
-        if before is not None and before.topic == session.topic and before.consumer in candidates:
-            return before.consumer
-        free = [consumer for consumer in candidates if consumer.live_on(session.topic) is None]
-        if len(candidates) == 1 or len(free) == 1:
-            return (free or candidates)[0]
-        for consumer in candidates:
+        if len(possible) == 1:
+            return possible[0]
+        for consumer in possible:
             consumer.unsure.add(session.topic)
             if (live := consumer.live_on(session.topic)) is not None:
                 live.consumer = None

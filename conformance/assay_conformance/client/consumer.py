@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assay_conformance.client.acks import AckGroup
+from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.chunks import ChunkBuffer
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.entries import (
@@ -26,6 +27,7 @@ from assay_conformance.client.entries import (
     uncompress,
 )
 from assay_conformance.client.handler import Handler, Phase
+from assay_conformance.client.letters import Letters, letter_of
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.redelivery import Redelivery
@@ -34,7 +36,7 @@ from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
-from assay_conformance.client.values import Done, Failed, Result
+from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
     BaseCommand,
@@ -82,6 +84,8 @@ class Handed:
     index: int | None
     redelivery_count: int
     copy: Inbound | None
+    letter: Outgoing | None = None
+    """The copy that a retry letter topic gets of it."""
 
 
 class Queue(Protocol):
@@ -112,8 +116,10 @@ class Consumer(Handler):
         queue: Queue,
         opened: Callable[[Result], None],
         partition: int = -1,
+        letters: Letters | None = None,
     ) -> None:
         super().__init__(shared, pool, lookup, topic)
+        self._letters = letters
         self.consumer_id = next(shared.consumer_ids)
         self.partition = partition
         self._subscription = subscription
@@ -121,7 +127,9 @@ class Consumer(Handler):
         self._queue = queue
         self._opened: Callable[[Result], None] | None = opened
         self._acks = AckGroup(shared, settings, self)
-        self._redelivery: Redelivery[Handed] = Redelivery(shared, settings, self, self._refused, self._all_again)
+        self._redelivery: Redelivery[Handed] = Redelivery(
+            shared, settings, self, self._refused, self._all_again, self._bury
+        )
         self._chunks = ChunkBuffer(
             settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
         )
@@ -137,6 +145,8 @@ class Consumer(Handler):
         """The application got this message."""
         copy = inbound if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY) else None
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
+        if self._settings.retry_letters:
+            handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
         if self._settings.receiver_queue_size == 0:
             self._asked_one = False
         elif inbound.session == self.registrations:
@@ -157,6 +167,21 @@ class Consumer(Handler):
 
     def nack(self, handed: Handed) -> None:
         self._redelivery.nack(handed)
+
+    def reconsume_later(self, handed: Handed, delay_ms: int, ended: Callable[[Result], None]) -> None:
+        """Post a copy of it to come again later; it is acknowledged when that is done, and redelivered otherwise."""
+        assert self._letters is not None
+        assert handed.letter is not None
+
+        def posted(result: Result) -> None:
+            if isinstance(result, Done):
+                self.ack(handed, cumulative=False)
+                self._acks.issued(None)
+            else:
+                self._redelivery.at_once(handed.entry)
+            ended(result)
+
+        self._letters.retry(handed.letter, delay_ms, posted)
 
     def seek(self, place: Place, sought: Callable[[Result], None]) -> None:
         """Move the subscription; acknowledgments leave before, and nothing from before is kept."""
@@ -307,6 +332,13 @@ class Consumer(Handler):
         self._return_permits(max(0, charged - len(wanted)))
         if self.shared.mutated(Mutation.REVERSES_BATCH):
             wanted.reverse()
+        if wanted and self._settings.max_redeliver_count and self._letters is not None:
+            if body.redelivery_count >= self._settings.max_redeliver_count:
+                entry.letters = {m.index or 0: letter_of(m, self.topic, entry.position) for m in wanted}
+            if body.redelivery_count > self._settings.max_redeliver_count:
+                self._return_permits(len(wanted))
+                self._bury(entry)
+                return
         for message in wanted:
             if not message.payload and self.shared.mutated(Mutation.EMPTY_PAYLOAD_DROPPED):
                 self._return_permits(1)
@@ -373,6 +405,25 @@ class Consumer(Handler):
         for handed in due:
             if handed.copy is not None:
                 self._queue.arrived(handed.copy)
+
+    def _bury(self, entry: Entry) -> bool:
+        """Post what was redelivered often enough to the dead letter topic; False where it was not."""
+        letters = [letter for index, letter in entry.letters.items() if entry.unacked >> index & 1]
+        entry.letters = {}
+        if not letters or self._letters is None:
+            return False
+
+        def posted(result: Result) -> None:
+            if isinstance(result, Done):
+                self._acks.individual(entry, None)
+                self._acks.issued(None)
+            else:
+                self._redelivery.at_once(entry)
+
+        together = AllOf(len(letters), posted)
+        for letter in letters:
+            self._letters.bury(letter, together.one)
+        return True
 
     def _all_again(self) -> None:
         """Everything unacknowledged was asked for: what is prefetched would come twice."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.connection import Connection
+from assay_conformance.client.letters import retry_topic
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.publisher import Publisher
@@ -122,6 +123,8 @@ class ClientCore:
         """Ends when every topic and partition is subscribed."""
         self._shared.now_ns = now_ns
         slot = self._slots[handle] = _Slot()
+        if settings.retry_letters:
+            topics = [*topics, retry_topic(settings, topics[0], subscription)]
         found: dict[str, int] = {}
 
         def subscribe() -> None:
@@ -157,6 +160,10 @@ class ClientCore:
 
     def nack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.nack(op, numbers))
+
+    def reconsume_later(self, op: int, consumer: int, numbers: Sequence[int], delay_ms: int, now_ns: int) -> None:
+        """Have these come again later, by way of the retry letter topic."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.reconsume_later(op, numbers, delay_ms))
 
     def seek(
         self,

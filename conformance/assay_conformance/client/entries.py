@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay_conformance.client.miscoded import snappy_unframed
 from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.values import Outgoing
 from assay_conformance.wire import (
     BatchError,
     Codec,
@@ -47,6 +48,8 @@ class Entry:
     positions: tuple[Position, ...]
     size: int
     unacked: int
+    letters: dict[int, Outgoing] = field(default_factory=dict)
+    """Copies for the dead letter topic, by place in the batch, once the entry was redelivered often enough."""
 
     @property
     def position(self) -> Position:
@@ -63,6 +66,7 @@ class Opened:
     key: str | None
     event_time_ms: int | None
     properties: dict[str, str]
+    ordering_key: str | None = None
 
 
 def check_size(data: memoryview, limit: int) -> None:
@@ -100,7 +104,8 @@ def open_entry(metadata: MessageMetadata, body: bytes) -> list[Opened]:
         key = metadata.partition_key if metadata.HasField("partition_key") else None
         event_time_ms = metadata.event_time if metadata.HasField("event_time") else None
         properties = {pair.key: pair.value for pair in metadata.properties}
-        return [Opened(None, body, metadata.sequence_id, key, event_time_ms, properties)]
+        ordering_key = _text(metadata.ordering_key)
+        return [Opened(None, body, metadata.sequence_id, key, event_time_ms, properties, ordering_key)]
     try:
         members = decode_batch(body, metadata.num_messages_in_batch)
     except BatchError as error:
@@ -120,7 +125,12 @@ def _member(metadata: MessageMetadata, index: int, single: SingleMessageMetadata
         single.partition_key if single.HasField("partition_key") else None,
         single.event_time if single.HasField("event_time") else None,
         {pair.key: pair.value for pair in single.properties},
+        _text(single.ordering_key),
     )
+
+
+def _text(key: bytes) -> str | None:
+    return key.decode(errors="replace") if key else None
 
 
 def bits_of(ack_set: Sequence[int], size: int) -> int:

@@ -97,9 +97,9 @@ class Pending:
         if op is None:
             return
         if self._shared.mutated(Mutation.COMPLETES_OUT_OF_ORDER) and self._ops and sent.sequence_id % 2 == 0:
-            self._shared.after(_PASSED_BY_NS, lambda: self._shared.sink.completed(op, result))
+            self._shared.after(_PASSED_BY_NS, lambda: self._shared.completed(op, result))
         else:
-            self._shared.sink.completed(op, result)
+            self._shared.completed(op, result)
 
     def fail(self, ops: Iterable[Op], error: ErrorClass, text: str) -> None:
         """Units that have left the queue fail, surely not sent where no byte of them was written."""

@@ -37,7 +37,10 @@ M = TypeVar("M", bound=Message)
 
 
 class Redelivery(Generic[M]):
-    """What one consumer will ask for. `refused` hears of due refusals, `all_again` of a request for everything."""
+    """What one consumer will ask for. `refused` hears of due refusals, `all_again` of a request for everything.
+
+    `bury` may take an entry instead, when it has been redelivered often enough.
+    """
 
     def __init__(
         self,
@@ -46,12 +49,14 @@ class Redelivery(Generic[M]):
         outlet: Outlet,
         refused: Callable[[Sequence[M]], None],
         all_again: Callable[[], None],
+        bury: Callable[[Entry], bool],
     ) -> None:
         self._shared = shared
         self._settings = settings
         self._outlet = outlet
         self._refused = refused
         self._all_again = all_again
+        self._bury = bury
         self._nacks: DueTracker[M] = DueTracker(shared, self._nacks_due)
         timeout_ms = settings.ack_timeout_ms + shared.lateness_ns(Mutation.ACK_TIMEOUT_LATE) // MS
         if shared.mutated(Mutation.ACK_TIMEOUT_EARLY):
@@ -91,6 +96,11 @@ class Redelivery(Generic[M]):
         """When the last refusal is due."""
         return self._nacks.last_ns
 
+    def at_once(self, entry: Entry) -> None:
+        """Ask for this entry again, without any delay."""
+        if self._outlet.ready:
+            self._request([message_id(*position) for position in entry.positions])
+
     def lost(self) -> None:
         """The broker delivers everything again by itself; refusals keep their delay."""
         self._held.clear()
@@ -115,7 +125,8 @@ class Redelivery(Generic[M]):
             self._held.clear()
             self._all_again()
             return
-        ids = [named for message in due for named in self._named(message)]
+        left = [message for message in due if not self._bury(message.entry)]
+        ids = [named for message in left for named in self._named(message)]
         most = 1 if self._shared.mutated(Mutation.NACKS_ONE_BY_ONE) else MAX_IDS
         for start in range(0, len(ids), most):
             self._request(ids[start : start + most])

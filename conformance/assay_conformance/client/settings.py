@@ -107,6 +107,7 @@ class ConsumerSettings(_Settings, frozen=True):
 
     `nack_backoff_max_ms` 0 = every refusal waits `nack_delay_ms`; else the first waits `nack_backoff_min_ms`, and each
     further one longer by the multiplier.
+    `max_redeliver_count` 0 = no dead letters. `retry_letters`: also read the retry letter topic.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
@@ -122,6 +123,10 @@ class ConsumerSettings(_Settings, frozen=True):
     nack_backoff_multiplier: Multiplier = 2
     ack_timeout_ms: Unsigned = 0
     ack_timeout_tick_ms: Positive = 1_000
+    max_redeliver_count: Unsigned = 0
+    dead_letter_topic: str | None = None
+    retry_letters: bool = False
+    retry_letter_topic: str | None = None
     batch_index_ack: bool = False
     max_pending_chunked_messages: Unsigned = 10
     auto_ack_oldest_chunked: bool = False

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from assay_conformance.client.mutations import MUTATIONS, Mutation
 from assay_conformance.client.settings import ClientSettings
 from assay_conformance.client.timers import Timer, Timers
-from assay_conformance.client.values import ClientSink
+from assay_conformance.client.values import ClientSink, Result
 
 MS = 1_000_000
+
+_PRIVATE = 1 << 62
+"""Operations from here on are the client's own: no application counts so far."""
 
 
 class Shared:
@@ -39,6 +42,8 @@ class Shared:
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms
         self._lateness_ms = lateness_ms
+        self._private: dict[int, Callable[[Result], None]] = {}
+        self._private_ops = itertools.count(_PRIVATE)
         self.request_ids = itertools.count(1)
         self.producer_ids = itertools.count()
         self.consumer_ids = itertools.count()
@@ -49,6 +54,20 @@ class Shared:
 
     def after(self, delay_ns: int, action: Callable[[], None]) -> Timer:
         return self.timers.at(self.now_ns + delay_ns, action)
+
+    def private_op(self, ended: Callable[[Result], None]) -> int:
+        """An operation of the client's own: `ended` hears of its end, and the application does not."""
+        op = next(self._private_ops)
+        self._private[op] = ended
+        return op
+
+    def completed(self, op: int, result: Result) -> None:
+        """Operation `op`, the application's or private, has ended."""
+        ended = self._private.pop(op, None)
+        if ended is None:
+            self.sink.completed(op, result)
+        else:
+            ended(result)
 
     def mutated(self, mutation: Mutation) -> bool:
         return mutation in self.mutations

@@ -11,6 +11,7 @@ import msgspec
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.consumer import Consumer, Handed, Inbound
 from assay_conformance.client.growth import Growth
+from assay_conformance.client.letters import Letters
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.seeking import Place
@@ -60,6 +61,9 @@ class Subscription:
         self._receives: deque[_Receive] = deque()
         self._handed: list[Handed] = []
         self._closed = False
+        self._letters: Letters | None = None
+        if settings.max_redeliver_count or settings.retry_letters:
+            self._letters = Letters(shared, pool, lookup, next(iter(counts)), name, settings)
         self.consumers = self._new(parts, settings, opened)
         self._growths = [
             Growth(shared, lookup, topic, settings.partitions_update_ms, count, partial(self._widen, topic))
@@ -107,6 +111,19 @@ class Subscription:
             each.consumer.nack(each)
         self._shared.sink.completed(op, Done())
 
+    def reconsume_later(self, op: int, numbers: Sequence[int], delay_ms: int) -> None:
+        """Ends when copies of all are stored, or with the first failure."""
+        handed = self._named(op, numbers)
+        if handed is None:
+            return
+        if not self._settings.retry_letters:
+            text = "this subscription has no retry letter topic"
+            self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
+            return
+        together = AllOf(len(handed), partial(self._shared.sink.completed, op))
+        for each in handed:
+            each.consumer.reconsume_later(each, delay_ms, together.one)
+
     def seek(self, op: int, message_id: MessageId | None, publish_time_ms: int | None) -> None:
         """Behind a message, of this consumer's partition or topic; or, everywhere, to a publish time."""
         if self._closed:
@@ -144,6 +161,8 @@ class Subscription:
 
     def close(self, closed: Callable[[Result], None]) -> None:
         self._leave()
+        if self._letters is not None:
+            self._letters.close()
         together = AllOf(len(self.consumers), closed)
         for consumer in self.consumers:
             consumer.close(lambda: together.one(Done()))
@@ -177,7 +196,18 @@ class Subscription:
     ) -> list[Consumer]:
         together = AllOf(len(parts), opened)
         return [
-            Consumer(self._shared, self._pool, self._lookup, topic, self._name, settings, self, together.one, partition)
+            Consumer(
+                self._shared,
+                self._pool,
+                self._lookup,
+                topic,
+                self._name,
+                settings,
+                self,
+                together.one,
+                partition,
+                self._letters,
+            )
             for topic, partition in parts
         ]
 

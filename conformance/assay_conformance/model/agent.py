@@ -143,6 +143,14 @@ class Nack(_Command, frozen=True, tag="nack"):
     messages: tuple[Positive, ...]
 
 
+class ReconsumeLater(_Command, frozen=True, tag="reconsume_later"):
+    """Have deliveries of this consumer come again after a delay, by way of its retry letter topic."""
+
+    consumer: Unsigned
+    messages: tuple[Positive, ...]
+    delay_ms: Unsigned = 0
+
+
 class Seek(_Command, frozen=True, tag="seek"):
     """To a message id, or to a publish time."""
 
@@ -212,6 +220,7 @@ Command = (
     | Receive
     | Ack
     | Nack
+    | ReconsumeLater
     | Seek
     | Unsubscribe
     | Pause

@@ -217,3 +217,19 @@ def test_consumer_that_could_not_be_told_from_another_is_not_judged_later() -> N
 
     said = trial(FlushedInTime, story.done(), facts=client())
     assert (said.findings, said.exercised) == ([], 0)
+
+
+def test_consumer_that_kept_its_session_is_known_although_two_others_are_not() -> None:
+    story = Script()
+    for handle in (CONSUMER, CONSUMER + 1, CONSUMER + 2):
+        story.invoke("open_consumer", handle, args={"topics": ["t"]})
+        if handle == CONSUMER:
+            story.connected()
+            story.subscribed(consumer_id=0)
+    story.subscribed(consumer_id=1)
+    story.message(0)
+    story.received(0)
+    story.complete(story.invoke("ack", CONSUMER, args={"messages": [1]}))
+    story.ack_frame(0)
+    said = trial(FlushedInTime, story.done(), facts=client())
+    assert (said.findings, said.exercised) == ([], 1)

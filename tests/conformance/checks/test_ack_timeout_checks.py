@@ -48,6 +48,14 @@ def test_acknowledged_message_is_not_owed() -> None:
     assert story.judged(AskedForInWindow) == ([], 0)
 
 
+def test_held_message_may_go_to_a_dead_letter_topic_instead() -> None:
+    story = Consuming(ack_timeout_ms=TIMEOUT_MS, ack_timeout_tick_ms=TICK_MS, max_redeliver_count=1)
+    story.gets(0)
+    story.after(700)
+    story.close_consumer()
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
 def test_request_for_everything_is_judged_by_what_waited_longest() -> None:
     story = holding("Exclusive")
     story.after(350)

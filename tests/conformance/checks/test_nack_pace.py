@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from tests.conformance.checks.consuming import Consuming
 
-from assay_conformance.checks.nack import AllInOrder, DroppedOnClose, EndsAckTimeout, LeastDelay, Merged, SteadyRefusals
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.nack import (
+    AllInOrder,
+    DroppedOnClose,
+    EndsAckTimeout,
+    LeastDelay,
+    Merged,
+    RedeliveredInWindow,
+    SteadyRefusals,
+)
 
 
 def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Consuming:
@@ -86,6 +95,16 @@ def test_acknowledged_refusal_is_not_owed() -> None:
     story.after(700)
     story.redeliver_frame(1)
     assert story.judged(SteadyRefusals) == ([], 0)
+
+
+@pytest.mark.parametrize("check", [SteadyRefusals, RedeliveredInWindow])
+def test_refused_message_may_go_to_a_dead_letter_topic_instead(check: type[Check]) -> None:
+    story = refused(max_redeliver_count=1)
+    story.after(60)
+    story.nack(2)
+    story.after(600)
+    story.close_consumer()
+    assert story.judged(check)[0] == []
 
 
 # --- nack.merged ---

@@ -190,3 +190,14 @@ def test_message_lost_by_the_second_producer_of_a_name_is_found() -> None:
     story.receipt(0, producer_id=1, id=DUPLICATE)
     story.ok(0, AGAIN)
     assert story.judged(EffectivelyOnce, DEDUPLICATED) == ["lost"]
+
+
+def test_copy_that_a_consumer_posts_elsewhere_is_not_its_producers() -> None:
+    story = Script({"t": "persistent://public/default/t", "d": "persistent://public/default/d"})
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.receipt(0)
+    story.producer_ready(producer_id=1, topic="d", name="made-up")
+    story.send_frame(0, producer_id=1, name="made-up", unit=99)
+    assert [finding.code for finding in trial(SameUnit, story.done()).findings] == []

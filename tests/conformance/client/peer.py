@@ -149,6 +149,12 @@ class Peer:
         self.run()
         return op
 
+    def reconsume_later(self, *numbers: int, delay_ms: int = 0) -> int:
+        op = self.next_op()
+        self.core.reconsume_later(op, CONSUMER, numbers, delay_ms, self.now_ns)
+        self.run()
+        return op
+
     def nack(self, *numbers: int) -> int:
         op = self.next_op()
         self.core.nack(op, CONSUMER, numbers, self.now_ns)
@@ -222,13 +228,15 @@ class Peer:
             )
         )
 
-    def message(self, entry: int, payload: bytes = b"payload", **metadata: Any) -> None:
-        self.deliver(message(entry, payload, **metadata))
+    def message(self, entry: int, payload: bytes = b"payload", redelivery_count: int = 0, **metadata: Any) -> None:
+        self.deliver(message(entry, payload, redelivery_count, **metadata))
 
-    def batch(self, entry: int, *payloads: bytes, ack_set: Sequence[int] = ()) -> None:
+    def batch(self, entry: int, *payloads: bytes, ack_set: Sequence[int] = (), redelivery_count: int = 0) -> None:
         members = [Member(SingleMessageMetadata(sequence_id=i, payload_size=0), p) for i, p in enumerate(payloads)]
         built = _metadata(entry, num_messages_in_batch=len(payloads))
-        self.deliver(encode(_message_command(entry, ack_set), metadata=built, data=encode_batch(members)))
+        self.deliver(
+            encode(_message_command(entry, ack_set, redelivery_count), metadata=built, data=encode_batch(members))
+        )
 
     def chunk(self, entry: int, uuid: str, chunk: int, of: int, payload: bytes, total: int) -> None:
         self.message(entry, payload, uuid=uuid, chunk_id=chunk, num_chunks_from_msg=of, total_chunk_msg_size=total)
@@ -268,9 +276,9 @@ class Peer:
         self.deliver(encode(_ANSWERS[frame.type](self, frame.body)))
 
 
-def message(entry: int, payload: bytes = b"payload", **metadata: Any) -> bytes:
+def message(entry: int, payload: bytes = b"payload", redelivery_count: int = 0, **metadata: Any) -> bytes:
     """A MESSAGE frame of consumer 0."""
-    return encode(_message_command(entry), metadata=_metadata(entry, **metadata), data=payload)
+    return encode(_message_command(entry, (), redelivery_count), metadata=_metadata(entry, **metadata), data=payload)
 
 
 def corrupted(frame: bytes) -> bytes:
@@ -278,8 +286,9 @@ def corrupted(frame: bytes) -> bytes:
     return frame[:-1] + bytes([frame[-1] ^ 1])
 
 
-def _message_command(entry: int, ack_set: Sequence[int] = ()) -> BaseCommand:
-    return command(C.MESSAGE, consumer_id=0, message_id={"ledgerId": 7, "entryId": entry}, ack_set=ack_set)
+def _message_command(entry: int, ack_set: Sequence[int] = (), redelivery_count: int = 0) -> BaseCommand:
+    named = {"ledgerId": 7, "entryId": entry}
+    return command(C.MESSAGE, consumer_id=0, message_id=named, ack_set=ack_set, redelivery_count=redelivery_count)
 
 
 def _metadata(entry: int, **fields: Any) -> MessageMetadata:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.ack_timeout.holding import Key, Span, TimeoutCheck, span_of
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
+    buries,
     elapsed,
     entry_on,
     from_client,
@@ -99,7 +100,8 @@ class AskedForInWindow(TimeoutCheck):
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:
-            self._end(session, event)
+            if session.ended is None:
+                self._end(session, event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         super().over(session, event)
@@ -112,7 +114,8 @@ class AskedForInWindow(TimeoutCheck):
             if consumer is None or handle != consumer.handle or entry.topic != session.topic:
                 continue
             held = self._held.pop((handle, entry))
-            if span is not None and late("ack-timeout", held.t_ns + span.most_ns, event.t_ns):
+            owed = span is not None and consumer is not None and not buries(self.view, consumer)
+            if span is not None and owed and late("ack-timeout", held.t_ns + span.most_ns, event.t_ns):
                 self.suspect(
                     "ack-timeout",
                     held.t_ns,

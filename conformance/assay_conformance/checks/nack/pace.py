@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
+    buries,
     elapsed,
     from_client,
     late,
@@ -96,7 +97,7 @@ class SteadyRefusals(ConsumerCheck):
 
     def called(self, call: Call) -> None:
         handle, session = call.consumer.handle, self.session_of(call)
-        if call.invoke.verb != "nack" or session is None:
+        if call.invoke.verb != "nack" or session is None or buries(self.view, call.consumer):
             return
         for (owner, entry), waiting in self._waiting.items():
             if owner == handle and entry != call.entry:
@@ -116,7 +117,8 @@ class SteadyRefusals(ConsumerCheck):
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:
-            self.over(session, event)
+            if session.ended is None:
+                self.over(session, event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         consumer = session.consumer

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
+    buries,
     elapsed,
     from_client,
     late,
@@ -102,7 +103,8 @@ class RedeliveredInWindow(ConsumerCheck):
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:
-            self.over(session, event)
+            if session.ended is None:
+                self.over(session, event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         consumer = session.consumer
@@ -157,7 +159,7 @@ class RedeliveredInWindow(ConsumerCheck):
     def _from(self, waiting: _Refused, window: Window) -> int | None:
         """When the upper bound starts to run; None where there is none."""
         last = waiting.last
-        if last.operation.outcome is not Outcome.OK or waiting.excused:
+        if last.operation.outcome is not Outcome.OK or waiting.excused or buries(self.view, last.consumer):
             return None
         start_ns = last.called_ns
         for refused_ns in self._refusals_ns.get(last.consumer.handle, ()):
