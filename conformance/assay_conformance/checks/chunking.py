@@ -86,6 +86,13 @@ class ChunkedCheck(ConsumerCheck):
             self.handover.offer(session, event)
         self.arrived(Arrival(session, consumer, event, meta, entry, fate, before))
 
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def everything_again(self, event: Frame) -> None:
+        """All of it comes from the beginning: a client may let go of what it holds, and loses nothing if it does."""
+        session = self.tracker.consumer_of(event)
+        if session is not None and from_client(event) and not event.ids:
+            self.assembly(session).held.clear()
+
     def assembly(self, session: ConsumerSession) -> Assembly:
         return self._assemblies.setdefault(session.request.seq, Assembly())
 

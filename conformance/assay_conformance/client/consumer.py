@@ -155,6 +155,8 @@ class Consumer(Handler):
         return handed
 
     def ack(self, handed: Handed, *, cumulative: bool) -> None:
+        if self.closed:
+            return
         if cumulative:
             self._acks.cumulative(handed.entry, handed.index)
         else:
@@ -162,8 +164,14 @@ class Consumer(Handler):
         self._redelivery.acked(handed, cumulative=cumulative)
 
     def acked(self, op: int | None) -> None:
-        """That was all of one operation; `op` ends with it, None when it ends with another consumer."""
-        self._acks.issued(op)
+        """That was all of one operation; `op` ends with it, None when it ends with another consumer.
+
+        A consumer that was refused for good sends nothing any more.
+        """
+        if not self.closed:
+            self._acks.issued(op)
+        elif op is not None:
+            self.shared.sink.completed(op, Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True))
 
     def nack(self, handed: Handed) -> None:
         self._redelivery.nack(handed)

@@ -192,6 +192,16 @@ def test_redelivered_message_may_be_acknowledged_when_it_is_whole() -> None:
     assert story.judged(RestartsAtFirstChunk)[0] == []
 
 
+def test_chunks_let_go_when_everything_is_asked_for_again_are_not_missed() -> None:
+    """Entries 0 and 1 are the same chunk, sent twice: which of them begins the message depends on what is held."""
+    story = Story()
+    story.arrives(0, 1)
+    story.redeliver_frame(conn=9)
+    story.arrives(0, 0)
+    story.after(300)
+    assert story.judged(RestartsAtFirstChunk)[0] == []
+
+
 def test_message_begun_anew_that_is_withheld_is_found() -> None:
     story = begun_anew(2, 3, 4)
     story.ack_frame(0, 1, conn=9)

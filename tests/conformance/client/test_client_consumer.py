@@ -407,3 +407,15 @@ def test_consumer_of_partitions_names_the_partition() -> None:
     peer.receive(1)
     assert peer.deliveries[0].message_id.partition == 0
     assert peer.deliveries[0].topic.endswith("-partition-0")
+
+
+def test_ack_of_a_consumer_that_was_refused_for_good_ends() -> None:
+    peer = with_messages(1, ack_receipt=True)
+    peer.silent.add(C.LOOKUP)
+    peer.cut()
+    peer.advance(RECONNECT_MS)
+    asked = peer.written(C.LOOKUP)[-1].body
+    peer.tell(C.LOOKUP_RESPONSE, request_id=asked.request_id, response=2, error=pb.NotAllowedError, message="no")
+    result = peer.results[peer.ack(1)]
+    assert isinstance(result, Failed)
+    assert result.error is ErrorClass.CLOSED
