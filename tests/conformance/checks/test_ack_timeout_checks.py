@@ -216,6 +216,17 @@ def test_batch_acknowledged_to_the_last_message_is_settled() -> None:
     assert story.judged(EndedByAck)[0] == ["asked-after-ack"]
 
 
+def test_batch_acknowledged_half_in_each_of_two_deliveries_may_be_asked_for() -> None:
+    story = timed()
+    story.gets_batch(0, 2)
+    story.gets_batch(0, 2)
+    story.ack(2)
+    story.ack(3)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == []
+
+
 def test_refused_message_may_be_asked_for() -> None:
     story = holding()
     story.nack(1)

@@ -80,6 +80,8 @@ class EndedByAck(TimeoutCheck):
             return
         frame = self.frames.get(key)
         size = (frame.meta.batch if frame is not None and frame.meta is not None else None) or 1
+        if size > 1 and frame is not None and call.message.seq < frame.seq and not call.cumulative:
+            return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
         index = max(call.message.message_id.batch_index, 0)
         done = self._indexes.setdefault(key, set())
         done.update(range(index + 1) if call.cumulative else (index,))
