@@ -242,14 +242,18 @@ class BadFrame(TimedCheck):
         )
 
 
-class UnknownCommand(TimedCheck):
-    """A command, or a field, that the client does not know concerns nobody on its connection."""
+class Ignored(TimedCheck):
+    """Frames that concern nobody: the connection they came over goes on."""
 
-    requirement = RequirementId("robustness.unknown-command-ignored")
+    what: str
 
     def start(self) -> None:
-        self._unknown: dict[int, Frame] = {}
+        self._came: dict[int, Frame] = {}
         self._leaving = False
+
+    def concerns_nobody(self, event: Frame) -> bool:
+        """Of a frame that was written to the client."""
+        raise NotImplementedError
 
     @on(Invoke, *_LEAVING)
     def leaving(self, event: Invoke) -> None:
@@ -258,25 +262,40 @@ class UnknownCommand(TimedCheck):
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
-        if event.fate is Fate.INJECTED and to_client(event) and event.command.isdigit():
-            self._unknown.setdefault(event.conn, event)
-        elif event.conn in self._unknown and from_client(event) and event.t_ns > self._unknown[event.conn].t_ns:
-            self.exercise(self._unknown.pop(event.conn))
+        if to_client(event):
+            if self.concerns_nobody(event):
+                self._came.setdefault(event.conn, event)
+        elif event.conn in self._came and from_client(event) and event.t_ns > self._came[event.conn].t_ns:
+            self.exercise(self._came.pop(event.conn))
 
     @on(Closed)
     def closed(self, event: Closed) -> None:
-        unknown = self._unknown.pop(event.conn, None)
-        if unknown is None or self._leaving or event.by is not ClosedBy.CLIENT:
+        came = self._came.pop(event.conn, None)
+        if came is None or self._leaving or event.by is not ClosedBy.CLIENT:
             return
-        timing = self.tracker.load.timing(unknown.t_ns, unknown.t_ns, event.t_ns, TOLERANCES["answer"])
+        timing = self.tracker.load.timing(came.t_ns, came.t_ns, event.t_ns, TOLERANCES["answer"])
         if timing is Timing.IN_TIME:
             self.breach(
                 "connection-closed",
-                f"the client closed connection {event.conn} at {ms(event.t_ns)}, after a command of type "
-                f"{unknown.command} at {ms(unknown.t_ns)} that it does not know",
-                unknown,
+                f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {_name(came)} {self.what} at "
+                f"{ms(came.t_ns)}",
+                came,
                 event,
             )
+
+
+class UnknownCommand(Ignored):
+    """A command, or a field, that the client does not know concerns nobody on its connection."""
+
+    requirement = RequirementId("robustness.unknown-command-ignored")
+    what = "that it does not know"
+
+    def concerns_nobody(self, event: Frame) -> bool:
+        return event.fate is Fate.INJECTED and event.command.isdigit()
+
+
+def _name(frame: Frame) -> str:
+    return f"a command of type {frame.command}" if frame.command.isdigit() else f"a {frame.command}"
 
 
 def _is_frame(raw: bytes) -> bool:

@@ -31,6 +31,10 @@ MAX_IDS = 1000
 
 _NOWHERE: tuple[Position, int] = ((-1, -1), 0)
 
+SEVERAL_IDS_SINCE = 12
+RECEIPTS_SINCE = 17
+"""Protocol versions from which an ACK may name several ids, and ask for an answer."""
+
 Ids = list[tuple[Position, int | None]]
 """Positions, each with the bits of an ack_set or None for the whole entry."""
 
@@ -42,6 +46,11 @@ class Outlet(Protocol):
 
     @property
     def ready(self) -> bool: ...
+
+    @property
+    def version(self) -> int:
+        """The protocol version of its connection."""
+        ...
 
     def post(self, built: BaseCommand) -> None: ...
 
@@ -142,13 +151,15 @@ class AckGroup:
         cumulative, self._cumulative = self._cumulative, None
         individual, self._individual = list(self._individual.items()), {}
         built = [] if cumulative is None else [self._ack(pb.CommandAck.Cumulative, [cumulative])]
-        for start in range(0, len(individual), MAX_IDS):
-            built.append(self._ack(pb.CommandAck.Individual, individual[start : start + MAX_IDS]))
-        if self._settings.ack_receipt and built:
+        together = MAX_IDS if self._outlet.version >= SEVERAL_IDS_SINCE else 1
+        for start in range(0, len(individual), together):
+            built.append(self._ack(pb.CommandAck.Individual, individual[start : start + together]))
+        if self._settings.ack_receipt and built and self._outlet.version >= RECEIPTS_SINCE:
             self._ask(built)
         else:
             for ack in built:
                 self._outlet.post(ack)
+            self._end_waiting(None)
 
     def start_over(self) -> None:
         """The subscription moves: what was acknowledged cumulatively may come again."""

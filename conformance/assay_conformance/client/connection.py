@@ -70,12 +70,13 @@ class _Request:
 
 
 class Connection:
-    """`number` is its number at the sink; `max_message_bytes` what CONNECTED told."""
+    """`number` is its number at the sink; `max_message_bytes` and `version` what CONNECTED told."""
 
     def __init__(self, shared: Shared, url: str) -> None:
         self.number = next(shared.conn_numbers)
         self.url = url
         self.max_message_bytes = 0
+        self.version = 0
         self.producers: dict[int, ProducerEndpoint] = {}
         self.consumers: dict[int, ConsumerEndpoint] = {}
         self._shared = shared
@@ -202,7 +203,11 @@ class Connection:
                 self.close(Cause.LOST, f"unknown command {frame.type}")
 
     def _connected(self, frame: Frame) -> None:
+        self.version = min(PROTOCOL_VERSION, frame.body.protocol_version)
+        if self._shared.mutated(Mutation.IGNORES_AGREED_VERSION):
+            self.version = PROTOCOL_VERSION
         self.max_message_bytes = frame.body.max_message_size or self.max_message_bytes
+        self._shared.last_limit = self.max_message_bytes
         self._splitter.max_frame_bytes = max(
             self._splitter.max_frame_bytes, self.max_message_bytes + FRAME_PADDING_BYTES
         )
@@ -242,6 +247,8 @@ class Connection:
         producer = self.producers.get(frame.body.producer_id)
         if producer is not None:
             producer.receipt(frame.body)
+        elif self._shared.mutated(Mutation.UNKNOWN_RECEIPT_CLOSES):
+            self.close(Cause.LOST, "a receipt for nobody")
 
     def _send_error(self, frame: Frame) -> None:
         producer = self.producers.get(frame.body.producer_id)
@@ -264,6 +271,8 @@ class Connection:
             producer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)
 
     def _close_consumer(self, frame: Frame) -> None:
+        if self._shared.mutated(Mutation.IGNORES_CLOSE_CONSUMER):
+            return
         consumer = self.consumers.pop(frame.body.consumer_id, None)
         if consumer is not None:
             consumer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)

@@ -250,6 +250,11 @@ class Consumer(Handler):
 
     # --- Outlet: what acknowledgments leave through ---
 
+    @property
+    def version(self) -> int:
+        assert self.connection is not None
+        return self.connection.version
+
     def post(self, built: BaseCommand) -> None:
         assert self.connection is not None
         self.connection.send(built)

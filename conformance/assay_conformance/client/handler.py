@@ -141,7 +141,8 @@ class Handler(ABC):
         self._requested()
 
     def _unregistered(self, refusal: Refusal) -> None:
-        if refusal.cause is Cause.TIMED_OUT and self.connection is not None:
+        tidies = not self.shared.mutated(Mutation.REGISTERS_AGAIN_UNCLOSED)
+        if refusal.cause is Cause.TIMED_OUT and self.connection is not None and tidies:
             # A late success must not leave a second one of us at the broker (CON-008).
             self.connection.request(self._closure, _ignore)
         self._detach()
@@ -189,7 +190,7 @@ class Handler(ABC):
         self._drop(None)
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
-        self._drop(assigned_url)
+        self._drop(None if self.shared.mutated(Mutation.IGNORES_ASSIGNED_BROKER) else assigned_url)
 
     def _drop(self, url: str | None) -> None:
         phase = self.phase

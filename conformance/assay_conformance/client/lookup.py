@@ -11,6 +11,7 @@ from functools import partial
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refusal
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.wire import CommandType, Frame, command
@@ -132,7 +133,8 @@ class Lookup:
             found(server_refusal(body.error, body.message))
         elif body.response == pb.CommandLookupTopicResponse.Connect:
             found(body.brokerServiceUrl)
-        elif redirects == 0:
+        elif redirects == 0 and not self._shared.mutated(Mutation.UNBOUNDED_REDIRECTS):
             found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
         else:
-            self._ask(body.brokerServiceUrl, topic, body.authoritative, redirects - 1, found)
+            authoritative = body.authoritative and not self._shared.mutated(Mutation.DROPS_AUTHORITY)
+            self._ask(body.brokerServiceUrl, topic, authoritative, redirects - 1, found)

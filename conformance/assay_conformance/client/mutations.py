@@ -125,6 +125,14 @@ class Mutation(StrEnum):
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
     SEEK_REPEATS_TARGET = "seek-repeats-target"
+    IGNORES_AGREED_VERSION = "ignores-agreed-version"
+    LIMIT_OF_LAST_CONNECTION = "limit-of-last-connection"
+    UNBOUNDED_REDIRECTS = "unbounded-redirects"
+    DROPS_AUTHORITY = "drops-authority"
+    REGISTERS_AGAIN_UNCLOSED = "registers-again-unclosed"
+    UNKNOWN_RECEIPT_CLOSES = "unknown-receipt-closes"
+    IGNORES_CLOSE_CONSUMER = "ignores-close-consumer"
+    IGNORES_ASSIGNED_BROKER = "ignores-assigned-broker"
     BAD_BATCH_UNREPORTED = "bad-batch-unreported"
     KEEPS_AFTER_UNDECODABLE = "keeps-after-undecodable"
     UNKNOWN_COMMAND_CLOSES = "unknown-command-closes"
@@ -708,5 +716,37 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.EMPTY_PAYLOAD_DROPPED: Broken(
         "ROB-008", "a message without payload is acknowledged and not handed over", "nothing taken for no message"
+    ),
+    Mutation.IGNORES_AGREED_VERSION: Broken(
+        "CON-002", "acknowledgments leave together whatever the broker's version", "a version read and never used"
+    ),
+    Mutation.LIMIT_OF_LAST_CONNECTION: Broken(
+        "CON-003",
+        "the message limit of whoever connected last holds for every connection",
+        "C++ client (read in its source): one limit for the whole process",
+    ),
+    Mutation.UNBOUNDED_REDIRECTS: Broken(
+        "CON-005", "a lookup is redirected any number of times", "pulsar-rs (read in its source): no bound on redirects"
+    ),
+    Mutation.DROPS_AUTHORITY: Broken(
+        "CON-005", "a redirected lookup is asked again without authority", "a flag that is read and not handed on"
+    ),
+    Mutation.REGISTERS_AGAIN_UNCLOSED: Broken(
+        "CON-008",
+        "a registration that timed out is made again without closing the first",
+        "a time-out taken for a refusal: the broker may hold both",
+    ),
+    Mutation.UNKNOWN_RECEIPT_CLOSES: Broken(
+        "CON-009", "a receipt for a producer that is not there closes the connection", "what cannot be, must not be"
+    ),
+    Mutation.IGNORES_CLOSE_CONSUMER: Broken(
+        "TOP-001",
+        "a consumer that the broker sends away does not come back",
+        "pulsar-rs (read in its source, for producers): the broker's CLOSE is ignored",
+    ),
+    Mutation.IGNORES_ASSIGNED_BROKER: Broken(
+        "TOP-002",
+        "a topic's new broker is looked up although the broker named it",
+        "pulsar-rs and DotPulsar (read in their source): the assigned broker is not looked at",
     ),
 }

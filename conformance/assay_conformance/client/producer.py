@@ -169,7 +169,12 @@ class Producer(Handler):
             self._add_to_batch(sent)
 
     def _alone(self, sent: Sent) -> list[Op]:
-        return self._builder.message(sent, self._max_message_bytes, self.shared.now_ns, self.shared.unix_ms())
+        return self._builder.message(sent, self._limit(), self.shared.now_ns, self.shared.unix_ms())
+
+    def _limit(self) -> int:
+        if self.shared.mutated(Mutation.LIMIT_OF_LAST_CONNECTION):
+            return self.shared.last_limit
+        return self._max_message_bytes
 
     def _enqueue(self, ops: list[Op]) -> None:
         for op in ops:
@@ -240,7 +245,7 @@ class Producer(Handler):
         build = self._builder.keyed_batch if keyed else self._builder.batch
         for group in batch.groups():
             try:
-                op = build(group, self._max_message_bytes, batch.first_ns, self.shared.unix_ms())
+                op = build(group, self._limit(), batch.first_ns, self.shared.unix_ms())
             except TooLargeError as error:
                 self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
                 self._pending.settled()

@@ -19,7 +19,8 @@ _PRIVATE = 1 << 62
 class Shared:
     """`now_ns` is the time of the input being handled; `unix_ms` the wall clock at now_ns = 0.
 
-    `lateness_ms` overrides how far the time-bound mutations miss.
+    `lateness_ms` overrides how far the time-bound mutations miss. `last_limit` is looked at by one mutation alone: the
+    message limit that the last connection announced.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class Shared:
         self.jitter = jitter
         self.mutations = mutations
         self.memory_bytes = 0
+        self.last_limit = 0
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms
         self._lateness_ms = lateness_ms

@@ -1,0 +1,72 @@
+"""Cases for topics that change their owner."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Config, Topology
+from assay_conformance.model.fault import AtTime, Fault, Refuse, Scope
+
+EARLIEST: Config = {"initial_position": "earliest"}
+
+MOVES: tuple[tuple[str, dict[str, int]], ...] = (("unload", {}), ("move", {"broker": 1}), ("unload", {"broker": 0}))
+
+SHORT_MS = 700
+"""How long the last receive waits in vain: longer than any answer takes."""
+
+STARVED_MS = 1_500
+"""How long a step waits for what is certain to come."""
+
+
+def move_after_move() -> Case:
+    """Sends are under way at every move; the last receive asks for one message more than there are."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer))
+    for verb, args in MOVES:
+        plan.send(producer, 5)
+        plan.broker(verb, topic="t", **args)
+        plan.send(producer, 5)
+        plan.wait_ops()
+    plan.receive(consumer, 1 + 5 * 2 * len(MOVES), STARVED_MS)
+    plan.wait_ops()
+    plan.receive(consumer, 1, SHORT_MS)
+    plan.wait_ops()
+    return plan.case(
+        "topics/move-after-move",
+        "A topic is unloaded, moved, and moved back without a word of where, while messages are sent",
+        ("topics.moves-lose-nothing",),
+        topology=Topology(brokers=2),
+        consumer=EARLIEST,
+    )
+
+
+def _moved(words: str, title: str, *faults: Fault) -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 3))
+    plan.broker("move", topic="t", broker=1)
+    plan.wait_ops(plan.send(producer, 3))
+    plan.receive(consumer, 6, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        f"topics/{words}",
+        title,
+        ("topics.goes-to-assigned-broker",) if not faults else ("topics.moves-lose-nothing",),
+        capabilities=("producer", "consumer"),
+        topology=Topology(brokers=2),
+        consumer=EARLIEST,
+        faults=faults,
+    )
+
+
+CASES = (
+    move_after_move(),
+    _moved("told-where-it-went", "A topic moves, and its producer and consumer are told where to"),
+    _moved(
+        "refused-where-it-went",
+        "A topic moves, its producer and consumer are told where to, and are refused there once",
+        Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
+    ),
+)

@@ -1,0 +1,207 @@
+"""Cases for the handshake's agreements and for requests: old brokers, limits that differ, redirects, time-outs, answers
+nobody asked for."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Config, Isolation, Limits, Topic, Topology
+from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Drop, Fault, Inject, Rewrite, Scope
+
+EARLIEST: Config = {"initial_position": "earliest"}
+BRIEF: Config = {"operation_timeout_ms": 1_000}
+
+STARVED_MS = 1_500
+"""How long a step waits for what is certain to come: longer than any answer takes."""
+
+ACKS_FLUSHED_MS = 300
+"""Longer than a group of acknowledgments is kept."""
+
+SMALL_BYTES = 2_000
+LARGE_BYTES = 3_000
+"""Too large for a limit of SMALL_BYTES."""
+
+
+def several_acks_on_an_old_broker() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(5)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_ms(ACKS_FLUSHED_MS)
+    return plan.case(
+        "connection/old-broker",
+        "Five acknowledgments for a broker of protocol version 11, which takes one at a time",
+        ("connection.agreed-version",),
+        capabilities=("consumer",),
+        consumer=EARLIEST,
+        topology=Topology(protocol_version=11),
+    )
+
+
+def receipts_from_an_old_broker() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "connection/no-receipts",
+        "Acknowledgments that wait for an answer, and a broker of protocol version 16, which gives none",
+        ("connection.agreed-version",),
+        capabilities=("consumer", "ack_receipt"),
+        consumer={**EARLIEST, "ack_receipt": True},
+        topology=Topology(protocol_version=16),
+    )
+
+
+def limit_that_changes() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, size=1_000), plan.send(producer, size=LARGE_BYTES))
+    cut = plan.last
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.wait_ms(50)
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    return plan.case(
+        "connection/limit-that-changes",
+        "A message is too large for the first connection, and not for the second",
+        ("connection.limit-of-each",),
+        isolation=Isolation.OWN_PROCESS,
+        faults=(
+            Fault(trigger=down("CONNECTED"), action=Rewrite({"max_message_size": SMALL_BYTES})),
+            Fault(trigger=AfterStep(cut), action=Cut()),
+        ),
+    )
+
+
+def limits_that_differ() -> Case:
+    """The second connection is to the broker with the larger limit; the message is for the other one."""
+    plan = Schedule()
+    plan.broker("move", topic="u", broker=1)
+    client = plan.client()
+    small, large = plan.producer(client, "t"), plan.producer(client, "u")
+    plan.wait_ops(plan.send(small, size=1_000), plan.send(large, size=LARGE_BYTES))
+    plan.wait_ops(plan.send(small, size=LARGE_BYTES))
+    return plan.case(
+        "connection/limits-that-differ",
+        "Two brokers, and a message that is too large for one of them",
+        ("connection.limit-of-each",),
+        isolation=Isolation.OWN_PROCESS,
+        topology=Topology(brokers=2, topics=(Topic(name="t"), Topic(name="u"))),
+        faults=(
+            Fault(
+                trigger=down("CONNECTED", times=0),
+                scope=Scope(broker=0),
+                action=Rewrite({"max_message_size": SMALL_BYTES}),
+            ),
+        ),
+    )
+
+
+def one_redirect() -> Case:
+    plan = Schedule()
+    plan.broker("move", topic="t", broker=1)
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/one-redirect",
+        "The topic is another broker's, and the first one asked says so",
+        ("connection.follows-redirects",),
+        capabilities=("producer",),
+        topology=Topology(brokers=2),
+        faults=(Fault(trigger=down("LOOKUP_RESPONSE"), action=Rewrite({"response": "Redirect"})),),
+    )
+
+
+def redirects_without_end() -> Case:
+    plan = Schedule()
+    plan.producer(plan.client())
+    return plan.case(
+        "connection/redirects-without-end",
+        "Every lookup is redirected, to where it came from",
+        ("connection.follows-redirects",),
+        capabilities=("producer",),
+        client=BRIEF,
+        faults=(Fault(trigger=down("LOOKUP_RESPONSE", times=60), action=Rewrite({"response": "Redirect"})),),
+        limits=Limits(operation_ms=5_000),
+    )
+
+
+def opening_times_out() -> Case:
+    plan = Schedule()
+    plan.consumer(plan.client())
+    plan.wait_ms(700)
+    return plan.case(
+        "connection/opening-times-out",
+        "A consumer is let in, and never hears of it",
+        ("connection.tidies-time-outs",),
+        capabilities=("consumer",),
+        client=BRIEF,
+        faults=(Fault(trigger=down("SUCCESS"), action=Drop()),),
+    )
+
+
+def return_times_out() -> Case:
+    """The answer comes after all, when nobody waits for it any more."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    cut = plan.last
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 3, deadline_ms=5_000)
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/return-times-out",
+        "A producer comes back after a lost connection, and is answered later than it waits",
+        ("connection.tidies-time-outs",),
+        capabilities=("producer",),
+        client=BRIEF,
+        faults=(
+            Fault(trigger=AfterStep(cut), action=Cut()),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(1_300, overtake=True)),
+        ),
+    )
+
+
+def answers_nobody_asked_for() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(5):
+        plan.wait_ops(plan.send(producer))
+    plan.receive(consumer, 5, STARVED_MS)
+    plan.wait_ops()
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/answers-nobody-asked-for",
+        "Answers to no request, and news of producers and consumers that are not there",
+        ("connection.ignores-unknown-ids",),
+        capabilities=("producer", "consumer"),
+        consumer=EARLIEST,
+        faults=tuple(
+            Fault(trigger=down("SEND_RECEIPT", k=k), action=Inject(command=command, fields=fields))
+            for k, (command, fields) in enumerate(_NEWS, start=1)
+        ),
+    )
+
+
+_NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
+    ("SUCCESS", {"request_id": 999_999}),
+    ("PRODUCER_SUCCESS", {"request_id": 999_998, "producer_name": "nobody"}),
+    ("ERROR", {"request_id": 999_997, "error": "UnknownError", "message": "injected"}),
+    ("SEND_RECEIPT", {"producer_id": 777, "sequence_id": 5}),
+    ("CLOSE_CONSUMER", {"consumer_id": 777, "request_id": 999_996}),
+)
+
+
+CASES = (
+    several_acks_on_an_old_broker(),
+    receipts_from_an_old_broker(),
+    limit_that_changes(),
+    limits_that_differ(),
+    one_redirect(),
+    redirects_without_end(),
+    opening_times_out(),
+    return_times_out(),
+    answers_nobody_asked_for(),
+)

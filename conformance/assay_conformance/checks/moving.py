@@ -1,0 +1,239 @@
+"""Topics that move: what a change of owner must not cost, and the shortest way to the new one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, late, to_client
+from assay_conformance.checks.tracker import OpenedConsumer, Operation
+from assay_conformance.model.event import Closed, Completion, Fired, Frame, Invoke, Outcome, Received
+from assay_conformance.model.requirement import RequirementId
+
+IDENTIFIED_BYTES = 16
+"""From this size on a message carries its number."""
+
+_AT_ONCE = ("exclusive", "failover")
+"""Types of subscription that hand a topic over in order."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What one consumer got of one producer."""
+
+    numbers: set[int] = field(default_factory=set)
+    furthest: Received | None = None
+
+
+class MovesLoseNothing(TimedCheck):
+    """Producers and consumers of an unpartitioned topic that a broker sent away: everything that was reported as sent
+    is handed over, and in the order in which it was sent.
+
+    Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
+    sought anything; and producers that send in order, on streams that no fault tore.
+    """
+
+    requirement = RequirementId("topics.moves-lose-nothing")
+
+    def start(self) -> None:
+        self._moved: set[str] = set()
+        self._arriving: dict[int, Frame] = {}
+        self._read: dict[tuple[int, int], _Read] = {}
+        self._odd: set[int] = set()
+        self._last: dict[int, Operation] = {}
+        self._first_send = 1 << 62
+
+    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
+    def sent_away(self, event: Frame) -> None:
+        if not to_client(event):
+            return
+        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
+        if session is None:
+            return
+        self._moved.add(session.topic)
+        for handle, consumer in self.tracker.opened_consumers.items():
+            if session.topic in consumer.topics:
+                self._arriving.setdefault(handle, event)
+
+    @on(Invoke, "nack", "seek")
+    def out_of_order(self, event: Invoke) -> None:
+        self._odd.add(event.handle or 0)
+
+    @on(Invoke, "send")
+    def asked(self, event: Invoke) -> None:
+        self._first_send = min(self._first_send, event.seq)
+        if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & event.args.keys():
+            self._odd.add(event.handle or 0)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        identity, began = event.identity, self.tracker.began
+        if identity is None or began is None or identity.case != began.number:
+            return
+        read = self._read.setdefault((event.handle, identity.handle), _Read())
+        earlier, first = read.furthest, identity.number not in read.numbers
+        read.numbers.add(identity.number)
+        if earlier is None or earlier.identity is None or identity.number > earlier.identity.number:
+            read.furthest = event
+        elif first and self._judged(event.handle) and self._in_order(identity.handle):
+            self.breach(
+                "reordered",
+                f"consumer {event.handle} got message {identity.number} of producer {identity.handle} at "
+                f"{ms(event.t_ns)} for the first time, after message {earlier.identity.number} at {ms(earlier.t_ns)}; "
+                "their topic had moved meanwhile",
+                earlier,
+                event,
+            )
+        if first and event.handle in self._arriving and self._judged(event.handle):
+            del self._arriving[event.handle]
+            self.exercise(event)
+
+    @on(Completion, "receive")
+    def receive_ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        if operation is not None and event.handle is not None:
+            self._last[event.handle] = operation
+
+    def finish(self) -> None:
+        for handle, consumer in self.tracker.opened_consumers.items():
+            receive = self._last.get(handle)
+            if receive is not None and consumer.topics[0] in self._moved and self._judged(handle):
+                self._missing(consumer, receive)
+        super().finish()
+
+    def _missing(self, consumer: OpenedConsumer, receive: Operation) -> None:
+        """What a last receive that ended short, and had its time, did not bring."""
+        end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
+        short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
+        if end is None or not short or not late("answer", receive.invoke.t_ns, end.t_ns):
+            return
+        if consumer.invoke.seq > self._first_send:
+            return
+        for handle, opening in self.tracker.lines.openings.items():
+            if opening.args.get("topic", consumer.topics[0]) != consumer.topics[0] or not self._in_order(handle):
+                continue
+            got = self._read.get((consumer.handle, handle), _Read()).numbers
+            for send in self.tracker.sends.get(handle, ()):
+                if self._owed(send, receive) and send.invoke.number not in got:
+                    assert send.completion is not None
+                    self.suspect(
+                        "answer",
+                        receive.invoke.t_ns,
+                        end.t_ns,
+                        "lost",
+                        f"message {send.invoke.number} of producer {handle} was reported as sent at "
+                        f"{ms(send.completion.t_ns)}; its topic moved, and consumer {consumer.handle} had not got it "
+                        f"when its last receive ended short at {ms(end.t_ns)}",
+                        send.completion,
+                        end,
+                    )
+                    return
+
+    def _owed(self, send: Operation, receive: Operation) -> bool:
+        end = send.completion
+        told = end is not None and end.outcome is Outcome.OK and end.seq < receive.invoke.seq
+        return told and (send.invoke.size or 0) >= IDENTIFIED_BYTES
+
+    def _judged(self, handle: int) -> bool:
+        consumer = self.tracker.opened_consumers.get(handle)
+        if consumer is None or len(consumer.topics) != 1 or handle in self._odd:
+            return False
+        topics = {topic.name: topic for topic in self.view.case.topology.topics}
+        topic = topics.get(consumer.topics[0])
+        alone = not any(
+            other is not consumer and other.subscription == consumer.subscription
+            for other in self.tracker.opened_consumers.values()
+        )
+        kind = in_force(self.view, consumer, "subscription_type") or "exclusive"
+        return topic is not None and topic.persistent and not topic.partitions and alone and kind in _AT_ONCE
+
+    def _in_order(self, handle: int) -> bool:
+        lines = self.tracker.lines
+        torn = handle in lines.torn_sends or handle in lines.forged_sends or lines.forged_receipts
+        keyed = self.view.producer_setting(handle, "batching_type") == "key_based"
+        return not torn and not keyed and handle not in self._odd and handle not in lines.burst
+
+
+@dataclass(slots=True)
+class _SentAway:
+    """A producer or consumer that was told where its topic went."""
+
+    close: Frame
+    topic: str
+    looked_up: Frame | None = None
+
+
+class GoesToAssigned(TimedCheck):
+    """Who is told where its topic went goes there without asking, once; when that failed, it may ask.
+
+    Judged where nobody else of that topic had a reason to ask: nothing was being opened, and no connection was lost or
+    refused since.
+    """
+
+    requirement = RequirementId("topics.goes-to-assigned-broker")
+
+    def start(self) -> None:
+        self._away: dict[tuple[str, str, int], _SentAway] = {}
+        self._opening: set[int] = set()
+
+    @on(Invoke, "open_producer", "open_consumer")
+    def open_called(self, event: Invoke) -> None:
+        self._opening.add(event.op)
+
+    @on(Completion, "open_producer", "open_consumer")
+    def open_ended(self, event: Completion) -> None:
+        self._opening.discard(event.op)
+
+    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
+    def sent_away(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
+        if session is None or not to_client(event):
+            return
+        if not event.fields.get("assignedBrokerServiceUrl"):
+            # Somebody who was told nothing has to ask.
+            self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
+            return
+        kind = "producer" if event.command == "CLOSE_PRODUCER" else "consumer"
+        id = event.producer_id if kind == "producer" else event.consumer_id
+        self._away[session.topic, kind, id or 0] = _SentAway(event, session.topic)
+
+    @on(Closed)
+    def connection_lost(self, event: Closed) -> None:
+        del event
+        self._away.clear()
+
+    @on(Fired)
+    def disturbed(self, event: Fired) -> None:
+        del event
+        self._away.clear()
+
+    @on(Frame, "LOOKUP")
+    def looked_up(self, event: Frame) -> None:
+        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+        if not from_client(event) or self._opening:
+            return
+        for away in self._away.values():
+            if away.topic == topic and away.looked_up is None:
+                away.looked_up = event
+
+    @on(Frame, "PRODUCER", "SUBSCRIBE")
+    def back(self, event: Frame) -> None:
+        if not from_client(event):
+            return
+        kind = "producer" if event.command == "PRODUCER" else "consumer"
+        id = event.producer_id if kind == "producer" else event.consumer_id
+        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+        away = self._away.pop((topic, kind, id or 0), None)
+        if away is None:
+            return
+        if away.looked_up is None:
+            self.exercise(event)
+            return
+        self.breach(
+            "asked-first",
+            f"{kind} id {id} was told at {ms(away.close.t_ns)} which broker topic {topic} went to; a LOOKUP left at "
+            f"{ms(away.looked_up.t_ns)}, before it registered at {ms(event.t_ns)}",
+            away.close,
+            away.looked_up,
+            event,
+        )

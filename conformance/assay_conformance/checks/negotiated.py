@@ -1,0 +1,145 @@
+"""What a connection's handshake agreed upon: the protocol version, and the largest message."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.consumption import from_client
+from assay_conformance.checks.tracker import ProducerSession
+from assay_conformance.model.event import Completion, ErrorClass, Frame
+from assay_conformance.model.requirement import RequirementId
+
+SEVERAL_IDS_SINCE = 12
+"""ACK with more than one message id."""
+
+RECEIPTS_SINCE = 17
+"""ACK with a request id, answered by ACK_RESPONSE."""
+
+COMMANDS_SINCE = {
+    "GET_LAST_MESSAGE_ID": 12,
+    "GET_TOPICS_OF_NAMESPACE": 12,
+    "AUTH_RESPONSE": 14,
+    "GET_OR_CREATE_SCHEMA": 15,
+    "WATCH_TOPIC_LIST": 20,
+}
+"""Command of a client -> the protocol version that brought it."""
+
+METADATA_BYTES = 1_024
+"""Room for the metadata of a message without properties."""
+
+
+class AgreedVersion(Check):
+    """Nothing of a later protocol version than the lower one of client and broker is used on a connection."""
+
+    requirement = RequirementId("connection.agreed-version")
+
+    def start(self) -> None:
+        self._asked: dict[int, int] = {}
+        self._agreed: dict[int, tuple[int, Frame]] = {}
+
+    @on(Frame, "CONNECT")
+    def connect(self, event: Frame) -> None:
+        if event.from_sender:
+            self._asked[event.conn] = int(event.fields.get("protocol_version", 0))
+
+    @on(Frame, "CONNECTED")
+    def connected(self, event: Frame) -> None:
+        if event.to_receiver:
+            theirs = int(event.fields.get("protocol_version", 0))
+            self._agreed[event.conn] = (min(theirs, self._asked.get(event.conn, theirs)), event)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        version, _ = self._agreed.get(event.conn, (RECEIPTS_SINCE, event))
+        if not from_client(event) or version >= RECEIPTS_SINCE:
+            return
+        if event.request_id is not None:
+            self._too_new(event, "an ACK that asks for an answer", RECEIPTS_SINCE, "asks-for-receipt")
+        elif len(event.ids) > 1 and version < SEVERAL_IDS_SINCE:
+            self._too_new(event, f"an ACK of {len(event.ids)} ids", SEVERAL_IDS_SINCE, "several-ids")
+        else:
+            self.exercise(event)
+
+    @on(Frame, *COMMANDS_SINCE)
+    def command(self, event: Frame) -> None:
+        since = COMMANDS_SINCE[event.command]
+        if from_client(event) and event.conn in self._agreed and self._agreed[event.conn][0] < since:
+            self._too_new(event, event.command, since, "unknown-command")
+
+    def _too_new(self, event: Frame, what: str, since: int, code: str) -> None:
+        version, agreed = self._agreed[event.conn]
+        self.breach(
+            code,
+            f"{what} left on connection {event.conn} at {ms(event.t_ns)}; client and broker agreed on protocol version "
+            f"{version}, which is older than {since}",
+            agreed,
+            event,
+        )
+
+
+class LimitOfEach(Check):
+    """The largest message is that of the connection a message leaves on, whatever another connection announced.
+
+    Messages alone in their frame, uncompressed and without properties: of others the size on the wire is not the
+    application's.
+    """
+
+    requirement = RequirementId("connection.limit-of-each")
+
+    def start(self) -> None:
+        self._limits: dict[int, int] = {}
+
+    @on(Frame, "CONNECTED")
+    def connected(self, event: Frame) -> None:
+        limit = event.fields.get("max_message_size")
+        if event.to_receiver and limit:
+            self._limits[event.conn] = int(limit)
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        limit, meta = self._limits.get(event.conn), event.meta
+        if limit is None or meta is None or not event.from_sender or self.tracker.lines.again:
+            return
+        if meta.batch or meta.chunk_id is not None or meta.compression != "NONE" or len(event.members) != 1:
+            return
+        size = event.members[0].size
+        if size > limit:
+            self.breach(
+                "sent-too-large",
+                f"a message of {size} bytes left on connection {event.conn} at {ms(event.t_ns)}, whose broker takes "
+                f"{limit}",
+                event,
+            )
+        elif any(size > other for other in self._limits.values()):
+            self.exercise(event)
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        if event.error is not ErrorClass.TOO_LARGE or operation is None or event.handle is None:
+            return
+        invoke = operation.invoke
+        session = self._session(event.handle, invoke.seq, event.seq)
+        limit = None if session is None else self._limits.get(session.conn)
+        if session is None or limit is None or invoke.args.get("properties"):
+            return
+        size = invoke.size or 0
+        if size + METADATA_BYTES <= limit and not self.view.producer_setting(event.handle, "batching"):
+            assert session.ready is not None
+            self.breach(
+                "refused-though-it-fits",
+                f"producer {event.handle}: message {invoke.number} of {size} bytes was refused as too large at "
+                f"{ms(event.t_ns)}; the broker of connection {session.conn} takes {limit}",
+                session.ready,
+                event,
+            )
+        elif size > limit and any(size <= other for other in self._limits.values()):
+            self.exercise(event)
+
+    def _session(self, handle: int, asked_seq: int, ended_seq: int) -> ProducerSession | None:
+        """The producer's session, when it was one and the same from the call to its end."""
+        sessions = [session for line in self.tracker.lines.of_handle(handle) for session in line.sessions]
+        ready = [session for session in sessions if session.ready is not None and session.ready.seq < asked_seq]
+        if len(ready) == 0 or any(session.request.seq > asked_seq for session in sessions):
+            return None
+        closed = self.tracker.closed.get(ready[-1].conn)
+        return ready[-1] if closed is None or closed.seq > ended_seq else None

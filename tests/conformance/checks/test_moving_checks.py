@@ -1,0 +1,134 @@
+"""Topics that change their owner, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.moving import GoesToAssigned, MovesLoseNothing
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.case import Topology
+
+
+def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
+    said = trial(check, story.done(), msgspec.structs.replace(ANY_CASE, topology=Topology()))
+    return [finding.code for finding in said.findings], said.exercised
+
+
+URL = {"assignedBrokerServiceUrl": "pulsar://other:6650"}
+
+
+def _sent(*numbers: int) -> Script:
+    """A consumer is there, these messages are reported as sent, and then the broker sends the consumer away."""
+    story = Script()
+    story.consumer(conn=1)
+    story.producer()
+    for number in numbers:
+        story.send(number)
+        story.send_frame(number)
+        story.stored(number)
+        story.ok(number)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    story.subscribed(1)
+    return story
+
+
+def _in_vain(story: Script) -> None:
+    receive = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.after(600)
+    story.complete(receive, count=0)
+
+
+def test_everything_arrives_in_order() -> None:
+    story = _sent(0, 1)
+    story.received(0)
+    story.received(1)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story) == ([], 1)
+
+
+def test_message_that_comes_again_is_not_out_of_order() -> None:
+    story = _sent(0, 1)
+    for number in (0, 1, 0):
+        story.received(number)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == []
+
+
+def test_message_that_never_comes_is_found() -> None:
+    story = _sent(0, 1)
+    story.received(0)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == ["lost"]
+
+
+def test_message_that_was_not_waited_for_is_not_lost() -> None:
+    story = _sent(0, 1)
+    story.received(0)
+    assert judged(MovesLoseNothing, story)[0] == []
+
+
+def test_messages_out_of_order_are_found() -> None:
+    story = _sent(0, 1)
+    story.received(1)
+    story.received(0)
+    assert judged(MovesLoseNothing, story)[0] == ["reordered"]
+
+
+def test_consumer_that_refused_a_message_is_not_judged() -> None:
+    story = _sent(0, 1)
+    story.invoke("nack", CONSUMER, args={"messages": [1]})
+    story.received(1)
+    story.received(0)
+    assert judged(MovesLoseNothing, story) == ([], 0)
+
+
+# --- the assigned broker ----------------------------------------------------------------------------------------------
+
+
+def _told(**fields: str) -> Script:
+    story = Script()
+    story.producer()
+    story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(fields))
+    return story
+
+
+def _looks_up(story: Script) -> None:
+    story.up("LOOKUP", request_id=50, fields={"topic": story.full("t")})
+
+
+def test_producer_goes_where_it_was_told() -> None:
+    story = _told(**URL)
+    story.producer_again()
+    assert judged(GoesToAssigned, story) == ([], 1)
+
+
+def test_lookup_of_what_was_told_is_found() -> None:
+    story = _told(**URL)
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story)[0] == ["asked-first"]
+
+
+def test_producer_that_was_not_told_has_to_ask() -> None:
+    story = _told()
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story) == ([], 0)
+
+
+def test_producer_may_ask_when_it_was_not_let_in_there() -> None:
+    story = _told(**URL)
+    story.fired(0, "refuse")
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story)[0] == []
+
+
+def test_lookup_of_somebody_who_opens_says_nothing() -> None:
+    story = _told(**URL)
+    story.invoke("open_consumer", CONSUMER, args={"topics": ["t"]})
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story)[0] == []
