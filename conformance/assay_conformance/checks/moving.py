@@ -75,7 +75,7 @@ class MovesLoseNothing(TimedCheck):
         read.numbers.add(identity.number)
         if earlier is None or earlier.identity is None or identity.number > earlier.identity.number:
             read.furthest = event
-        elif first and self._judged(event.handle) and self._in_order(identity.handle):
+        elif first and self._has_moved(event.handle) and self._judged(event.handle) and self._in_order(identity.handle):
             self.breach(
                 "reordered",
                 f"consumer {event.handle} got message {identity.number} of producer {identity.handle} at "
@@ -134,6 +134,10 @@ class MovesLoseNothing(TimedCheck):
         told = end is not None and end.outcome is Outcome.OK and end.seq < receive.invoke.seq
         return told and (send.invoke.size or 0) >= IDENTIFIED_BYTES
 
+    def _has_moved(self, handle: int) -> bool:
+        consumer = self.tracker.opened_consumers.get(handle)
+        return consumer is not None and not self._moved.isdisjoint(consumer.topics)
+
     def _judged(self, handle: int) -> bool:
         consumer = self.tracker.opened_consumers.get(handle)
         if consumer is None or len(consumer.topics) != 1 or handle in self._odd:
@@ -151,7 +155,7 @@ class MovesLoseNothing(TimedCheck):
         lines = self.tracker.lines
         torn = handle in lines.torn_sends or handle in lines.forged_sends or lines.forged_receipts
         keyed = self.view.producer_setting(handle, "batching_type") == "key_based"
-        return not torn and not keyed and handle not in self._odd and handle not in lines.burst
+        return handle in lines.openings and not torn and not keyed and handle not in self._odd | lines.burst
 
 
 @dataclass(slots=True)
