@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from assay_conformance.checks.ack.batches import WholeBatchOnly
-from assay_conformance.checks.ack.cumulative import GreatestOnly, InsideBatch, NoneOnShared
+from assay_conformance.checks.ack.cumulative import GreatestOnly, NoneOnShared
 from assay_conformance.checks.ack.grouping import FlushedInTime
 from assay_conformance.checks.ack.indexes import FilteredNotDelivered, IndexBits
+from assay_conformance.checks.ack.inside_batch import InsideBatch
 from assay_conformance.checks.ack.keeping import FlushedOnClose, KeptWhileAway
 from assay_conformance.checks.ack.redelivered import HeldNotDelivered
 from assay_conformance.checks.ack.urgent import AtOnceWithoutInterval, FullGroupAtOnce

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from assay_conformance.checks.nack.counting import RedeliveriesCounted
 from assay_conformance.checks.nack.ending import AckedNotRedelivered, EndsAckTimeout
-from assay_conformance.checks.nack.entries import AllInOrder, WholeEntry
-from assay_conformance.checks.nack.pace import DroppedOnClose, LeastDelay, Merged, SteadyRefusals
+from assay_conformance.checks.nack.entries import WholeEntry
+from assay_conformance.checks.nack.exclusive import AllInOrder
+from assay_conformance.checks.nack.merging import Merged
+from assay_conformance.checks.nack.pace import DroppedOnClose, LeastDelay, SteadyRefusals
 from assay_conformance.checks.nack.timing import RedeliveredInWindow
 
 __all__ = [

@@ -1,0 +1,94 @@
+"""Refusals that are due together leave together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    from_client,
+    of_batch,
+)
+from assay_conformance.checks.nack.requests import (
+    LEAST_DELAY_MS,
+    REDELIVER,
+    WIDEST_TICK_FRACTION,
+    requested,
+)
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+IDS_OF_A_COMMAND = 1_000
+"""Clients split a request that names more."""
+
+
+@dataclass(slots=True)
+class _Together:
+    """The messages of one call, and the commands that have asked for some of them."""
+
+    calls: dict[Entry, Call]
+    commands: list[Frame] = field(default_factory=list)
+    whole: int = 0
+
+
+class Merged(ConsumerCheck):
+    """Messages refused by one call are due together, but for the moment that the client needed to take them over.
+
+    They leave by one command, one more when a tick of its timer fell into that moment, and by more only for more ids
+    than a command takes.
+    """
+
+    requirement = RequirementId("nack.merged")
+
+    def start(self) -> None:
+        self._together: dict[int, _Together] = {}
+
+    def asked(self, call: Call) -> None:
+        calls = self.tracker.calls.get(call.invoke.op, ())
+        if call.invoke.verb != "nack" or call.invoke.op in self._together or self.session_of(call) is None:
+            return
+        entries = {each.entry: each for each in calls if not of_batch(each.message.message_id)}
+        if len(entries) > 2 and len({entry.topic for entry in entries}) == 1:
+            self._together[call.invoke.op] = _Together(entries, whole=len(entries))
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+            return
+        for op, together in list(self._together.items()):
+            mine = [entry for entry, call in together.calls.items() if call.consumer is session.consumer]
+            named = requested(session, event, mine)
+            if named:
+                together.commands.append(event)
+                for entry in named:
+                    del together.calls[entry]
+                if not together.calls:
+                    self._judge(self._together.pop(op), session.consumer, op, event)
+
+    def _judge(self, together: _Together, consumer: OpenedConsumer, op: int, event: Frame) -> None:
+        operation = self.tracker.operations[op]
+        invoke, completion = operation.invoke, operation.completion
+        if completion is None or completion.outcome is not Outcome.OK:
+            return
+        ticks = (completion.t_ns - invoke.t_ns) // round(LEAST_DELAY_MS * MS * WIDEST_TICK_FRACTION)
+        most = -(-together.whole // IDS_OF_A_COMMAND) + 1 + ticks
+        if len(together.commands) <= most:
+            self.exercise(event)
+            return
+        self.breach(
+            "not-merged",
+            f"consumer {consumer.handle} was told by one call that {together.whole} messages are refused and asked for "
+            f"them by {len(together.commands)} commands, expected {most} at most",
+            invoke,
+            *together.commands[:2],
+        )
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        del event
+        for op, together in list(self._together.items()):
+            if any(call.consumer is session.consumer for call in together.calls.values()):
+                del self._together[op]
