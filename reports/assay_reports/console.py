@@ -57,6 +57,7 @@ def print_report(report: Report, console: Console) -> None:
     """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
     for title, rows in report.chapters():
         console.print(Trimmed(_chapter(title, rows, report, console.width)))
+    console.print()
     for alike in _alike(report.failures):
         console.print(Trimmed(failure_text(alike[0], report.folder, also=alike[1:])))
     console.print(summary(report), crop=False)
