@@ -188,6 +188,21 @@ def test_entry_before_acked_twice_is_found() -> None:
     assert story.judged(InsideBatch)[0] == ["sent-again"]
 
 
+def test_entry_before_that_was_reached_on_a_lost_connection_is_not_owed() -> None:
+    story = Consuming("Exclusive")
+    story.gets(0)
+    story.ack(1, cumulative=True)
+    story.cut()
+    story.again(kind="Exclusive")
+    story.message(0, conn=1)
+    story.message(1, 2, 3, entry=1, conn=1)
+    story.member(1, 0, 3)
+    story.ack(2, cumulative=True)
+    story.after(250)
+    story.close_consumer(conn=1)
+    assert story.judged(InsideBatch) == ([], 0)
+
+
 def test_first_entry_has_none_before_it() -> None:
     story = Consuming("Exclusive")
     story.gets_batch(0, 3)

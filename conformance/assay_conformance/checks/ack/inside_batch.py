@@ -50,6 +50,7 @@ class InsideBatch(ConsumerCheck):
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Reach] = {}
+        self._reached: dict[tuple[int, str], Entry] = {}
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -61,7 +62,10 @@ class InsideBatch(ConsumerCheck):
 
     def asked(self, call: Call) -> None:
         session = self.session_of(call)
-        if call.invoke.verb != "ack" or session is None or not index_ack_off(self.view, call.consumer):
+        if call.invoke.verb != "ack" or not index_ack_off(self.view, call.consumer):
+            return
+        reached = self._reach_on(call) if call.cumulative else None
+        if session is None:
             return
         state = self._sessions.setdefault(session_key(session), _Reach())
         id = call.message.message_id
@@ -75,9 +79,21 @@ class InsideBatch(ConsumerCheck):
         elif call.cumulative:
             state.inside[call.entry] = call
             last = before(call.entry)
-            sent = any(entry >= last for entry in state.sent)
-            if last in state.sizes and last not in state.acked and not sent:
+            goes_on = (reached is None or reached < last) and not any(entry >= last for entry in state.sent)
+            if goes_on and last in state.sizes and last not in state.acked:
                 state.owed.setdefault(call.entry, call)
+
+    def _reach_on(self, call: Call) -> Entry | None:
+        """How far earlier calls reached, on whatever session: what does not go beyond need not be sent again."""
+        place = (call.consumer.handle, call.entry.topic)
+        reached = self._reached.get(place)
+        known = self.tracker.opened_consumers[place[0]].last_on(place[1])
+        state = None if known is None else self._sessions.get(session_key(known))
+        size = 1 if state is None else state.sizes.get(call.entry, 1)
+        whole = not of_batch(call.message.message_id) or call.message.message_id.batch_index + 1 >= size
+        furthest = call.entry if whole else before(call.entry)
+        self._reached[place] = furthest if reached is None else max(reached, furthest)
+        return reached
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
