@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line
@@ -20,7 +20,6 @@ from assay_conformance.model.event import (
     Ended,
     Event,
     Fate,
-    Fired,
     Frame,
     Outcome,
     Undecodable,
@@ -297,124 +296,3 @@ class ClosedStaysClosed(Check):
             if send.completion is None and send.invoke.seq < line.closing.seq
         )
         return any(left_pending(self, str(line), send, closed, self._end_ns) is not Timing.IN_TIME for send in pending)
-
-
-LEAST_ATTEMPTS = 3
-"""Refused attempts in a row from which on the waits between them must have grown."""
-
-LEAST_GROWTH = 2
-"""By so much: the first and the third wait of a doubling backoff are four times apart, jitter aside."""
-
-
-@dataclass(slots=True)
-class _Outage:
-    """Refused attempts of a line since it was last admitted. `waits_ns` are the waits behind all but the last."""
-
-    refusals: list[Frame] = field(default_factory=list)
-    waits_ns: list[int] = field(default_factory=list)
-    looked_up_ns: int | None = None
-
-
-class BacksOff(Check):
-    """The waits between refused attempts grow, and start small again after a success.
-
-    The first wait ends with the first LOOKUP or PRODUCER behind the refusal, later ones with PRODUCER alone: what else
-    is slow about an attempt must neither hide growth nor look like it.
-    """
-
-    requirement = RequirementId("resend.backs-off")
-
-    def start(self) -> None:
-        self._asked: dict[tuple[int, int], Line] = {}
-        self._outages: dict[int, _Outage] = {}
-        self._recovered: dict[int, tuple[Line, _Outage, Frame]] = {}
-        self._fired: list[Fired] = []
-
-    @on(Fired)
-    def fired(self, event: Fired) -> None:
-        self._fired.append(event)
-
-    @on(Frame, "PRODUCER")
-    def producer(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if not event.from_sender or session is None or session.line is None or session.line.handle is None:
-            return
-        line = session.line
-        self._asked[event.conn, event.request_id or 0] = line
-        outage = self._outages.get(id(line))
-        if outage is not None and outage.refusals:
-            since_ns = outage.refusals[-1].t_ns
-            first = not outage.waits_ns and outage.looked_up_ns is not None
-            until_ns = outage.looked_up_ns if first and outage.looked_up_ns is not None else event.t_ns
-            outage.waits_ns.append(until_ns - since_ns)
-            self._judge_growth(line, outage, event)
-        self._judge_reset(line, event)
-
-    @on(Frame, "LOOKUP")
-    def lookup(self, event: Frame) -> None:
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        for line in self.tracker.lines.all:
-            outage = self._outages.get(id(line))
-            if line.topic == topic and outage is not None and outage.looked_up_ns is None:
-                outage.looked_up_ns = event.t_ns
-
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        line = self._asked.pop((event.conn, event.request_id or 0), None)
-        if line is not None and event.to_receiver:
-            outage = self._outages.setdefault(id(line), _Outage())
-            outage.refusals.append(event)
-
-    @on(Frame, "PRODUCER_SUCCESS")
-    def admitted(self, event: Frame) -> None:
-        line = self._asked.pop((event.conn, event.request_id or 0), None)
-        if line is None or not event.to_receiver:
-            return
-        outage = self._outages.pop(id(line), None)
-        self._recovered.pop(id(line), None)
-        if outage is not None and len(outage.refusals) >= LEAST_ATTEMPTS:
-            self._recovered[id(line)] = (line, outage, event)
-
-    def _judge_growth(self, line: Line, outage: _Outage, event: Frame) -> None:
-        if len(outage.waits_ns) != LEAST_ATTEMPTS:
-            return
-        first, *later = outage.waits_ns
-        if max(later[1:]) >= LEAST_GROWTH * first:
-            self.exercise(event)
-        elif self.tracker.load.quiet(outage.refusals[0].t_ns, event.t_ns, TOLERANCES["answer"]):
-            waits = ", ".join(ms(wait_ns) for wait_ns in outage.waits_ns)
-            self.breach(
-                "does-not-grow",
-                f"{line} was refused {len(outage.refusals)} times from {ms(outage.refusals[0].t_ns)} on and tried "
-                f"again after {waits}; waits that grow were expected",
-                outage.refusals[0],
-                event,
-            )
-        else:
-            self.undecided("the machine was too busy to compare waits")
-
-    def _judge_reset(self, line: Line, event: Frame) -> None:
-        """The first attempt after an outage that was over."""
-        _, outage, ready = self._recovered.pop(id(line), (line, None, event))
-        lost = None if outage is None else self.tracker.closed.get(ready.conn)
-        if outage is None or lost is None or lost.by is ClosedBy.CLIENT or self._hindered(lost, event):
-            return
-        timing = self.tracker.load.timing(lost.t_ns, lost.t_ns, event.t_ns, TOLERANCES["reconnect"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to say whether a reconnect only came late")
-        elif timing is Timing.LATE:
-            self.breach(
-                "does-not-reset",
-                f"{line} was admitted at {ms(ready.t_ns)} after an outage and lost its connection at {ms(lost.t_ns)}; "
-                f"it registered again at {ms(event.t_ns)}, expected within {TOLERANCES['reconnect'].slack_ms} ms",
-                ready,
-                lost,
-                event,
-            )
-        else:
-            self.exercise(event)
-
-    def _hindered(self, lost: Closed, event: Frame) -> bool:
-        """Something else went wrong in between."""
-        closed = [other for other in self.tracker.closed.values() if other is not lost]
-        return any(lost.seq < harm.seq < event.seq for harm in (*self._fired, *closed))

@@ -7,8 +7,8 @@ from assay_conformance.checks.refusals import (
     NotAllowedFailsOne,
     ResendsSpoiltOnTheWay,
     RetriesTransientError,
-    TerminatedFailsAll,
 )
+from assay_conformance.checks.termination import TerminatedFailsAll
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass

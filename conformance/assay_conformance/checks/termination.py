@@ -1,0 +1,111 @@
+"""A terminated topic: it takes nothing any more, and a client that has heard of it stops trying."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Line
+from assay_conformance.checks.refusals import was_read
+from assay_conformance.checks.resend import ended_ns, operations
+from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.model.event import Ended, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+
+class TerminatedFailsAll(Check):
+    """From the broker's first word that the topic is terminated, pending sends fail soon, and the producer stays away.
+
+    That word may be a SEND_ERROR, whereupon a client may register once more to hear it again, or the answer to
+    PRODUCER.
+    """
+
+    requirement = RequirementId("resend.terminated-fails-all")
+
+    def start(self) -> None:
+        self._asked: dict[tuple[int, int], Line] = {}
+        self._told: dict[int, tuple[Line, Frame, bool]] = {}
+        """Line -> the first word, and whether nothing had been wrong on its connection before."""
+        self._refused: dict[int, Frame] = {}
+        self._spoiled: set[int] = set()
+        """Connections on which something came before that a client may have left for."""
+        self._end_ns = 0
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end_ns = event.t_ns
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        lines = self.tracker.lines
+        if event.to_receiver and (lines.stale or lines.unit is not lines.head):
+            self._spoiled.add(event.conn)
+
+    @on(Frame, "SEND_ERROR")
+    def send_refused(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if not _says_terminated(event):
+            self._spoiled.add(event.conn)
+        if event.conn in self._spoiled:
+            return
+        if session is not None and session.line is not None and _says_terminated(event):
+            self._told.setdefault(id(session.line), (session.line, event, True))
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        line = None if session is None else session.line
+        if not event.from_sender or line is None:
+            return
+        self._asked[event.conn, event.request_id or 0] = line
+        refused = self._refused.get(id(line))
+        if refused is not None and line.handle is not None:
+            self.breach(
+                "comes-back",
+                f"{line}: its PRODUCER was refused at {ms(refused.t_ns)} because the topic is terminated, and it "
+                f"registered again on connection {event.conn} at {ms(event.t_ns)}",
+                refused,
+                event,
+            )
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        line = self._asked.pop((event.conn, event.request_id or 0), None)
+        if line is not None and line.admitted and _says_terminated(event):
+            self._told.setdefault(id(line), (line, event, event.conn not in self._spoiled))
+            self._refused.setdefault(id(line), event)
+
+    def finish(self) -> None:
+        for line, event, alone in self._told.values():
+            known = line.handle is not None and line.handle not in self.tracker.foresight.unsure
+            if known and was_read(self, event, alone=alone):
+                self._judge(line, event)
+
+    def _judge(self, line: Line, event: Frame) -> None:
+        pending = [
+            (unit, operation)
+            for unit in line.units
+            if unit.first.seq < event.seq and not any(receipt.seq < event.seq for receipt in unit.receipts)
+            for operation in operations(self, unit)
+            if operation.completion is None or operation.completion.seq > event.seq
+        ]
+        closing_ns = self._end_ns if line.closing is None else line.closing.t_ns
+        for unit, operation in pending:
+            end = operation.completion
+            until_ns = min(closing_ns, ended_ns(end) if end else self._end_ns)
+            timing = self.tracker.load.timing(event.t_ns, event.t_ns, until_ns, TOLERANCES["reconnect"])
+            if timing is Timing.UNDECIDED:
+                self.undecided("the machine was too busy to say whether sends only failed late")
+            elif timing is Timing.LATE:
+                self.breach(
+                    "left-pending",
+                    f"{line}: the broker said at {ms(event.t_ns)} that the topic is terminated; {unit} had no receipt "
+                    f"and its send had not failed by {ms(until_ns)}",
+                    unit.first,
+                    event,
+                    *([end] if end else []),
+                )
+            elif end is not None and end.outcome is not Outcome.OK:
+                self.exercise(end)
+
+
+def _says_terminated(event: Frame) -> bool:
+    return event.to_receiver and event.fields.get("error") == "TopicTerminatedError"
