@@ -17,7 +17,7 @@ import pytest
 from tests.end_to_end.processes import listening, listening_of
 from tests.end_to_end.running import command_line
 
-from assay_conformance.wire import CommandType, command, encode
+from assay_conformance.wire import CommandType, Splitter, command, decode, encode
 
 DEADLINE_S = 30
 ANY_PORTS = ("--port", "0", "--http-port", "0")
@@ -84,6 +84,19 @@ def test_clients_may_be_told_another_name() -> None:
         assert urlsplit(where["service_url"]).hostname == "broker.test"
 
 
+def test_settings_of_a_broker_conf_hold(tmp_path: Path) -> None:
+    path = tmp_path / "standalone.conf"
+    path.write_text("maxMessageSize=1048576\nclusterName=mine\n")
+    with serving("--conf", str(path)) as (process, where):
+        assert process.stderr is not None
+        assert process.stderr.readline().endswith("standalone.conf: 1 of its settings hold here, 1 change nothing\n")
+        address = urlsplit(where["service_url"])
+        with socket.create_connection((address.hostname, address.port), DEADLINE_S) as client:
+            client.sendall(encode(command(CommandType.CONNECT, client_version="t", protocol_version=21)))
+            (raw,) = Splitter(1024).feed(client.recv(1024))
+            assert decode(raw).body.max_message_size == 1024 * 1024
+
+
 def test_fault_of_the_file_acts_and_is_told(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     path.write_text(json.dumps(REFUSED_ONCE))
@@ -122,6 +135,7 @@ def test_taken_port_is_one_sentence_and_two() -> None:
         (["--host", "host.invalid"], "cannot listen on host.invalid:"),
         (["--log", "."], "is a directory"),
         (["--log", "/dev/null/log.jsonl"], "/dev/null/log.jsonl"),
+        (["--conf", "none.conf"], "none.conf: cannot be read"),
         (["--faults", "none.json"], "none.json: cannot be read"),
         (["surplus"], "Got unexpected extra argument"),
     ],
