@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from tests.end_to_end.processes import alive, descendants, eventually
 from tests.end_to_end.running import agent_toml, mutant
 
 from assay_conformance.client import Mutation
@@ -186,6 +190,28 @@ def test_agent_that_does_not_come_up_is_an_error_with_its_sentence(pytester: pyt
     told = certify(pytester, "--assay-agent", agent, "-k", "ack/one-interval")
     told.assert_outcomes(errors=2, deselected=items() - 2)
     told.stdout.fnmatch_lines(["ack/one-interval was not judged: no Case was run, since the agent did not come up: *"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_session_that_is_ended_takes_its_run_with_it(number: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pytest", *SUITE, "--assay-agent", "reference", "-k", "throttling/overshoot"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
+    started: set[int] = set()
+
+    def running() -> bool:
+        started.update(descendants(process.pid))
+        return bool(list(tmp_path.glob("runs/*/history/throttling/overshoot-is-repaid/1.jsonl")))
+
+    try:
+        eventually(running, "a Case that runs", 60)
+        process.send_signal(number)
+        process.wait(30)
+        eventually(lambda: not any(map(alive, started)), "the end of the run and its agents", 10)
+    finally:
+        process.kill()
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert StoredRun(folder).info.interrupted
+    assert len(started) >= 2
 
 
 # --- wrong options, and none ------------------------------------------------------------------------------------------
