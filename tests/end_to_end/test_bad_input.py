@@ -244,6 +244,10 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         lambda place: ["compare", str(place.golden()), str(place.base)],
         r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
     ),
+    "client version to compare that is none": (
+        lambda _: ["compare", "reference", "reference@9.9"],
+        r"agent reference comes with the bench: expected no version but 0\.1\.0",
+    ),
     "run to compare that was not judged": (
         lambda place: ["compare", *(2 * place.without("verdicts.json")[1:])],
         r"{base}/golden: has no verdicts\.json; judge it first with `assay check {base}/golden`",
