@@ -6,7 +6,7 @@ import base64
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import NAME, batch, plain, plains
-from assay_conformance.model.case import Case, Config
+from assay_conformance.model.case import Case, Config, Isolation
 from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
 
 EARLIEST: Config = {"initial_position": "earliest"}
@@ -34,7 +34,10 @@ UNKNOWN_COMMAND = bytes.fromhex("00000007 00000003 08e707".replace(" ", ""))
 
 
 def bad_batch() -> Case:
-    """Three members are announced; what is there is none."""
+    """Three members are announced; what is there is none.
+
+    In a process of its own, as a client that believes the lengths inside reads and writes where it should not.
+    """
     plan = Schedule()
     bad = {
         "data": base64.b64encode(b"\xff" * 40).decode(),
@@ -51,6 +54,7 @@ def bad_batch() -> Case:
         "robustness/bad-batch",
         "Between two good entries there is a batch that cannot be taken apart",
         ("robustness.bad-batch-reported",),
+        isolation=Isolation.OWN_PROCESS,
         consumer=EARLIEST,
     )
 
@@ -85,6 +89,7 @@ def _injected(words: str, title: str, requirement: str, raw: bytes) -> Case:
         title,
         (requirement,),
         capabilities=("producer", "consumer"),
+        isolation=Isolation.OWN_PROCESS,
         client={"operation_timeout_ms": 1_000},
         consumer=EARLIEST,
         faults=(Fault(trigger=down("SEND_RECEIPT"), action=Inject(raw=raw)),),

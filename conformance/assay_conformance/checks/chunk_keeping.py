@@ -125,6 +125,10 @@ class _Settling(ChunkedCheck):
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
         return None if interval_ms is None else interval_ms * MS
 
+    def until_ns(self, due_ns: int, event: Event) -> int:
+        """The end of the time in which an acknowledgment had to leave: only that has to have been quiet."""
+        return min(event.t_ns, due_ns + 2 * TOLERANCES["ack-flush"].slack_ns)
+
     def owed(self, session: ConsumerSession, due_ns: int, event: Event, *entries: Entry) -> Entry | None:
         """The first of these entries that should have been acknowledged when a session was over, and was not."""
         if isinstance(event, Closed | AgentEnded) or not late("ack-flush", due_ns, event.t_ns):
@@ -170,12 +174,13 @@ class AcksEveryChunk(_Settling):
             flush_ns = self.flush_ns(call.consumer)
             if flush_ns is None:
                 continue
-            left = self.owed(session, call.called_ns + flush_ns, event, *settled.chunks)
+            due_ns = call.called_ns + flush_ns
+            left = self.owed(session, due_ns, event, *settled.chunks)
             if left is not None:
                 self.suspect(
                     "ack-flush",
                     call.called_ns,
-                    event.t_ns,
+                    self.until_ns(due_ns, event),
                     "chunk-not-acked",
                     f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}, a "
                     f"message of {len(settled.chunks)} chunks; its chunk {left} had not been acknowledged by "
@@ -255,7 +260,7 @@ class _GivingUp(_Settling):
             self.suspect(
                 "ack-flush",
                 given_up.because.t_ns,
-                event.t_ns,
+                self.until_ns(due_ns, event),
                 self.left_code,
                 f"consumer {given_up.consumer.handle}: {self.why(given_up)}; chunk {left} had not been acknowledged by "
                 f"{ms(event.t_ns)} and stays in the backlog",
@@ -434,12 +439,13 @@ class Expires(_Settling):
             if all(self.settled(session).has(entry) for entry in waiting.entries):
                 self.exercise(first)
                 continue
-            left = self.owed(session, first.t_ns + 2 * expiry_ns + flush_ns, event, *waiting.entries)
+            due_ns = first.t_ns + 2 * expiry_ns + flush_ns
+            left = self.owed(session, due_ns, event, *waiting.entries)
             if left is not None:
                 self.suspect(
                     "ack-flush",
                     first.t_ns,
-                    event.t_ns,
+                    self.until_ns(due_ns, event),
                     "not-expired",
                     f"consumer {consumer.handle} got the first chunk of a message at {ms(first.t_ns)} and never the "
                     f"last; with an expiry time of {ms(expiry_ns)} chunk {left} was not acknowledged by "
