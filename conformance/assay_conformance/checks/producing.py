@@ -9,7 +9,7 @@ from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import done_before
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
-from assay_conformance.model.event import Completion, Ended, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -190,7 +190,10 @@ class CloseSettlesPending(Check):
         answer = self._answers.get(unit.session.request.seq)
         lines = self.tracker.lines
         receipt = next(self._in_time(unit, answer), None) if answer is not None else None
-        if receipt is None or answer is None or lines.forged_receipts or handle in lines.torn_sends:
+        # What was written towards a client around the end of its connection may never have been read.
+        cut = None if answer is None else self.tracker.closed.get(answer.conn)
+        unread = cut is not None and cut.seq < end.seq and cut.by is not ClosedBy.CLIENT
+        if receipt is None or answer is None or unread or lines.forged_receipts or handle in lines.torn_sends:
             self.exercise(end)
             return
         self.breach(

@@ -142,6 +142,15 @@ def test_send_receipted_before_the_close_is_answered_succeeds() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+def test_receipt_written_just_before_its_connection_is_cut_may_not_have_been_read() -> None:
+    story = _Closing()
+    story.receipt(0)
+    story.answer()
+    story.cut()
+    story.unknown(0, ErrorClass.CLOSED)
+    assert _codes(story.judged()) == []
+
+
 def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
     story = _Closing()
     story.unknown(0, ErrorClass.CLOSED)
