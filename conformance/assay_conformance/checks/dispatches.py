@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Frame
+from assay_conformance.model.event import Closed, ClosedBy, Frame
+from assay_conformance.model.fault import Cut, CutHow
 
 Position = tuple[int, int]
 """Ledger and entry."""
@@ -22,17 +23,25 @@ DEFAULT_KIND = "Exclusive"
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A consumer the broker let in. `out`: what it was sent and has not acknowledged or asked for again."""
+    """A consumer the broker let in. `out`: what it was sent and has not acknowledged or asked for again. `left`: what
+    told the broker that it is gone, which in a black hole is later than the end that its client sees."""
 
     session: ConsumerSession
     joined: Frame
     out: dict[Position, Frame] = field(default_factory=dict)
     permits: int = 0
     served: bool = False
+    left: Closed | Frame | None = None
 
     @property
     def lives(self) -> bool:
+        """As far as anybody knows."""
         return self.session.ended is None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether broker and client agree on that."""
+        return self.lives or self.left is not None
 
     def __str__(self) -> str:
         return f"consumer {self.session.consumer_id} of connection {self.session.conn}"
@@ -71,6 +80,8 @@ class DispatchLedger(Check):
         self._requests: dict[tuple[int, int], ConsumerSession] = {}
         steps = [step for step in self.view.case.steps if step.who is Who.BROKER]
         self._shrinking = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
+        cuts = [fault.action for fault in self.view.case.faults if isinstance(fault.action, Cut)]
+        self._hidden = any(cut.how is CutHow.BLACKHOLE for cut in cuts)
         self._shrinking |= {topic.name for topic in self.view.case.topology.topics if topic.message_ttl_s}
 
     # --- what a check may look at, group by group ---
@@ -157,6 +168,21 @@ class DispatchLedger(Check):
             return
         for position in [id.position for id in event.ids] or list(member.out):
             member.out.pop(position, None)
+
+    @on(Frame, "CLOSE_CONSUMER")
+    def closed(self, event: Frame) -> None:
+        member = self._member(event)[1]
+        if event.at_broker and member is not None:
+            member.left = member.left or event
+
+    @on(Closed)
+    def cut(self, event: Closed) -> None:
+        if self._hidden and event.by is ClosedBy.CLIENT:
+            return
+        for group in self.groups.values():
+            for member in group.members:
+                if member.session.conn == event.conn:
+                    member.left = member.left or event
 
     @on(Frame, "SEEK", "UNSUBSCRIBE")
     def moved(self, event: Frame) -> None:

@@ -153,7 +153,7 @@ class SharedGivesToOne(DispatchLedger):
                     self._left_behind(group, member)
 
     def _left_behind(self, group: Group, member: Member) -> None:
-        end = member.session.ended
+        end = member.left
         heirs = [] if end is None else [heir for heir in group.members if self._inherits(heir, end.t_ns)]
         for position, frame in member.out.items():
             if end is not None and heirs and position in group.unacked:
@@ -192,7 +192,7 @@ class KeySharedKeepsKeys(DispatchLedger):
         if group.kind != "Key_Shared" or frame.meta is None:
             return
         living = group.living()
-        if living != self._membership.get(group) or group.asking:
+        if living != self._membership.get(group) or group.asking or not all(m.is_settled for m in group.members):
             self._membership[group] = living
             self._owners[group] = {}
         key = frame.meta.ordering_key if frame.meta.ordering_key is not None else frame.meta.key or ""

@@ -20,6 +20,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import MessageId, Meta
+from assay_conformance.model.fault import Cut, CutHow, Direction, Fault, OnFrame
 
 FIRST, SECOND = CONSUMER, CONSUMER + 1
 
@@ -181,6 +182,23 @@ def test_entry_a_rate_may_hold_back_is_not_judged() -> None:
     assert _said(SharedGivesToOne, _left_behind(), case) == ([], 0)
 
 
+HOLE = msgspec.structs.replace(
+    ANY_CASE,
+    faults=(Fault(trigger=OnFrame(command="PING", direction=Direction.TO_CLIENT), action=Cut(how=CutHow.BLACKHOLE)),),
+)
+
+
+def test_broker_that_does_not_know_a_consumer_went_has_not_left_its_entries_behind() -> None:
+    story = Script()
+    story.consumer(FIRST, conn=0, kind="Shared")
+    story.consumer(SECOND, conn=1, kind="Shared")
+    story.flow(100, conn=1)
+    story.message(0)
+    story.closed(0)
+    story.after(1_000)
+    assert _said(SharedGivesToOne, story, HOLE) == ([], 0)
+
+
 # --- key-shared-keeps-keys -------------------------------------------------------------------------------------------
 
 
@@ -224,6 +242,15 @@ def test_key_may_move_when_somebody_goes() -> None:
     story.cut(0)
     _keyed(story, 1, "a", 1)
     assert _said(KeySharedKeepsKeys, story) == ([], 0)
+
+
+def test_key_of_a_consumer_only_its_client_knows_gone_is_not_judged() -> None:
+    story = _two("Key_Shared")
+    story.consumer(SECOND + 1, conn=2, kind="Key_Shared")
+    story.closed(0)
+    _keyed(story, 0, "a", 0)
+    _keyed(story, 1, "a", 1)
+    assert _said(KeySharedKeepsKeys, story, HOLE) == ([], 0)
 
 
 # --- resumes-after-acked ---------------------------------------------------------------------------------------------
