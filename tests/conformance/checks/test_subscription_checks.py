@@ -358,6 +358,15 @@ def test_consumer_that_goes_may_count_or_not(count: int) -> None:
     assert _said(RedeliveriesCounted, story) == ([], 0)
 
 
+def test_consumer_that_goes_with_half_a_batch_may_count_or_not() -> None:
+    story = _two("Shared")
+    story.message(0, 1, entry=0)
+    story.ack_frame(0, ack_sets=((0b10,),))
+    story.cut(0)
+    story.message(0, 1, entry=0, conn=1, redelivery_count=0, ack_sets=((0b10,),))
+    assert _said(RedeliveriesCounted, story)[0] == []
+
+
 def test_count_starts_again_once_nobody_was_there() -> None:
     story = _counted(0, 1)
     story.cut(0)

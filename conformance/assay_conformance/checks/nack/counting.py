@@ -32,7 +32,8 @@ class RedeliveriesCounted(DispatchLedger):
         log[position] = frame
         last = -1 if before is None else before.redelivery_count or 0
         counts = {last + 1}
-        if any(position in holder.out for holder in group.members):
+        # Of an entry that is acknowledged in part the ledger does not know whether it is still out at somebody.
+        if any(position in holder.out for holder in group.members) or any(frame.ack_sets):
             counts.add(last)
         elif before is not None:
             self.exercise(frame)
