@@ -82,6 +82,22 @@ def chunks_with_long_properties() -> Case:
     )
 
 
+def no_room_for_a_chunk() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, size=LARGE_BYTES, properties={"long": "x" * (LIMIT_BYTES + 1_000)})
+    plan.send(producer, size=100)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/no-room-for-a-chunk",
+        "A message with properties beyond the limit fails, and the one behind it is sent",
+        ("chunking.chunks-fit-limit",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer={**CHUNKING, "send_timeout_ms": 1_000},
+    )
+
+
 def batching_and_chunking() -> Case:
     """Should the producer open all the same, a large message shows what is left of chunking."""
     plan = Schedule()
@@ -238,6 +254,7 @@ CASES = (
     large_message(),
     compressed_message(),
     chunks_with_long_properties(),
+    no_room_for_a_chunk(),
     batching_and_chunking(),
     oversize(),
     last_chunk_missing(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.chunk_sending import chunk_of
+from assay_conformance.checks.chunk_sending import chunk_of, properties_bytes
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -40,7 +40,8 @@ class UuidNamesMessage(Check):
 class ChunksFitLimit(Check):
     """Payload and metadata of a chunk together stay within the limit, its chunk fields aside.
 
-    A unit waits through reconnects as it was cut, so the greatest limit told so far counts.
+    A unit waits through reconnects as it was cut, so the greatest limit told so far counts. Metadata that leave no room
+    at all are told by the properties alone.
     """
 
     requirement = RequirementId("chunking.chunks-fit-limit")
@@ -66,6 +67,25 @@ class ChunksFitLimit(Check):
                 "too-large",
                 f"{chunk_of(event)} at {ms(event.t_ns)} is a frame of {event.size} bytes; payload and metadata may "
                 f"take {self._limit}, so {most} at most were expected",
+                event,
+            )
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        invoke = self.tracker.operations[event.op].invoke
+        properties = properties_bytes(invoke)
+        chunking = self.view.producer_setting(event.handle or 0, "chunking") is True
+        if not chunking or not 0 < self._limit < properties or event.error is ErrorClass.CLOSED:
+            return
+        if event.error is ErrorClass.TOO_LARGE:
+            self.exercise(event)
+        else:
+            self.breach(
+                "no-room-left",
+                f"producer {event.handle}: message {invoke.number} with {properties} bytes of properties ended at "
+                f"{ms(event.t_ns)} as {event.error or event.outcome}; the limit is {self._limit} bytes, and an error "
+                "of class too_large was expected",
+                invoke,
                 event,
             )
 

@@ -9,7 +9,7 @@ import msgspec
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, ErrorClass, Frame, Member, Meta, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Member, Meta, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 VARIABLE_BYTES = 8
@@ -171,6 +171,8 @@ class SplitsLarge(Check):
         invoke, limit = operation.invoke, self.view.case.topology.max_message_bytes
         if (invoke.size or 0) <= limit or invoke.number is None or not self._chunking(event.handle):
             return
+        if properties_bytes(invoke) >= limit:
+            return  # No room is left for a chunk: chunking.chunks-fit-limit.
         if self.view.producer_setting(event.handle, "compression") not in (None, "NONE"):
             return
         if event.outcome is Outcome.FAIL and event.error is ErrorClass.TOO_LARGE:
@@ -196,6 +198,11 @@ class SplitsLarge(Check):
         """What becomes of chunking where batching is on as well is another requirement's matter."""
         setting = self.view.producer_setting
         return setting(handle, "chunking") is True and setting(handle, "batching") is not True
+
+
+def properties_bytes(send: Invoke) -> int:
+    """What the properties of a message take at least of its metadata."""
+    return sum(len(key) + len(value) for key, value in send.args.get("properties", {}).items())
 
 
 def chunk_of(event: Frame) -> str:

@@ -50,6 +50,23 @@ def test_chunk_that_forgot_its_metadata_is_found() -> None:
     assert _codes(_chunk(ChunksFitLimit, size=LIMIT + 400)) == ["too-large"]
 
 
+def _no_room(error: ErrorClass) -> Check:
+    story = Script()
+    story.producer(chunking=True)
+    story.send(0, properties={"long": "x" * LIMIT})
+    story.fail(0, error)
+    return trial(ChunksFitLimit, story.done(), CASE)
+
+
+def test_metadata_that_leave_no_room_are_refused() -> None:
+    check = _no_room(ErrorClass.TOO_LARGE)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_metadata_that_leave_no_room_must_not_be_tried() -> None:
+    assert _codes(_no_room(ErrorClass.TIMEOUT)) == ["no-room-left"]
+
+
 # --- excludes-batching ------------------------------------------------------------------------------------------------
 
 

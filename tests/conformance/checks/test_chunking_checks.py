@@ -12,7 +12,7 @@ from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, PRODUCER, entry_id
-from assay_conformance.model.event import ErrorClass, Identity, Member
+from assay_conformance.model.event import ErrorClass, Identity, Member, Outcome
 
 # --- the table of chunks ---
 
@@ -432,3 +432,10 @@ def test_unknown_send_need_not_have_left_whole() -> None:
     story.piece(0)
     story.unknown(0)
     assert story.judged(SplitsLarge)[0] == []
+
+
+def test_message_whose_properties_leave_no_room_may_be_refused() -> None:
+    story = Story()
+    refused = story.send(1, size=SIZE, properties={"long": "x" * SIZE})
+    story.complete(refused, Outcome.FAIL, error=ErrorClass.TOO_LARGE)
+    assert trial(SplitsLarge, story.done(), CASE, CLIENT).findings == []
