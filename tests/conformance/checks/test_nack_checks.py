@@ -294,6 +294,18 @@ def test_message_dispatched_before_the_ack_came_may_arrive() -> None:
     assert story.judged(AckedNotRedelivered)[0] == []
 
 
+def test_message_asked_for_before_the_ack_came_may_be_sent_behind_it() -> None:
+    story = Story()
+    story.call("nack", 2)
+    story.after(DELAY_MS)
+    story.redeliver_frame(1)
+    story.call("ack", 2)
+    story.ack_frame(1)
+    story.message(1, redelivery_count=1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered)[0] == []
+
+
 def test_ack_that_never_reached_the_broker_promises_nothing() -> None:
     story = refused_then_acked()
     story.ack_frame(1, sides=Sides.SENDER)

@@ -45,7 +45,8 @@ class _Settled:
 class AckedNotRedelivered(ConsumerCheck):
     """Refused, acknowledged before the delay was over: the application must not see it again.
 
-    The REDELIVER may still be sent. What the broker had dispatched before the ACK reached it may still arrive.
+    The REDELIVER may still be sent. What the broker had dispatched before the ACK reached it may still arrive, and so
+    may what it had been asked for by then.
     """
 
     requirement = RequirementId("nack.acked-not-redelivered")
@@ -56,6 +57,8 @@ class AckedNotRedelivered(ConsumerCheck):
         self._dispatched: dict[tuple[int, Entry], int] = {}
         self._received: dict[tuple[int, Entry], int] = {}
         self._requested: set[tuple[int, Entry]] = set()
+        self._awaited: set[tuple[int, Entry]] = set()
+        """What the broker was asked for and has not sent since."""
 
     def asked(self, call: Call) -> None:
         key = (call.consumer.handle, call.entry)
@@ -72,7 +75,9 @@ class AckedNotRedelivered(ConsumerCheck):
         if session is not None and session.consumer is not None and event.at_broker:
             handle = session.consumer.handle
             mine = [entry for (owner, entry) in self._nacked if owner == handle]
-            self._requested.update((handle, entry) for entry in requested(session, event, mine))
+            again = {(handle, entry) for entry in requested(session, event, mine)}
+            self._requested |= again
+            self._awaited |= again
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
@@ -87,7 +92,7 @@ class AckedNotRedelivered(ConsumerCheck):
             if settled is not None and settled.arrived is None:
                 settled.arrived = event
                 settled.judged = key in self._requested
-                settled.allowed = self._dispatched.get(key, 0) - self._received.get(key, 0)
+                settled.allowed = self._dispatched.get(key, 0) - self._received.get(key, 0) + (key in self._awaited)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -96,6 +101,8 @@ class AckedNotRedelivered(ConsumerCheck):
             return
         key = (session.consumer.handle, entry_on(session, event.ids[0]))
         settled = self._settled.get(key)
+        if event.from_sender:
+            self._awaited.discard(key)
         if settled is not None and settled.arrived is not None:
             if event.from_sender:
                 settled.dispatch = settled.dispatch or event
