@@ -38,6 +38,18 @@ def test_short_delay_is_taken_for_100_ms(waited_ms: int, codes: list[str]) -> No
     assert story.judged(LeastDelay)[0] == codes
 
 
+def test_request_for_everything_does_not_use_up_refusals_that_were_not_due() -> None:
+    story = refused(delay_ms=1, kind="Exclusive")
+    story.after(20)
+    story.nack(2)
+    story.after(80)
+    story.redeliver_frame()
+    story.nack(3)
+    story.after(20)
+    story.redeliver_frame()
+    assert story.judged(LeastDelay) == ([], 2)
+
+
 def test_delay_above_the_minimum_is_not_judged() -> None:
     story = refused(delay_ms=300)
     story.after(20)

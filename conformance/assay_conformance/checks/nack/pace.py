@@ -48,14 +48,19 @@ class LeastDelay(ConsumerCheck):
         if session is None or session.consumer is None or not from_client(event):
             return
         consumer = session.consumer
-        mine = [entry for (handle, entry) in self._refused if handle == consumer.handle]
-        found = [self._refused.pop((consumer.handle, entry)) for entry in requested(session, event, mine)]
         precision_ms = number_in_force(self.view, consumer, "nack_precision_ms")
         least_ms = LEAST_DELAY_MS - (WIDEST_PRECISION_MS if precision_ms is None else precision_ms)
+        mine = [entry for (handle, entry) in self._refused if handle == consumer.handle]
+        found = {entry: self._refused[consumer.handle, entry] for entry in requested(session, event, mine)}
         if not found or least_ms <= 0:
             return
-        call = min(found, key=lambda call: call.invoke.t_ns)
-        if event.t_ns >= call.invoke.t_ns + least_ms * MS - TOLERANCES["nack-early"].slack_ns:
+        call = min(found.values(), key=lambda call: call.invoke.t_ns)
+        latest_ns = event.t_ns - least_ms * MS + TOLERANCES["nack-early"].slack_ns
+        for entry, each in found.items():
+            # A request for everything was meant for those that were due: the others' own may still come.
+            if event.ids or each.invoke.t_ns <= latest_ns:
+                del self._refused[consumer.handle, entry]
+        if call.invoke.t_ns <= latest_ns:
             self.exercise(event)
         else:
             self.breach(
