@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, late, to_client
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
-from assay_conformance.model.event import Closed, Completion, Fired, Frame, Invoke, Outcome, Received
+from assay_conformance.model.event import Closed, Completion, Fate, Fired, Frame, Invoke, Outcome, Received, Sides
 from assay_conformance.model.requirement import RequirementId
 
 IDENTIFIED_BYTES = 16
@@ -30,7 +30,8 @@ class MovesLoseNothing(TimedCheck):
     is handed over, and in the order in which it was sent.
 
     Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
-    sought anything; and producers that send in order, on streams that no fault tore.
+    sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
+    taken out comes again later, with another connection.
     """
 
     requirement = RequirementId("topics.moves-lose-nothing")
@@ -64,6 +65,13 @@ class MovesLoseNothing(TimedCheck):
         self._first_send = min(self._first_send, event.seq)
         if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & event.args.keys():
             self._odd.add(event.handle or 0)
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        torn = event.intact is False or (event.sides is not Sides.BOTH and event.fate is not Fate.CUT)
+        if torn and session is not None and session.consumer is not None:
+            self._odd.add(session.consumer.handle)
 
     @on(Received)
     def received(self, event: Received) -> None:

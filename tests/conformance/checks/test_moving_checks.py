@@ -84,6 +84,14 @@ def test_consumer_that_refused_a_message_is_not_judged() -> None:
     assert judged(MovesLoseNothing, story) == ([], 0)
 
 
+def test_message_that_was_damaged_on_its_way_comes_later() -> None:
+    story = _sent(0, 1)
+    story.message(0, conn=1, intact=False)
+    story.received(1)
+    story.received(0)
+    assert judged(MovesLoseNothing, story) == ([], 0)
+
+
 # --- the assigned broker ----------------------------------------------------------------------------------------------
 
 
