@@ -1,157 +1,19 @@
-"""Seeks: where the application goes on, what it must not see any more, and when the call may end.
-
-Judged are consumers alone on their subscription, of one unpartitioned topic, and seeks during which no receive was
-under way: who else moves the subscription, or when a delivery was made, would be anybody's guess.
-"""
+"""Seeks: where the application goes on, what it must not see any more, and when the call may end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    ConsumerCheck,
-    acked_entries,
-    entry_on,
-    from_client,
-    late,
-    plain_acks,
-)
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Frame, Invoke, MessageId, Outcome, Received, Sides, Stored
+from assay_conformance.checks.consumption import acked_entries, entry_on, from_client, late, plain_acks
+from assay_conformance.checks.seeking import SeekCheck, Sought, target_of
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.model.event import Completion, Event, Frame, MessageId, Outcome, Received, Sides, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
 Message = tuple[Entry, int]
 """One message: its entry, and its index in a batch, 0 where there is none."""
-
-
-@dataclass(slots=True, eq=False)
-class Sought:
-    """One seek of one consumer. `asked` is its SEEK, `closed` the CLOSE_CONSUMER that came for it."""
-
-    consumer: OpenedConsumer
-    invoke: Invoke
-    old: ConsumerSession | None
-    undisturbed: bool
-    asked: Frame | None = None
-    closed: Frame | None = None
-    answered: Frame | None = None
-    completion: Completion | None = None
-    delivered: bool = False
-    """Something was handed over since."""
-    prefetched: set[Entry] = field(default_factory=set)
-    """Entries that had come and were not all handed over."""
-    unsent: set[Entry] = field(default_factory=set)
-    """Entries acknowledged by the application and not on the wire yet."""
-
-    @property
-    def done(self) -> bool:
-        return self.completion is not None and self.completion.outcome is Outcome.OK
-
-    def sessions(self) -> Iterator[ConsumerSession]:
-        """Where the consumer was subscribed again."""
-        for session in self.consumer.sessions:
-            if self.asked is not None and session.request.seq > self.asked.seq:
-                yield session
-
-
-class SeekCheck(ConsumerCheck):
-    """Follows each seek from its call to what is handed over behind it; `current` is the last one of a consumer."""
-
-    def start(self) -> None:
-        self.current: dict[int, Sought] = {}
-        self._receiving: dict[int, set[int]] = {}
-
-    # --- what subclasses judge ---
-
-    def begun(self, seek: Sought) -> None:
-        """The call was made."""
-
-    def sought(self, seek: Sought, event: Completion) -> None:
-        """The call ended well."""
-
-    def handed_over(self, seek: Sought, event: Received) -> None:
-        """The first delivery, or a later one (`seek.delivered`), behind a seek that ended well."""
-
-    # --- following ---
-
-    @on(Invoke, "seek")
-    def seek_called(self, event: Invoke) -> None:
-        consumer = None if event.handle is None else self.tracker.opened_consumers.get(event.handle)
-        if consumer is None or len(consumer.topics) != 1:
-            return
-        quiet = not self._receiving.get(consumer.handle) and self._alone(consumer)
-        seek = Sought(consumer, event, consumer.live_on(consumer.topics[0]), quiet)
-        self.current[consumer.handle] = seek
-        self.begun(seek)
-
-    def _alone(self, consumer: OpenedConsumer) -> bool:
-        others = [
-            other
-            for other in self.tracker.opened_consumers.values()
-            if other is not consumer and other.subscription == consumer.subscription
-        ]
-        return not any(set(other.topics) & set(consumer.topics) for other in others)
-
-    @on(Invoke, "receive")
-    def receive_called(self, event: Invoke) -> None:
-        if event.handle is None:
-            return
-        self._receiving.setdefault(event.handle, set()).add(event.op)
-        seek = self.current.get(event.handle)
-        if seek is not None and seek.completion is None:
-            seek.undisturbed = False
-
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        self._receiving.get(event.handle or 0, set()).discard(event.op)
-
-    @on(Frame, "SEEK")
-    def seek_sent(self, event: Frame) -> None:
-        seek = self._of(event)
-        if seek is not None and from_client(event) and seek.asked is None:
-            seek.asked = event
-
-    @on(Frame, "CLOSE_CONSUMER")
-    def sent_away(self, event: Frame) -> None:
-        seek = self._of(event)
-        if seek is not None and event.dir is Direction.TO_CLIENT and event.to_receiver and seek.asked is not None:
-            seek.closed = seek.closed or event
-
-    def _of(self, event: Frame) -> Sought | None:
-        session = self.tracker.consumer_of(event)
-        consumer = session.consumer if session is not None else None
-        seek = self.current.get(consumer.handle) if consumer is not None else None
-        return seek if seek is not None and seek.old is session else None
-
-    @on(Frame, "SUCCESS")
-    def seek_answered(self, event: Frame) -> None:
-        for seek in self.current.values():
-            asked = seek.asked
-            if asked is None or not event.to_receiver:
-                continue
-            if (asked.conn, asked.request_id) == (event.conn, event.request_id):
-                seek.answered = seek.answered or event
-
-    @on(Completion, "seek")
-    def seek_ended(self, event: Completion) -> None:
-        seek = self.current.get(event.handle or 0)
-        if seek is not None and seek.invoke.op == event.op:
-            seek.completion = event
-            if seek.done and seek.undisturbed:
-                self.sought(seek, event)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        seek = self.current.get(event.handle)
-        if seek is not None and seek.done and seek.undisturbed:
-            self.handed_over(seek, event)
-            seek.delivered = True
-
-    def entry_of(self, consumer: OpenedConsumer, event: Received) -> Entry:
-        return Entry(consumer.topics[0], event.message_id.ledger, event.message_id.entry)
 
 
 class StartsAtTarget(SeekCheck):
@@ -198,7 +60,7 @@ class StartsAtTarget(SeekCheck):
         assert seek.completion is not None
         self.breach(
             "wrong-start",
-            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}, which ended at "
+            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}, which ended at "
             f"{ms(seek.completion.t_ns)}; the first message handed over behind it is {got[0]} (index {got[1]}), "
             f"expected {entry} (index {index})",
             seek.invoke,
@@ -225,7 +87,7 @@ class StartsAtTarget(SeekCheck):
             arrived.t_ns,
             event.t_ns,
             "nothing-delivered",
-            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}; {expected[0]} came behind it at "
+            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}; {expected[0]} came behind it at "
             f"{ms(arrived.t_ns)}, and a receive ended with nothing at {ms(event.t_ns)}",
             seek.invoke,
             arrived,
@@ -290,7 +152,7 @@ class ForgetsBefore(SeekCheck):
         if stale:
             self.breach(
                 "acked-behind-seek",
-                f"consumer {handle} was told to acknowledge {stale[0]} before it sought {_target(seek.invoke)}; the "
+                f"consumer {handle} was told to acknowledge {stale[0]} before it sought {target_of(seek.invoke)}; the "
                 f"ACK left at {ms(event.t_ns)}, behind the SEEK of {ms(seek.asked.t_ns)}",
                 seek.invoke,
                 seek.asked,
@@ -317,8 +179,9 @@ class ForgetsBefore(SeekCheck):
             assert seek.completion is not None
             self.breach(
                 "stale-delivery",
-                f"consumer {seek.consumer.handle} handed {entry} over at {ms(event.t_ns)}; it sought "
-                f"{_target(seek.invoke)}, which ended at {ms(seek.completion.t_ns)}, and nothing had brought it since",
+                f"consumer {seek.consumer.handle} handed {entry} over at {ms(event.t_ns)}; it "
+                f"sought {target_of(seek.invoke)}, which ended at {ms(seek.completion.t_ns)}, and nothing had brought "
+                "it since",
                 *came[-1:],
                 seek.asked,
                 event,
@@ -349,7 +212,7 @@ class EndsWhenConnected(SeekCheck):
             return
         self.breach(
             "ended-while-away",
-            f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}; the broker sent it away at "
+            f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}; the broker sent it away at "
             f"{ms(closed.t_ns)}, and the call ended at {ms(event.t_ns)}, before it was subscribed again",
             closed,
             answered,
@@ -369,19 +232,12 @@ class EndsWhenConnected(SeekCheck):
                 since_ns,
                 event.t_ns,
                 "not-ended",
-                f"consumer {seek.consumer.handle} sought {_target(seek.invoke)}; the broker had answered and it was "
+                f"consumer {seek.consumer.handle} sought {target_of(seek.invoke)}; the broker had answered and it was "
                 f"subscribed again at {ms(since_ns)}, and the call had not ended at {ms(event.t_ns)}",
                 seek.invoke,
                 seek.answered,
                 session.ready,
             )
-
-
-def _target(invoke: Invoke) -> str:
-    if (time_ms := invoke.args.get("publish_time_ms")) is not None:
-        return f"publish time {time_ms} ms"
-    id = invoke.args.get("message_id")
-    return "a message" if id is None else f"{id[0]}:{id[1]}" + (f" (index {id[3]})" if id[3] >= 0 else "")
 
 
 def _messages(entry: Stored) -> Iterator[Message]:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import msgspec
 from tests.conformance.checks.chunk_story import CLIENT, Story
 
-from assay_conformance.checks.chunk_keeping import (
-    AcksEveryChunk,
-    AssembledByUuid,
-    BoundedBuffer,
-    Expires,
-    GapDiscards,
-    RestartsAtFirstChunk,
-)
+from assay_conformance.checks.chunk_dropping import BoundedBuffer, Expires, GapDiscards, RestartsAtFirstChunk
+from assay_conformance.checks.chunk_keeping import AcksEveryChunk, AssembledByUuid
 from assay_conformance.history.script import entry_id
 from assay_conformance.model.facts import ClientFacts
 

@@ -1,0 +1,287 @@
+"""Chunks that are given up: of one message too many, of one that began anew, around a gap, and of one that expired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.chunk_settling import IntactCheck, Place, SettlingCheck
+from assay_conformance.checks.chunking import DEFAULT_MAX_PENDING, Arrival
+from assay_conformance.checks.chunks import Fate
+from assay_conformance.checks.consumption import in_force, number_in_force
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _GivenUp:
+    """Chunks of a message that is assembled no more, and the chunk that was the reason."""
+
+    session: ConsumerSession
+    consumer: OpenedConsumer
+    entries: tuple[Entry, ...]
+    because: Frame
+    to_ack: bool
+    told: bool = False
+
+
+class _GivingUp(SettlingCheck):
+    """Chunks that were given up must be acknowledged in time, or must not be, as the rule of each kind says."""
+
+    acked_code = "acked"
+    left_code = "not-acked"
+
+    def start(self) -> None:
+        super().start()
+        self.given_up: list[_GivenUp] = []
+
+    def give_up(self, arrival: Arrival, entries: tuple[Entry, ...], *, to_ack: bool) -> None:
+        self.given_up.append(_GivenUp(arrival.session, arrival.consumer, entries, arrival.frame, to_ack))
+
+    def why(self, given_up: _GivenUp) -> str:
+        """Why they were given up, as a clause."""
+        raise NotImplementedError
+
+    def asked(self, call: Call) -> None:
+        """What the application acknowledges itself is settled, whatever came of its chunks."""
+        super().asked(call)
+        if call.invoke.verb == "ack":
+            for given_up in self.given_up:
+                if given_up.consumer is call.consumer and (call.cumulative or call.entry in given_up.entries):
+                    given_up.told = True
+
+    def settles(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
+        for given_up in self.given_up:
+            wrong = not given_up.to_ack and not given_up.told and entry in given_up.entries
+            if given_up.session is session and wrong and event.seq > given_up.because.seq:
+                given_up.told = True
+                self.breach(
+                    self.acked_code,
+                    f"consumer {given_up.consumer.handle} acknowledged chunk {entry} at {ms(event.t_ns)}; "
+                    f"{self.why(given_up)}, and nobody has read it: it is lost",
+                    given_up.because,
+                    event,
+                )
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        mine = [given_up for given_up in self.given_up if given_up.session is session]
+        self.given_up = [given_up for given_up in self.given_up if given_up.session is not session]
+        for given_up in mine:
+            if not given_up.to_ack:
+                if not given_up.told:
+                    self.exercise(given_up.because)
+                continue
+            flush_ns = self.flush_ns(given_up.consumer)
+            if all(self.settled(session).has(entry) for entry in given_up.entries):
+                self.exercise(given_up.because)
+            elif flush_ns is not None and not given_up.told:
+                self._left(given_up, session, given_up.because.t_ns + flush_ns, event)
+
+    def _left(self, given_up: _GivenUp, session: ConsumerSession, due_ns: int, event: Event) -> None:
+        left = self.owed(session, due_ns, event, *given_up.entries)
+        if left is not None:
+            self.suspect(
+                "ack-flush",
+                given_up.because.t_ns,
+                self.until_ns(due_ns, event),
+                self.left_code,
+                f"consumer {given_up.consumer.handle}: {self.why(given_up)}; chunk {left} had not been acknowledged by "
+                f"{ms(event.t_ns)} and stays in the backlog",
+                given_up.because,
+                event,
+            )
+
+
+class BoundedBuffer(_GivingUp):
+    """Beyond so many incomplete messages the oldest goes: acknowledged where that is configured, else left."""
+
+    requirement = RequirementId("chunking.bounded-buffer")
+    left_code = "dropped-not-acked"
+    acked_code = "dropped-acked"
+
+    def start(self) -> None:
+        super().start()
+        self._dropped: dict[int, dict[str, Frame]] = {}
+        self._order: dict[int, list[str]] = {}
+        self._gone: dict[Place, tuple[Frame, Arrival]] = {}
+
+    def arrived(self, arrival: Arrival) -> None:
+        session, uuid = arrival.session.request.seq, arrival.meta.uuid or ""
+        order, dropped = self._order.setdefault(session, []), self._dropped.setdefault(session, {})
+        if arrival.fate in (Fate.STARTED, Fate.RESTARTED):
+            dropped.pop(uuid, None)
+            if uuid in order:
+                order.remove(uuid)
+            order.append(uuid)
+            self._make_room(arrival, order, dropped)
+        elif uuid in dropped:
+            if arrival.fate is Fate.COMPLETE:
+                self._gone[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
+        elif arrival.fate in (Fate.COMPLETE, Fate.GAP) and uuid in order:
+            order.remove(uuid)
+
+    def _make_room(self, arrival: Arrival, order: list[str], dropped: dict[str, Frame]) -> None:
+        limit = number_in_force(self.view, arrival.consumer, "max_pending_chunked_messages")
+        limit = DEFAULT_MAX_PENDING if limit is None else limit
+        if not limit or len(order) <= limit:
+            return
+        oldest = order.pop(0)
+        dropped[oldest] = arrival.frame
+        entries = tuple(self.assembly(arrival.session).held.get(oldest, ()))
+        to_ack = bool(in_force(self.view, arrival.consumer, "auto_ack_oldest_chunked"))
+        self.give_up(arrival, entries, to_ack=to_ack)
+
+    def why(self, given_up: _GivenUp) -> str:
+        return f"it was dropped with its message, the oldest, when another one began at {ms(given_up.because.t_ns)}"
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        consumer, entry = self.taken(event)
+        if consumer is None or entry is None or (consumer.handle, entry) not in self._gone:
+            return
+        because, arrival = self._gone.pop((consumer.handle, entry))
+        self.breach(
+            "kept-beyond-limit",
+            f"consumer {consumer.handle} handed {entry} over at {ms(event.t_ns)}, a message it had to drop at "
+            f"{ms(because.t_ns)}: it may keep {number_in_force(self.view, consumer, 'max_pending_chunked_messages')} "
+            "incomplete ones",
+            because,
+            arrival.frame,
+            event,
+        )
+
+
+class RestartsAtFirstChunk(_GivingUp, IntactCheck):
+    """A first chunk that comes under another id begins its message anew, and what was held is acknowledged; under the
+    same id it was redelivered, and the rest will be."""
+
+    requirement = RequirementId("chunking.restarts-at-first-chunk")
+    left_code = "old-not-acked"
+    acked_code = "redelivered-acked"
+
+    def start(self) -> None:
+        super().start()
+        self._anew: set[tuple[int, str]] = set()
+
+    def what(self) -> str:
+        return "those that began anew"
+
+    def arrived(self, arrival: Arrival) -> None:
+        if arrival.fate is Fate.RESTARTED:
+            self._anew.add(arrival.key)
+            self.give_up(arrival, arrival.before, to_ack=arrival.entry not in arrival.before)
+        elif arrival.fate is Fate.COMPLETE and arrival.key in self._anew:
+            self._anew.discard(arrival.key)
+            self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)
+            self._forgive(arrival)
+        elif arrival.fate not in (Fate.APPENDED, Fate.COMPLETE):
+            self._anew.discard(arrival.key)
+
+    def _forgive(self, arrival: Arrival) -> None:
+        """Redelivered chunks belong to the whole message now, and are settled with it."""
+        chunks = {*arrival.before, arrival.entry}
+        for given_up in self.given_up:
+            if not given_up.to_ack and chunks.intersection(given_up.entries):
+                given_up.told = True
+
+    def why(self, given_up: _GivenUp) -> str:
+        return f"its message began anew at {ms(given_up.because.t_ns)}"
+
+
+class GapDiscards(_GivingUp):
+    """A chunk behind a gap ends its message, and is left to the broker's redelivery like those before the gap."""
+
+    requirement = RequirementId("chunking.gap-discards")
+    acked_code = "gap-acked"
+
+    def arrived(self, arrival: Arrival) -> None:
+        if arrival.fate is Fate.GAP:
+            expiry_ms = number_in_force(self.view, arrival.consumer, "expire_incomplete_chunked_ms")
+            began = self.tracker.began
+            now_ms = arrival.frame.t_ns // MS + (began.unix_ms if began is not None else 0)
+            expired = bool(expiry_ms) and arrival.meta.publish_time_ms + (expiry_ms or 0) < now_ms
+            if not expired:
+                self.give_up(arrival, (*arrival.before, arrival.entry), to_ack=False)
+        else:
+            # What comes again may be assembled after all, and settled with its message.
+            for given_up in self.given_up:
+                if arrival.entry in given_up.entries:
+                    given_up.told = True
+
+    def why(self, given_up: _GivenUp) -> str:
+        return f"a chunk of its message was missing at {ms(given_up.because.t_ns)}"
+
+
+@dataclass(slots=True)
+class _Waiting:
+    arrival: Arrival
+    entries: list[Entry]
+
+
+class Expires(SettlingCheck):
+    """An incomplete message is acknowledged and forgotten between one expiry time and two, which allows for a timer
+    that looks once in an expiry time."""
+
+    requirement = RequirementId("chunking.expires-incomplete")
+
+    def start(self) -> None:
+        super().start()
+        self._waiting: dict[tuple[int, str], _Waiting] = {}
+
+    def arrived(self, arrival: Arrival) -> None:
+        if arrival.fate is Fate.STARTED:
+            self._waiting[arrival.key] = _Waiting(arrival, [arrival.entry])
+        elif arrival.fate is Fate.APPENDED and arrival.key in self._waiting:
+            self._waiting[arrival.key].entries.append(arrival.entry)
+        else:
+            self._waiting.pop(arrival.key, None)
+
+    def settles(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
+        for waiting in self._of(session):
+            expiry_ns = self._expiry_ns(waiting.arrival.consumer)
+            # The buffer may be full, and its oldest message acknowledged for that.
+            if entry not in waiting.entries or not expiry_ns or self.overflowed(session):
+                continue
+            first = waiting.arrival.frame
+            if event.t_ns - first.t_ns < expiry_ns - TOLERANCES["time-out-early"].slack_ns:
+                self.breach(
+                    "expired-early",
+                    f"consumer {waiting.arrival.consumer.handle} acknowledged chunk {entry} at {ms(event.t_ns)}; its "
+                    f"message began at {ms(first.t_ns)}, is incomplete, and may be completed for {ms(expiry_ns)}",
+                    first,
+                    event,
+                )
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        for waiting in list(self._of(session)):
+            del self._waiting[waiting.arrival.key]
+            consumer, first = waiting.arrival.consumer, waiting.arrival.frame
+            expiry_ns, flush_ns = self._expiry_ns(consumer), self.flush_ns(consumer)
+            if not expiry_ns or flush_ns is None or self.overflowed(session):
+                continue
+            if all(self.settled(session).has(entry) for entry in waiting.entries):
+                self.exercise(first)
+                continue
+            due_ns = first.t_ns + 2 * expiry_ns + flush_ns
+            left = self.owed(session, due_ns, event, *waiting.entries)
+            if left is not None:
+                self.suspect(
+                    "ack-flush",
+                    first.t_ns,
+                    self.until_ns(due_ns, event),
+                    "not-expired",
+                    f"consumer {consumer.handle} got the first chunk of a message at {ms(first.t_ns)} and never the "
+                    f"last; with an expiry time of {ms(expiry_ns)} chunk {left} was not acknowledged by "
+                    f"{ms(event.t_ns)}",
+                    first,
+                    event,
+                )
+
+    def _of(self, session: ConsumerSession) -> Iterator[_Waiting]:
+        return (waiting for waiting in list(self._waiting.values()) if waiting.arrival.session is session)
+
+    def _expiry_ns(self, consumer: OpenedConsumer) -> int:
+        return (number_in_force(self.view, consumer, "expire_incomplete_chunked_ms") or 0) * MS
