@@ -17,8 +17,15 @@ LIVES, SEED = 400, 5
 LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
 
-OF_OTHER_WORLDS = ("connection.answers-ping", "connection.leaves-silent-peer", "throttling.")
-"""Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate."""
+OF_OTHER_WORLDS = (
+    "connection.answers-ping",
+    "connection.leaves-silent-peer",
+    "producer.access-modes",
+    "subscription.exclusive-has-one",
+    "throttling.",
+)
+"""Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, and
+nobody wants to be alone where another is."""
 
 
 @cache
