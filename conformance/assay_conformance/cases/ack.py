@@ -5,13 +5,13 @@ The group interval is 100 ms wherever a client lets it be set, as it is fixed in
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import plain, plains
 from assay_conformance.model.case import Case, Config, Isolation
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Fault
 
 GROUPED: Config = {"initial_position": "earliest", "ack_group_ms": 100, "ack_group_max": 1_000}
-HOLDING: Config = {**GROUPED, "subscription_type": "shared", "nack_delay_ms": 300}
+HOLDING: Config = {**GROUPED, "ack_group_ms": 2_000, "subscription_type": "shared", "nack_delay_ms": 100}
 
 FLUSHED_MS = 300
 """A group interval, its tolerance, and some more: what has not left by then was not going to."""
@@ -27,17 +27,8 @@ NOTICED_MS = 150
 AWAY_MS = 600
 """Several group intervals."""
 
-REFUSED_MS = 300
-"""The redelivery delay."""
-
-HELD_MS = 30
-"""Before that: sooner than most flushes, and long enough for the acknowledgment to be taken."""
-
-PHASE_MS = 30
-"""Between consumers whose timers are to tick apart."""
-
-STARVED_MS = 700
-"""Longer than any answer takes."""
+STARVED_MS = 1_500
+"""A reconnect, and longer than any answer takes."""
 
 STEADY_MS = 60
 """Less than a group interval: a timer that every ack arms anew never fires."""
@@ -187,56 +178,65 @@ def while_away() -> Case:
 
 
 def redelivered_while_held() -> Case:
-    """Refused, then acknowledged just before the redelivery: by several consumers, opened apart, so that the flush of
-    at least one of them is still to come."""
+    """Refused, then acknowledged at once: the redelivery comes long before the group's interval is over."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(1)))
-    client = plan.client()
-    consumers = []
-    for number in range(4):
-        consumers.append(plan.consumer(client, subscription=f"s{number}"))
-        plan.receive(consumers[-1], 1)
-        plan.wait_ops()
-        plan.wait_ms(PHASE_MS)
-    for consumer in consumers:
-        plan.nack(consumer, numbers=[0])
-    plan.wait_ms(REFUSED_MS - HELD_MS)
-    for consumer in consumers:
-        plan.ack(consumer, numbers=[0])
-    plan.wait_ms(2 * HELD_MS + FLUSHED_MS)
-    for consumer in consumers:
-        plan.receive(consumer, 1, timeout_ms=50)
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.nack(consumer, numbers=[0])
+    plan.ack(consumer, numbers=[0, 1])
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, count=3, deadline_ms=1_500)
+    plan.receive(consumer, 1, timeout_ms=100)
     plan.wait_ops()
     return plan.case(
         "ack/redelivered-while-held",
-        "A refused message is acknowledged just before it comes again",
+        "A refused message is acknowledged, and comes again before its ACK has left",
         ("ack.held-not-delivered",),
-        consumer={**HOLDING, "ack_group_ms": 300},
+        consumer=HOLDING,
+        # Which says that the interval can be set.
+        capabilities=("immediate_ack",),
     )
 
 
-def permits_of_what_was_held() -> Case:
+def redelivered_after_lost_ack() -> Case:
+    """The connection dies of the ACK: the broker never gets it, and delivers again what the application settled."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 3)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[1], cumulative=True)
+    plan.wait_fired(0)
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/redelivered-after-lost-ack",
+        "The connection dies when a cumulative ACK is sent, before the broker has it",
+        ("ack.held-not-delivered",),
+        consumer=GROUPED,
+        faults=(Fault(trigger=up("ACK"), action=Cut(before=True)),),
+    )
+
+
+def permits_of_what_was_dropped() -> Case:
     """With a queue of one, a permit that is not returned leaves none."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    client = plan.client()
-    consumers = []
-    for number in range(4):
-        consumers.append(plan.consumer(client, subscription=f"s{number}"))
-        plan.receive(consumers[-1], 2)
-        plan.wait_ops()
-        plan.wait_ms(PHASE_MS)
-    for consumer in consumers:
-        plan.nack(consumer, numbers=[0])
-    plan.wait_ms(REFUSED_MS - HELD_MS)
-    for consumer in consumers:
-        plan.ack(consumer, numbers=[0, 1])
-    plan.wait_ms(HELD_MS + STARVED_MS)
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 2)
+    plan.wait_ops()
+    plan.ack(consumer, numbers=[1], cumulative=True)
+    plan.wait_fired(0)
+    plan.receive(consumer, 2, timeout_ms=STARVED_MS)
+    plan.wait_ops()
     return plan.case(
-        "ack/permits-of-what-was-held",
-        "A refused message is acknowledged just before it comes again to a queue of one",
+        "ack/permits-of-what-was-dropped",
+        "The connection dies when a cumulative ACK is sent; the consumer's queue is one message",
         ("ack.held-not-delivered",),
-        consumer={**HOLDING, "ack_group_ms": 300, "receiver_queue_size": 1},
+        consumer={**GROUPED, "receiver_queue_size": 1},
+        faults=(Fault(trigger=up("ACK"), action=Cut(before=True)),),
     )
 
 
@@ -266,6 +266,7 @@ CASES = (
     close_with_pending_acks(),
     while_away(),
     redelivered_while_held(),
-    permits_of_what_was_held(),
+    redelivered_after_lost_ack(),
+    permits_of_what_was_dropped(),
     cumulative_on_shared(),
 )
