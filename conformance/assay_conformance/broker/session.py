@@ -79,6 +79,7 @@ class Session:
         "auth_method",
         "broker",
         "challenged",
+        "client_version",
         "closing",
         "conn",
         "consumers",
@@ -111,6 +112,7 @@ class Session:
         self.topics = topics
         self.reading = Reading(host.sink, conn, self._read)
         self.version = 0
+        self.client_version = ""
         self.producers: dict[int, Producer] = {}
         self.consumers: dict[int, Attached] = {}
         self.closing: set[Producer] = set()
@@ -174,6 +176,7 @@ class Session:
         """The handshake is done, with the broker the client asked for."""
         self._state = State.CONNECTED
         self.broker = broker
+        self.client_version = connect.client_version
         self.version = min(connect.protocol_version, self.host.announced.protocol_version)
         self.auth_method = connect.auth_method_name
         self.refreshes = connect.feature_flags.supports_auth_refresh

@@ -45,6 +45,11 @@ class Subscription:
     def consumers(self) -> list[Consumer]:
         return self.dispatcher.consumers
 
+    @property
+    def active(self) -> Consumer | None:
+        """The one that gets everything, where there is one."""
+        return self.dispatcher.active if isinstance(self.dispatcher, SingleActive) else None
+
     def holder(self, kind: int) -> Consumer | None:
         """Who has to be gone before another consumer of this kind can join: the one an Exclusive has."""
         if self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND):
