@@ -243,6 +243,7 @@ class RepeatedChunk(ChunkedCheck):
         self._repeats: dict[tuple[int, str], list[_Repeat]] = {}
         self._joined: dict[tuple[int, Entry], _Joined] = {}
         self._acked: set[tuple[int, Entry]] = set()
+        self._acked_to: dict[tuple[int, str], Entry] = {}
         self._all: list[_Repeat] = []
 
     def arrived(self, arrival: Arrival) -> None:
@@ -265,10 +266,12 @@ class RepeatedChunk(ChunkedCheck):
             self._joined[place] = _Joined(repeats, arrival.frame)
 
     def asked(self, call: Call) -> None:
-        if call.invoke.verb == "ack":
-            self._acked.add((call.consumer.handle, call.entry))
-            if call.cumulative:
-                self._acked.update((call.consumer.handle, repeat.entry) for repeat in self._all)
+        if call.invoke.verb != "ack":
+            return
+        self._acked.add((call.consumer.handle, call.entry))
+        place = (call.consumer.handle, call.entry.topic)
+        if call.cumulative:
+            self._acked_to[place] = max(self._acked_to.get(place, call.entry), call.entry)
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -321,6 +324,9 @@ class RepeatedChunk(ChunkedCheck):
 
     def _unasked(self, consumer: OpenedConsumer, repeat: _Repeat) -> bool:
         if self.overflowed(repeat.session) or in_force(self.view, consumer, "auto_ack_oldest_chunked"):
+            return False
+        reached = self._acked_to.get((consumer.handle, repeat.entry.topic))
+        if reached is not None and repeat.entry <= reached:
             return False
         whole = [entry for (handle, entry), joined in self._joined.items() if repeat in joined.repeats]
         return not any((consumer.handle, entry) in self._acked for entry in whole)

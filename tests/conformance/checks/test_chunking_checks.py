@@ -281,6 +281,18 @@ def test_redelivered_chunk_is_filtered() -> None:
     assert story.judged(RepeatedChunk) == ([], 1)
 
 
+def test_redelivered_chunk_may_be_covered_by_a_cumulative_ack_of_a_later_message() -> None:
+    story = with_repeat(1)
+    story.arrives(2, 3)
+    story.gets(3)
+    story.message(1, entry=4, conn=9)
+    story.received(1, entry=4)
+    args = {"consumer": CONSUMER, "messages": [2], "cumulative": True}
+    story.complete(story.invoke("ack", CONSUMER, args=args))
+    story.ack_frame(4, conn=9, ack_type="Cumulative")
+    assert story.judged(RepeatedChunk) == ([], 1)
+
+
 def test_redelivered_chunk_that_is_acked_is_found() -> None:
     story = with_repeat(1)
     story.ack_frame(1, conn=9)
