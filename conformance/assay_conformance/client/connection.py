@@ -7,7 +7,7 @@ an interval without one a PING goes out, and after another the connection is giv
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Protocol
 
@@ -27,6 +27,7 @@ from assay_conformance.wire import (
     decode,
     encode,
 )
+from assay_conformance.wire import pulsar_pb2 as pb
 
 PROTOCOL_VERSION = 21
 CLIENT_VERSION = "assay-reference-client"
@@ -49,6 +50,8 @@ class Endpoint(Protocol):
     def connection_lost(self) -> None: ...
 
     def closed_by_broker(self, assigned_url: str | None) -> None: ...
+
+    def migrated(self, url: str) -> None: ...
 
 
 class ProducerEndpoint(Endpoint, Protocol):
@@ -277,6 +280,15 @@ class Connection:
         if consumer is not None:
             consumer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)
 
+    def _topic_migrated(self, frame: Frame) -> None:
+        """The topic is in another cluster from here on; the CLOSE that sends its clients there follows."""
+        body = frame.body
+        of_producer = body.resource_type == pb.CommandTopicMigrated.Producer
+        endpoints: Mapping[int, Endpoint] = self.producers if of_producer else self.consumers
+        endpoint = endpoints.get(body.resource_id)
+        if endpoint is not None and body.brokerServiceUrl:
+            endpoint.migrated(body.brokerServiceUrl)
+
     def _ping(self, frame: Frame) -> None:
         del frame
         late_ns = self._shared.lateness_ns(Mutation.PONG_LATE)
@@ -322,5 +334,6 @@ _HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
     CommandType.MESSAGE: Connection._message,
     CommandType.CLOSE_PRODUCER: Connection._close_producer,
     CommandType.CLOSE_CONSUMER: Connection._close_consumer,
+    CommandType.TOPIC_MIGRATED: Connection._topic_migrated,
     CommandType.PING: Connection._ping,
 }

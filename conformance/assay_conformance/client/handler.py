@@ -47,6 +47,7 @@ class Handler(ABC):
         self._backoff = Backoff(shared.jitter)
         self._attempt = 0
         self._retry_timer: Timer | None = None
+        self._cluster_url: str | None = None
         self._deadline_ns = shared.now_ns + shared.settings.operation_timeout_ms * MS
 
     # --- what producers and consumers bring ---
@@ -112,7 +113,7 @@ class Handler(ABC):
                 self._pool.use(broker, reached)
 
         if url is None:
-            self._lookup.broker(self.topic, found)
+            self._lookup.broker(self.topic, found, self._cluster_url)
         else:
             self._pool.use(url, reached)
 
@@ -191,6 +192,10 @@ class Handler(ABC):
 
     def closed_by_broker(self, assigned_url: str | None) -> None:
         self._drop(None if self.shared.mutated(Mutation.IGNORES_ASSIGNED_BROKER) else assigned_url)
+
+    def migrated(self, url: str) -> None:
+        """From here on the topic is looked up in another cluster (PIP-188)."""
+        self._cluster_url = url
 
     def _drop(self, url: str | None) -> None:
         phase = self.phase

@@ -106,9 +106,9 @@ class Lookup:
 
         self._pool.use(self._service_url, ask)
 
-    def broker(self, topic: str, found: Found) -> None:
-        """The URL of the broker that serves `topic`."""
-        self._ask(self._service_url, topic, False, MAX_REDIRECTS, found)
+    def broker(self, topic: str, found: Found, cluster_url: str | None = None) -> None:
+        """The URL of the broker that serves `topic`, in the cluster it went to where that is another one."""
+        self._ask(cluster_url or self._service_url, topic, False, MAX_REDIRECTS, found)
 
     def _ask(self, url: str, topic: str, authoritative: bool, redirects: int, found: Found) -> None:
         def ask(connection: Connection | Refusal) -> None:

@@ -307,3 +307,43 @@ def test_unsubscribe_asks_the_broker_and_ends_the_consumer() -> None:
     peer.run()
     assert isinstance(peer.results[op], Done)
     assert peer.written(C.SUBSCRIBE)[0].body.topic == TOPIC
+
+
+# --- another cluster --------------------------------------------------------------------------------------------------
+
+ELSEWHERE = "pulsar://elsewhere:6650"
+
+
+def _migrates(peer: Peer, kind: int) -> None:
+    peer.tell(C.TOPIC_MIGRATED, resource_id=0, resource_type=kind, brokerServiceUrl=ELSEWHERE)
+
+
+def test_producer_of_a_topic_that_migrated_looks_it_up_elsewhere() -> None:
+    peer = Peer()
+    peer.open_producer()
+    _migrates(peer, 0)
+    peer.tell(C.CLOSE_PRODUCER, producer_id=0, request_id=99)
+    peer.advance(200)
+    assert peer.urls == [URL, ELSEWHERE]
+    assert len(peer.written(C.LOOKUP, conn=1)) == 1
+
+
+def test_consumer_of_a_topic_that_migrated_stays_elsewhere() -> None:
+    peer = Peer()
+    peer.open_consumer()
+    _migrates(peer, 1)
+    peer.tell(C.CLOSE_CONSUMER, consumer_id=0, request_id=99)
+    peer.advance(200)
+    peer.tell(C.CLOSE_CONSUMER, consumer_id=0, request_id=98)
+    peer.core.closed(0, peer.now_ns)
+    peer.advance(500)
+    assert len(peer.written(C.LOOKUP, conn=1)) == 2
+
+
+def test_others_on_the_connection_stay_where_they_are() -> None:
+    peer = Peer()
+    peer.open_producer()
+    _migrates(peer, 1)
+    peer.tell(C.CLOSE_PRODUCER, producer_id=0, request_id=99)
+    peer.advance(200)
+    assert peer.urls == [URL]
