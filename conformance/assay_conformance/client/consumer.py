@@ -9,8 +9,6 @@ the accounting: what came over the old connection grants nothing on the new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.all_of import AllOf
@@ -19,13 +17,13 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.entries import (
     BadEntryError,
     Entry,
-    Opened,
     Position,
     bits_of,
     check_size,
     open_entry,
     uncompress,
 )
+from assay_conformance.client.handed import Handed, Inbound, Queue
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.letters import Letters, letter_of
 from assay_conformance.client.lookup import Lookup, Pool
@@ -36,7 +34,7 @@ from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
-from assay_conformance.client.values import Done, Failed, Outgoing, Result
+from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import (
     BaseCommand,
@@ -61,45 +59,6 @@ _POSITIONS: dict[InitialPosition, pb.CommandSubscribe.InitialPosition] = {
     InitialPosition.EARLIEST: pb.CommandSubscribe.Earliest,
     InitialPosition.LATEST: pb.CommandSubscribe.Latest,
 }
-
-
-@dataclass(slots=True, eq=False)
-class Inbound:
-    """One message in the queue. `session` is the registration it came in."""
-
-    consumer: Consumer
-    session: int
-    entry: Entry
-    opened: Opened
-    metadata: MessageMetadata
-    redelivery_count: int
-
-
-@dataclass(slots=True, eq=False)
-class Handed:
-    """A message the application has: what settling it needs. `copy` is kept by one mutation alone."""
-
-    consumer: Consumer
-    entry: Entry
-    index: int | None
-    redelivery_count: int
-    copy: Inbound | None
-    letter: Outgoing | None = None
-    """The copy that a retry letter topic gets of it."""
-
-
-class Queue(Protocol):
-    """Where a consumer's messages go: the queue of its subscription."""
-
-    def arrived(self, inbound: Inbound) -> None: ...
-
-    def withdraw(self, consumer: Consumer) -> int:
-        """Take out what this consumer brought; how many messages that were."""
-        ...
-
-    def starved(self) -> None:
-        """A consumer without prefetch has nothing more to come: it is asked again where the application waits."""
-        ...
 
 
 class Consumer(Handler):

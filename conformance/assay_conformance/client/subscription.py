@@ -9,8 +9,9 @@ from functools import partial
 import msgspec
 
 from assay_conformance.client.all_of import AllOf
-from assay_conformance.client.consumer import Consumer, Handed, Inbound
+from assay_conformance.client.consumer import Consumer
 from assay_conformance.client.growth import Growth
+from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.letters import Letters
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.mutations import Mutation

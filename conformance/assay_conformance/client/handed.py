@@ -1,0 +1,52 @@
+"""Messages on their way to the application, and in its hands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from assay_conformance.client.entries import Entry, Opened
+from assay_conformance.client.values import Outgoing
+from assay_conformance.wire import MessageMetadata
+
+if TYPE_CHECKING:
+    from assay_conformance.client.consumer import Consumer
+
+
+@dataclass(slots=True, eq=False)
+class Inbound:
+    """One message in the queue. `session` is the registration it came in."""
+
+    consumer: Consumer
+    session: int
+    entry: Entry
+    opened: Opened
+    metadata: MessageMetadata
+    redelivery_count: int
+
+
+@dataclass(slots=True, eq=False)
+class Handed:
+    """A message the application has: what settling it needs. `copy` is kept by one mutation alone."""
+
+    consumer: Consumer
+    entry: Entry
+    index: int | None
+    redelivery_count: int
+    copy: Inbound | None
+    letter: Outgoing | None = None
+    """The copy that a retry letter topic gets of it."""
+
+
+class Queue(Protocol):
+    """Where a consumer's messages go: the queue of its subscription."""
+
+    def arrived(self, inbound: Inbound) -> None: ...
+
+    def withdraw(self, consumer: Consumer) -> int:
+        """Take out what this consumer brought; how many messages that were."""
+        ...
+
+    def starved(self) -> None:
+        """A consumer without prefetch has nothing more to come: it is asked again where the application waits."""
+        ...
