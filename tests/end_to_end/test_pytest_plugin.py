@@ -236,6 +236,12 @@ def test_wrong_option_is_a_usage_error(arguments: tuple[str, ...], sentence: str
     assert not (pytester.path / "runs").exists()
 
 
+def test_wrong_option_is_told_by_workers_of_xdist_too(pytester: pytest.Pytester) -> None:
+    told = certify(pytester, "--assay-agent", "nobody", "-n", "2")
+    told.assert_outcomes(errors=2)
+    told.stdout.fnmatch_lines(["agent 'nobody' is unknown; expected one of *"])
+
+
 def test_plugin_that_is_not_used_imports_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
