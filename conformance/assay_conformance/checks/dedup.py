@@ -155,23 +155,32 @@ class KeepsOwnNumbering(Check):
 
 
 class DuplicateReceiptCompletes(Check):
-    """A receipt without an id completes its send as any other receipt does."""
+    """A receipt without an id completes its send as any other receipt does.
+
+    One behind a SEND_ERROR may find that its producer has left over that.
+    """
 
     requirement = RequirementId("dedup.duplicate-receipt-completes")
 
     def start(self) -> None:
         self._receipts: dict[int, tuple[Frame, Unit]] = {}
+        self._refused: set[int] = set()
+        """Connections with a SEND_ERROR."""
         self._end_ns = 0
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
 
+    @on(Frame, "SEND_ERROR")
+    def refused(self, event: Frame) -> None:
+        self._refused.add(event.conn)
+
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
         # One that does not fit the head of the queue is another requirement's matter.
-        fits = unit is not None and unit is self.tracker.lines.head
+        fits = unit is not None and unit is self.tracker.lines.head and event.conn not in self._refused
         if event.to_receiver and unit is not None and fits and is_duplicate(event):
             self._receipts[id(unit)] = (event, unit)
 

@@ -125,7 +125,8 @@ class _Ahead:
 class LeavesOnReceiptAhead(Check):
     """A receipt for something behind the head means that the head's was lost: the client closes the connection.
 
-    That it then sends from the head is the matter of the two clauses on resending.
+    That it then sends from the head is the matter of the two clauses on resending. Where the messages of the head are not
+    known, nor whether they timed out, nothing is judged.
     """
 
     requirement = RequirementId("resend.leaves-on-receipt-ahead")
@@ -146,7 +147,7 @@ class LeavesOnReceiptAhead(Check):
         unit, head = lines.unit, lines.head
         if unit is None or head is None or unit is head or lines.stale or event.conn in self._ahead:
             return
-        if unit.line.handle in lines.foresight.explicit:
+        if unit.line.handle in lines.foresight.explicit or not head.numbers:
             return
         if (event.sequence_id or 0) > head.sequence_id and unit.index > head.index:
             self._ahead[event.conn] = _Ahead(event, unit, head)

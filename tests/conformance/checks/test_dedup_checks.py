@@ -243,6 +243,15 @@ def test_producer_without_a_fixed_name_is_not_judged() -> None:
     assert _codes(trial(EffectivelyOnce, story.done(), CASE)) == []
 
 
+def test_duplicate_receipt_behind_the_end_of_its_producer_is_not_judged() -> None:
+    story = _lost_receipt(2)
+    story.down("SEND_ERROR", 1, producer_id=0, sequence_id=0, fields={"error": "TopicTerminatedError"})
+    story.receipt(1, conn=1, id=DUPLICATE)
+    for number in (0, 1):
+        story.unknown(number, ErrorClass.TERMINATED)
+    assert _codes(trial(DuplicateReceiptCompletes, story.done(), CASE)) == []
+
+
 # --- undecided-copy-is-refused ----------------------------------------------------------------------------------------
 
 

@@ -311,6 +311,18 @@ def test_receipt_behind_a_timed_out_head_is_not_ahead() -> None:
     assert _codes(trial(LeavesOnReceiptAhead, story.at(5000).done())) == []
 
 
+def test_receipt_ahead_of_messages_that_nobody_knows_is_not_judged() -> None:
+    story = Script()
+    story.producer()
+    for number in (0, 1):
+        story.send(number)
+    story.send_frame(0, members=())
+    story.send_frame(1)
+    story.receipt(1)
+    check = trial(LeavesOnReceiptAhead, story.at(5000).done())
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
 def test_broker_that_closes_first_proves_nothing() -> None:
     story = _ahead()
     story.closed(0, ClosedBy.BROKER)
