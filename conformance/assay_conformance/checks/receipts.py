@@ -125,8 +125,8 @@ class _Ahead:
 class LeavesOnReceiptAhead(Check):
     """A receipt for something behind the head means that the head's was lost: the client closes the connection.
 
-    That it then sends from the head is the matter of the two clauses on resending. Where the messages of the head are not
-    known, nor whether they timed out, nothing is judged.
+    That it then sends from the head is the matter of the two clauses on resending. Where the messages of the head are
+    not known, nor whether they timed out, nothing is judged.
     """
 
     requirement = RequirementId("resend.leaves-on-receipt-ahead")
