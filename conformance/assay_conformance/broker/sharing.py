@@ -86,6 +86,10 @@ class Sharing(Dispatcher):
         self._most = _or(policies.max_unacked_per_consumer, MAX_UNACKED_PER_CONSUMER)
         self._most_together = _or(policies.max_unacked_per_subscription, MAX_UNACKED_PER_SUBSCRIPTION)
         self.delayed.take(policies.delayed_delivery or DelayedDelivery())
+        for consumer in self.consumers:
+            consumer.blocked = consumer.blocked and 0 < self._most <= consumer.unacked
+            self._freed = True
+        self.blocked = self.blocked and 0 < self._most_together <= self.unacked
 
     @abstractmethod
     def _pick(self, entry: Entry) -> Consumer | None:

@@ -181,6 +181,7 @@ class Subscription:
     def take_policies(self, policies: Policies) -> None:
         self.backlog.policies = policies
         self.dispatcher.take_policies(policies)
+        self.dispatcher.settle()
 
     def reload(self) -> None:
         """Forget what a broker keeps in memory only, batch-index acknowledgements among it."""

@@ -107,3 +107,12 @@ def test_chunks_of_a_message_stay_at_one_consumer() -> None:
     for chunk in range(4):
         bench.publish_chunk(0, chunk, 4)
     assert sorted(len(bench.delivered(conn)) for conn in (1, 2)) == [0, 4]
+
+
+@pytest.mark.parametrize("limit", ["max_unacked_per_consumer", "max_unacked_per_subscription"])
+def test_limit_that_is_raised_lets_more_out(limit: str) -> None:
+    low: dict[str, Any] = {limit: 4}
+    bench = _with_entries(10, "Shared", **low)
+    bench.take()
+    bench.step("set_policy", topic="t", **{limit: 6})
+    assert bench.delivered() == [4, 5]
