@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -89,6 +90,8 @@ class BacksOff(Check):
     def _judge_growth(self, line: Line, outage: _Outage, event: Frame) -> None:
         if len(outage.waits_ns) != LEAST_ATTEMPTS:
             return
+        if self._interrupted(outage, event) or self._may_be_cut_short(line, event):
+            return
         first, *later = outage.waits_ns
         if max(later[1:]) >= LEAST_GROWTH * first:
             self.exercise(event)
@@ -103,6 +106,18 @@ class BacksOff(Check):
             )
         else:
             self.undecided("the machine was too busy to compare waits")
+
+    def _interrupted(self, outage: _Outage, event: Frame) -> bool:
+        """A connection was lost between two refusals: waits for another one are none between refusals."""
+        since = outage.refusals[0].seq
+        return any(since < lost.seq < event.seq and lost.by is not ClosedBy.CLIENT for lost in self._lost())
+
+    def _may_be_cut_short(self, line: Line, event: Frame) -> bool:
+        """Java and C++ shorten one wait so that an attempt falls just before the send time-out."""
+        timeout_ms = self.view.producer_setting(line.handle or 0, "send_timeout_ms")
+        admitted = [session.ready for session in line.sessions if session.ready is not None]
+        since_ns = admitted[-1].t_ns if admitted else self.tracker.lines.openings[line.handle or 0].t_ns
+        return bool(timeout_ms) and int(timeout_ms or 0) * MS < 2 * (event.t_ns - since_ns)
 
     def _judge_reset(self, line: Line, event: Frame) -> None:
         """The first attempt after an outage that was over."""
@@ -127,5 +142,7 @@ class BacksOff(Check):
 
     def _hindered(self, lost: Closed, event: Frame) -> bool:
         """Something else went wrong in between."""
-        closed = [other for other in self.tracker.closed.values() if other is not lost]
-        return any(lost.seq < harm.seq < event.seq for harm in (*self._fired, *closed))
+        return any(lost.seq < harm.seq < event.seq for harm in (*self._fired, *self._lost()))
+
+    def _lost(self) -> Iterable[Closed]:
+        return self.tracker.closed.values()

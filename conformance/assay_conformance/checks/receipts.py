@@ -159,7 +159,10 @@ class LeavesOnReceiptAhead(Check):
 
     def _judge(self, ahead: _Ahead) -> None:
         receipt, line = ahead.receipt, ahead.unit.line
-        given_up = (operation.completion for operation in operations(self, ahead.head))
+        waiting = list(operations(self, ahead.head))
+        if not waiting:
+            return  # A chunk, say: whether its message was given up, nothing tells.
+        given_up = (operation.completion for operation in waiting)
         if any(
             end is not None and end.outcome is not Outcome.OK and ended_ns(end) < receipt.t_ns + IN_FLIGHT_NS
             for end in given_up

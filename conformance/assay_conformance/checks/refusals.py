@@ -129,6 +129,9 @@ class _SendsAgain(_RefusedSends):
             if end.error not in _OWN_ENDS and not self._shut_out(event, unit, end):
                 came = f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})"
                 self._breach("failed", event, unit, came, end)
+            elif again is None and (passed := self._passed_over(event, unit, end)) is not None:
+                came = f"a later one left in its place at {ms(passed.t_ns)}"
+                self._breach("left-out", event, unit, came, passed, end)
         elif again is not None:
             self.exercise(again)
         elif end is None and self._idle(event, unit):
@@ -146,7 +149,16 @@ class _SendsAgain(_RefusedSends):
             return False
         return self.late(event.t_ns, self.until_ns(event, unit), "reconnect")
 
-    def _breach(self, code: str, event: Frame, unit: Unit, came: str, *proof: Completion) -> None:
+    def _passed_over(self, event: Frame, unit: Unit, end: Completion) -> Frame | None:
+        """What stands behind it in the queue and left on a later session, while its own send was still to end."""
+        closing = unit.line.closing
+        until_ns = ended_ns(end) if closing is None else min(ended_ns(end), closing.t_ns)
+        sessions = [session for session in unit.line.sessions if session.request.seq > event.seq]
+        behind = unit.line.units[unit.index + 1 :]
+        left = (frame for session in sessions for later in behind if (frame := later.sent_on(session)) is not None)
+        return next((frame for frame in left if frame.t_ns + IN_FLIGHT_NS < until_ns), None)
+
+    def _breach(self, code: str, event: Frame, unit: Unit, came: str, *proof: Frame | Completion) -> None:
         self.breach(
             code,
             f"{unit.line}: {unit}, sent at {ms(unit.first.t_ns)}, was answered {event.fields.get('error')} at "

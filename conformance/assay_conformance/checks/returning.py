@@ -14,6 +14,7 @@ from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import (
+    AgentEnded,
     Closed,
     ClosedBy,
     Completion,
@@ -49,6 +50,7 @@ class ComesBackAfterClose(Check):
     def start(self) -> None:
         self._evictions: dict[int, _Eviction] = {}
         self._lookups: dict[str, list[Frame]] = {}
+        """Topic -> LOOKUPs and the answers to them."""
         self._asked: dict[tuple[int, int | None], str] = {}
         """Connection and request -> topic of a lookup."""
         self._refused: dict[str, Frame] = {}
@@ -60,6 +62,11 @@ class ComesBackAfterClose(Check):
     @on(Ended)
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
+
+    @on(AgentEnded)
+    def agent_ended(self, event: AgentEnded) -> None:
+        del event
+        self._spoiled.update(self.tracker.opened)
 
     @on(Undecodable)
     def undecodable(self, event: Undecodable) -> None:
@@ -86,7 +93,10 @@ class ComesBackAfterClose(Check):
     @on(Frame, "LOOKUP_RESPONSE")
     def found(self, event: Frame) -> None:
         topic = self._asked.get((event.conn, event.request_id))
-        if topic is not None and event.to_receiver and event.fields.get("error"):
+        if topic is None or not event.to_receiver:
+            return
+        self._lookups[topic].append(event)
+        if event.fields.get("error"):
             self._refused[topic] = event
 
     @on(Frame, "CLOSE_PRODUCER")
@@ -137,6 +147,7 @@ class ComesBackAfterClose(Check):
 
     def _came_back(self, eviction: _Eviction, back: Frame) -> None:
         order = eviction.order
+        # A lookup that was under way for another producer or consumer of the topic may serve this one as well.
         looked_up = any(order.seq < lookup.seq < back.seq for lookup in self._lookups.get(eviction.line.topic, ()))
         if looked_up or order.fields.get("assignedBrokerServiceUrl"):
             self.exercise(back)

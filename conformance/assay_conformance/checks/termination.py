@@ -57,7 +57,9 @@ class TerminatedFailsAll(Check):
             return
         self._asked[event.conn, event.request_id or 0] = line
         refused = self._refused.get(id(line))
-        if refused is not None and line.handle is not None:
+        if refused is None or line.handle is None:
+            return
+        if was_read(self, refused, alone=refused.conn not in self._spoiled):
             self.breach(
                 "comes-back",
                 f"{line}: its PRODUCER was refused at {ms(refused.t_ns)} because the topic is terminated, and it "
@@ -71,7 +73,7 @@ class TerminatedFailsAll(Check):
         line = self._asked.pop((event.conn, event.request_id or 0), None)
         if line is not None and line.admitted and _says_terminated(event):
             self._told.setdefault(id(line), (line, event, event.conn not in self._spoiled))
-            self._refused.setdefault(id(line), event)
+            self._refused[id(line)] = event
 
     def finish(self) -> None:
         for line, event, alone in self._told.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.resend import IN_FLIGHT_NS
+from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import (
@@ -48,10 +48,8 @@ class SendTimeout(Check):
 
     def finish(self) -> None:
         for handle, sends in self.tracker.sends.items():
-            opened = self._opened.get(handle)
-            if opened is None:
+            if handle not in self._opened:
                 continue
-            sends = [send for send in sends if send.invoke.seq > opened.seq]
             timeout_ms = self.view.producer_setting(handle, "send_timeout_ms")
             blocking = self.view.producer_setting(handle, "block_if_queue_full")
             if timeout_ms != 0 and not blocking:
@@ -69,21 +67,26 @@ class SendTimeout(Check):
         closing = self.tracker.lines.closings.get(handle)
         for send in sends:
             end = send.completion
+            soonest_ns = self._soonest_ns(send) + timeout_ns
+            early = end is not None and _is_early(end, soonest_ns)
+            oldest_expired_ns = expired_ns
+            if end is not None and end.error is ErrorClass.TIMEOUT and not early:
+                expired_ns = ended_ns(end)
             called_ns = self._called_ns(handle, send)
-            if called_ns is None:
+            if called_ns is None or send.invoke.seq < self._opened[handle].seq:
                 continue
-            due_ns = called_ns + timeout_ns
-            latest_ns = due_ns + batching_ns
+            latest_ns = called_ns + timeout_ns + batching_ns
             if self._receipted_in_time(handle, send, latest_ns) or self._otherwise_ended(end, closing, latest_ns):
                 continue
-            if end is not None and end.error is ErrorClass.TIMEOUT:
-                seen_ns = end.done_ns or end.t_ns
-                if seen_ns < due_ns - TOLERANCES["time-out-early"].slack_ns:
-                    if expired_ns is None or seen_ns - expired_ns > IN_FLIGHT_NS:
-                        self._early(handle, send, end, due_ns)
-                    continue
-                expired_ns = seen_ns
-            self._late(handle, send, called_ns, latest_ns)
+            if end is not None and early:
+                self._early(handle, send, end, soonest_ns, oldest_expired_ns)
+            else:
+                self._late(handle, send, called_ns, latest_ns)
+
+    def _soonest_ns(self, send: Operation) -> int:
+        """The earliest that the client can have been called."""
+        called_ns = None if send.completion is None else send.completion.called_ns
+        return send.invoke.t_ns if called_ns is None else called_ns
 
     def _called_ns(self, handle: int, send: Operation) -> int | None:
         """When the client was called, or the latest it can have been; None when it may not have been called at all.
@@ -115,10 +118,18 @@ class SendTimeout(Check):
         elif end is not None and end.error is ErrorClass.TIMEOUT:
             self.exercise(end)
 
-    def _early(self, handle: int, send: Operation, end: Completion, due_ns: int) -> None:
+    def _early(self, handle: int, send: Operation, end: Completion, due_ns: int, expired_ns: int | None) -> None:
+        """Before its time; `expired_ns` is when the last older one expired, which may have taken it along."""
+        seen_ns = ended_ns(end)
+        if expired_ns is not None:
+            if seen_ns - expired_ns <= IN_FLIGHT_NS:
+                return
+            if not self.tracker.load.quiet(expired_ns, seen_ns, TOLERANCES["answer"]):
+                self.undecided("the machine was too busy to say which sends timed out together")
+                return
         self.breach(
             "early",
-            f"producer {handle}: message {send.invoke.number} timed out at {ms(end.done_ns or end.t_ns)}, but "
+            f"producer {handle}: message {send.invoke.number} timed out at {ms(seen_ns)}, but "
             f"was due at {ms(due_ns)}, and no older one had expired",
             *self._evidence(handle, send, end),
         )
@@ -147,3 +158,8 @@ class SendTimeout(Check):
         if end is None or end.error is ErrorClass.TIMEOUT:
             return False
         return (end.done_ns or end.t_ns) <= due_ns
+
+
+def _is_early(end: Completion, due_ns: int) -> bool:
+    """Timed out before it was due."""
+    return end.error is ErrorClass.TIMEOUT and ended_ns(end) < due_ns - TOLERANCES["time-out-early"].slack_ns

@@ -51,6 +51,24 @@ def test_send_that_fails_with_a_passing_error_is_found() -> None:
     assert _codes(story.judged(RetriesTransientError)) == ["failed"]
 
 
+def test_send_left_out_of_the_resend_after_a_passing_error_is_found() -> None:
+    story = _Refused("PersistenceError")
+    story.closed()
+    story.producer_again(1)
+    story.send_frame(1, conn=1)
+    story.at(3_000).unknown(0)
+    assert _codes(story.judged(RetriesTransientError)) == ["left-out"]
+
+
+def test_send_that_timed_out_before_the_resend_is_not_left_out() -> None:
+    story = _Refused("PersistenceError")
+    story.closed()
+    story.at(3_000).unknown(0)
+    story.producer_again(1)
+    story.send_frame(1, conn=1)
+    assert _codes(story.judged(RetriesTransientError)) == []
+
+
 def test_send_of_a_producer_that_is_not_let_in_again_may_fail() -> None:
     story = _Refused("PersistenceError")
     story.cut()
@@ -189,3 +207,16 @@ def test_producer_told_once_that_its_topic_is_terminated_stays_away() -> None:
 
 def test_producer_that_asks_again_is_found() -> None:
     assert _codes(_refused_again(2)) == ["comes-back"]
+
+
+def test_producer_asks_again_where_the_refusal_went_down_with_the_connection() -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "TopicTerminatedError"})
+    story.cut(1)
+    story.connected(2)
+    story.producer_asks(2)
+    assert _codes(trial(TerminatedFailsAll, story.done())) == []

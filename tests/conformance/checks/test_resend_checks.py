@@ -1,8 +1,9 @@
 from typing import Any
 
+from tests.conformance.checks.chunk_story import CHUNKS, Story
+
 from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
 from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
-from assay_conformance.checks.timeouts import SendTimeout
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Outcome
@@ -329,110 +330,12 @@ def test_broker_that_closes_first_proves_nothing() -> None:
     assert trial(LeavesOnReceiptAhead, story.at(5000).done()).exercised == 0
 
 
-# --- send-timeout -----------------------------------------------------------------------------------------------------
-
-
-def _timed(timeout_ms: int = 500, count: int = 1) -> Script:
-    story = Script()
-    story.producer(send_timeout_ms=timeout_ms)
-    story.at(100)
-    for number in range(count):
-        story.send(number)
-        story.send_frame(number)
-    return story
-
-
-def test_time_out_in_time_is_accepted() -> None:
-    story = _timed()
-    story.at(610).unknown(0)
-    check = trial(SendTimeout, story.done())
-    assert (check.findings, check.exercised) == ([], 1)
-
-
-def test_late_time_out_is_found() -> None:
-    story = _timed()
-    story.at(1500).unknown(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["late"]
-
-
-def test_missing_time_out_is_found() -> None:
-    assert _codes(trial(SendTimeout, _timed().at(5000).done())) == ["never"]
-
-
-def test_early_time_out_of_the_oldest_send_is_found() -> None:
-    story = _timed()
-    story.at(300).unknown(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["early"]
-
-
-def test_young_sends_may_die_with_the_oldest() -> None:
-    story = _timed()
-    story.at(550).send(1)
-    story.at(602).unknown(0)
-    story.unknown(1)
-    assert _codes(trial(SendTimeout, story.done())) == []
-
-
-def test_send_receipted_in_time_does_not_time_out() -> None:
-    story = _timed()
-    story.receipt(0)
-    story.ok(0)
-    check = trial(SendTimeout, story.at(5000).done())
-    assert (check.findings, check.exercised) == ([], 0)
-
-
-def test_success_long_after_the_time_out_is_found() -> None:
-    story = _timed()
-    story.at(3000).receipt(0)
-    story.ok(0)
-    assert _codes(trial(SendTimeout, story.done())) == ["late"]
-
-
-def test_time_out_switched_off_is_not_judged() -> None:
-    assert _codes(trial(SendTimeout, _timed(0).at(60_000).done())) == []
-
-
-def test_time_out_on_a_busy_machine_is_undecided() -> None:
-    story = _timed()
-    story.at(1500).load(1400, agent_wait_ms=200)
-    story.unknown(0)
-    check = trial(SendTimeout, story.done())
-    assert (_codes(check), bool(check.undecided_because)) == ([], True)
-
-
-def test_send_that_the_client_may_never_have_been_given_is_not_judged() -> None:
-    story = Script()
-    story.producer(send_timeout_ms=500)
-    story.send(0)
-    assert _codes(trial(SendTimeout, story.at(5000).done())) == []
-
-
-def _batched(ended_ms: int) -> SendTimeout:
-    """Message 0 waits 1,000 ms in an open batch, longer than the 500 ms it has, and ends at `ended_ms`."""
-    story = Script()
-    story.producer(send_timeout_ms=500, batching=True, batching_max_publish_delay_ms=1_000)
-    story.at(100).send(0)
-    story.at(1100).send_frame(0, batch=True)
-    story.at(ended_ms).unknown(0)
-    return trial(SendTimeout, story.done())
-
-
-def test_time_out_since_the_batch_closed_is_accepted() -> None:
-    check = _batched(1_610)
-    assert (check.findings, check.exercised) == ([], 1)
-
-
-def test_time_out_as_soon_as_the_batch_closed_is_accepted() -> None:
-    assert _codes(_batched(1_110)) == []
-
-
-def test_late_time_out_of_a_batch_is_found() -> None:
-    assert _codes(_batched(2_000)) == ["late"]
-
-
-def test_time_out_runs_from_the_call() -> None:
-    story = _timed()
-    story.at(1610)
-    call = next(event for event in story.events if getattr(event, "verb", "") == "send")
-    story.complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=1_100_000_000)  # type: ignore[arg-type]
-    assert _codes(trial(SendTimeout, story.done())) == []
+def test_receipt_behind_a_chunked_message_that_timed_out_is_not_ahead() -> None:
+    story = Story()
+    for chunk in range(CHUNKS):
+        story.piece(chunk)
+    story.at(600).unknown(0)
+    story.send(1)
+    story.send_frame(1)
+    story.receipt(1)
+    assert _codes(trial(LeavesOnReceiptAhead, story.at(5_000).done())) == []

@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.returning import ClosedStaysClosed, ComesBackAfterClose, EpochGrows
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.model.event import Invoke
+from assay_conformance.model.event import AgentEnded, Invoke
 
 
 def _codes(check: Check) -> list[str]:
@@ -48,6 +48,23 @@ def test_producer_whose_lookup_is_refused_may_be_over() -> None:
     story = _SentAway()
     story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})
     story.down("LOOKUP_RESPONSE", request_id=90, fields={"error": "TopicTerminatedError"})
+    assert _codes(story.judged()) == []
+
+
+def test_lookup_that_was_under_way_for_another_of_the_topic_serves_the_producer_as_well() -> None:
+    story = Script()
+    story.producer()
+    story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    story.down("LOOKUP_RESPONSE", request_id=90)
+    story.producer_ready()
+    assert _codes(trial(ComesBackAfterClose, story.at(5_000).done())) == []
+
+
+def test_connection_that_ends_with_the_agent_is_not_left_over_a_producer() -> None:
+    story = _SentAway()
+    story.add(AgentEnded, reason="killed", exit_status=-9)
+    story.closed()
     assert _codes(story.judged()) == []
 
 
@@ -188,9 +205,9 @@ def test_producer_left_at_the_broker_is_found() -> None:
 class _Refused(Script):
     """A producer loses its connection and is refused so often, waiting so long each time."""
 
-    def __init__(self, *waits_ms: float) -> None:
+    def __init__(self, *waits_ms: float, **config: object) -> None:
         super().__init__()
-        self.producer()
+        self.producer(**config)  # type: ignore[arg-type]
         self.cut()
         self.connected(1)
         for wait_ms in waits_ms:
@@ -213,6 +230,25 @@ def test_waits_that_grow_are_accepted() -> None:
 
 def test_waits_that_stay_the_same_are_found() -> None:
     assert _codes(_Refused(100, 120, 110).judged()) == ["does-not-grow"]
+
+
+def test_wait_that_the_send_time_out_cuts_short_is_accepted() -> None:
+    check = _Refused(200, 400, 200, send_timeout_ms=1_000).judged()
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+def test_wait_for_another_connection_is_no_wait_between_attempts() -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    for conn, wait_ms in enumerate((1_000, 800, 1_600), 1):
+        story.connected(conn)
+        asked = story.producer_asks(conn)
+        story.down("ERROR", conn, request_id=asked.request_id, fields={"error": "ServiceNotReady"})
+        story.cut(conn)
+        story.after(wait_ms)
+    story.producer_again(4)
+    assert _codes(trial(BacksOff, story.done())) == []
 
 
 def test_few_refusals_show_nothing() -> None:

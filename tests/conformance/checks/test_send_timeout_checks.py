@@ -1,0 +1,162 @@
+"""Send time-outs, both ways."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.timeouts import SendTimeout
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.event import ErrorClass, Outcome
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+def _timed(timeout_ms: int = 500, count: int = 1) -> Script:
+    story = Script()
+    story.producer(send_timeout_ms=timeout_ms)
+    story.at(100)
+    for number in range(count):
+        story.send(number)
+        story.send_frame(number)
+    return story
+
+
+def test_time_out_in_time_is_accepted() -> None:
+    story = _timed()
+    story.at(610).unknown(0)
+    check = trial(SendTimeout, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_late_time_out_is_found() -> None:
+    story = _timed()
+    story.at(1500).unknown(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["late"]
+
+
+def test_missing_time_out_is_found() -> None:
+    assert _codes(trial(SendTimeout, _timed().at(5000).done())) == ["never"]
+
+
+def test_early_time_out_of_the_oldest_send_is_found() -> None:
+    story = _timed()
+    story.at(300).unknown(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["early"]
+
+
+def test_young_sends_may_die_with_the_oldest() -> None:
+    story = _timed()
+    story.at(550).send(1)
+    story.at(602).unknown(0)
+    story.unknown(1)
+    assert _codes(trial(SendTimeout, story.done())) == []
+
+
+def test_young_sends_may_die_with_an_oldest_one_whose_receipt_comes_then() -> None:
+    story = _timed()
+    story.at(400).send(1)
+    story.at(602).unknown(0)
+    story.unknown(1)
+    story.at(700).receipt(0)
+    assert _codes(trial(SendTimeout, story.at(5_000).done())) == []
+
+
+def test_young_sends_may_die_with_one_that_was_asked_for_while_the_producer_opened() -> None:
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t", "config": {"send_timeout_ms": 500}})
+    first = story.send(0)
+    story.connected()
+    story.producer_ready()
+    called_ns = story.complete(opening).t_ns
+    story.at(300).send(1)
+    story.at(520).complete(first, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=called_ns)
+    story.unknown(1)
+    assert _codes(trial(SendTimeout, story.done())) == []
+
+
+def test_send_that_waited_for_a_connection_is_due_from_its_call() -> None:
+    story = Script()
+    story.producer(send_timeout_ms=500)
+    story.cut()
+    call = story.at(100).send(0)
+    story.producer_again(1)
+    story.at(400).send_frame(0, conn=1)
+    story.at(610).complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=None)
+    assert _codes(trial(SendTimeout, story.done())) == []
+
+
+def test_sends_that_a_busy_machine_times_out_one_by_one_are_undecided() -> None:
+    story = _timed()
+    story.at(400).send(1)
+    story.at(602).unknown(0)
+    story.at(800).load(300, agent_wait_ms=200)
+    story.unknown(1)
+    check = trial(SendTimeout, story.done())
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
+def test_send_receipted_in_time_does_not_time_out() -> None:
+    story = _timed()
+    story.receipt(0)
+    story.ok(0)
+    check = trial(SendTimeout, story.at(5000).done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_success_long_after_the_time_out_is_found() -> None:
+    story = _timed()
+    story.at(3000).receipt(0)
+    story.ok(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["late"]
+
+
+def test_time_out_switched_off_is_not_judged() -> None:
+    assert _codes(trial(SendTimeout, _timed(0).at(60_000).done())) == []
+
+
+def test_time_out_on_a_busy_machine_is_undecided() -> None:
+    story = _timed()
+    story.at(1500).load(1400, agent_wait_ms=200)
+    story.unknown(0)
+    check = trial(SendTimeout, story.done())
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
+def test_send_that_the_client_may_never_have_been_given_is_not_judged() -> None:
+    story = Script()
+    story.producer(send_timeout_ms=500)
+    story.send(0)
+    assert _codes(trial(SendTimeout, story.at(5000).done())) == []
+
+
+def _batched(ended_ms: int) -> SendTimeout:
+    """Message 0 waits 1,000 ms in an open batch, longer than the 500 ms it has, and ends at `ended_ms`."""
+    story = Script()
+    story.producer(send_timeout_ms=500, batching=True, batching_max_publish_delay_ms=1_000)
+    story.at(100).send(0)
+    story.at(1100).send_frame(0, batch=True)
+    story.at(ended_ms).unknown(0)
+    return trial(SendTimeout, story.done())
+
+
+def test_time_out_since_the_batch_closed_is_accepted() -> None:
+    check = _batched(1_610)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_time_out_as_soon_as_the_batch_closed_is_accepted() -> None:
+    assert _codes(_batched(1_110)) == []
+
+
+def test_late_time_out_of_a_batch_is_found() -> None:
+    assert _codes(_batched(2_000)) == ["late"]
+
+
+def test_time_out_runs_from_the_call() -> None:
+    story = _timed()
+    story.at(1610)
+    call = next(event for event in story.events if getattr(event, "verb", "") == "send")
+    story.complete(call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=1_100_000_000)  # type: ignore[arg-type]
+    assert _codes(trial(SendTimeout, story.done())) == []
