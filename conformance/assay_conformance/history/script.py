@@ -182,7 +182,8 @@ class Script:
         **config: Any,
     ) -> Completion:
         """The application opens a producer, on a connection of its own unless `conn` is there already."""
-        invoke = self.invoke("open_producer", handle, args={"topic": topic, **({"config": config} if config else {})})
+        named = {"topic": topic.partition("-partition-")[0]}
+        invoke = self.invoke("open_producer", handle, args={**named, **({"config": config} if config else {})})
         if not any(isinstance(event, Opened) and event.conn == conn for event in self.events):
             self.connected(conn)
         self.producer_ready(conn, producer_id=producer_id, topic=topic, name=name, last_sequence_id=last_sequence_id)
