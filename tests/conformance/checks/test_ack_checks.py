@@ -314,6 +314,18 @@ def test_batch_that_is_never_acked_is_found() -> None:
     assert story.judged(WholeBatchOnly)[0] == ["never-acked"]
 
 
+def test_batch_that_came_twice_may_be_settled_in_neither_copy() -> None:
+    story = Story(batch=True)
+    story.message(0, 1, 2)
+    for number in range(3):
+        story.received(number, message_id=entry_id(0, number, 3))
+    story.ack(1, 2, 6)
+    story.after(300)
+    story.close_consumer()
+    story.close_frame()
+    assert story.judged(WholeBatchOnly) == ([], 0)
+
+
 def test_half_settled_batch_owes_nothing_at_close() -> None:
     story = Story(batch=True)
     story.ack(1, 2)

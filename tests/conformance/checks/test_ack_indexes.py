@@ -203,6 +203,19 @@ def test_entry_before_that_was_reached_on_a_lost_connection_is_not_owed() -> Non
     assert story.judged(InsideBatch) == ([], 0)
 
 
+def test_batch_may_be_settled_by_calls_about_its_earlier_delivery() -> None:
+    story = Consuming("Exclusive")
+    story.gets_batch(0, 2)
+    story.cut()
+    story.again(kind="Exclusive")
+    story.message(0, 1, entry=0, conn=1, batch=True)
+    story.member(0, 0, 2)
+    story.ack(3, cumulative=True)
+    story.ack(2, cumulative=True)
+    story.cumulative_frame(0, conn=1)
+    assert story.judged(InsideBatch)[0] == []
+
+
 def test_first_entry_has_none_before_it() -> None:
     story = Consuming("Exclusive")
     story.gets_batch(0, 3)

@@ -33,6 +33,8 @@ class _Batch:
     completing: Call | None = None
     sent: bool = False
     unclear: bool = False
+    copies: int = 0
+    """How often it came: a client settles each copy for itself, so of several none may be settled to the last."""
 
 
 class WholeBatchOnly(ConsumerCheck):
@@ -60,6 +62,7 @@ class WholeBatchOnly(ConsumerCheck):
         batch = self._batches.setdefault(
             (consumer.handle, entry_on(session, event.ids[0])), _Batch(meta.batch or 0, event)
         )
+        batch.copies += 1
         filtered = any(event.ack_sets) or any(member.compacted_out for member in event.members)
         batch.unclear = batch.unclear or filtered or event.intact is False
 
@@ -133,7 +136,7 @@ class WholeBatchOnly(ConsumerCheck):
             completion = call.operation.completion
             if call.cumulative or completion is None or completion.outcome is not Outcome.OK:
                 continue
-            if batch.frame.seq < session.request.seq:
+            if batch.frame.seq < session.request.seq or batch.copies > 1:
                 continue
             if late("ack-flush", completion.t_ns + interval_ms * MS, event.t_ns):
                 self.suspect(

@@ -51,6 +51,9 @@ class InsideBatch(ConsumerCheck):
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Reach] = {}
         self._reached: dict[tuple[int, str], Entry] = {}
+        self._sizes: dict[tuple[int, Entry], int] = {}
+        self._settled: dict[tuple[int, Entry], set[int]] = {}
+        """In whichever delivery of the entry, on whatever session."""
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -59,11 +62,15 @@ class InsideBatch(ConsumerCheck):
             state = self._sessions.setdefault(session_key(session), _Reach())
             size = None if event.meta is None else event.meta.batch
             state.sizes[entry_on(session, event.ids[0])] = size or 1
+            self._sizes[session.consumer.handle, entry_on(session, event.ids[0])] = size or 1
 
     def asked(self, call: Call) -> None:
         session = self.session_of(call)
         if call.invoke.verb != "ack" or not index_ack_off(self.view, call.consumer):
             return
+        index = call.message.message_id.batch_index
+        ever = self._settled.setdefault((call.consumer.handle, call.entry), set())
+        ever.update(range(max(index, 0) + 1) if call.cumulative else (max(index, 0),))
         reached = self._reach_on(call) if call.cumulative else None
         if session is None:
             return
@@ -83,14 +90,14 @@ class InsideBatch(ConsumerCheck):
             if goes_on and last in state.sizes and last not in state.acked:
                 state.owed.setdefault(call.entry, call)
 
+    def _is_settled(self, handle: int, entry: Entry) -> bool:
+        return len(self._settled.get((handle, entry), ())) >= self._sizes.get((handle, entry), 1)
+
     def _reach_on(self, call: Call) -> Entry | None:
         """How far earlier calls reached, on whatever session: what does not go beyond need not be sent again."""
         place = (call.consumer.handle, call.entry.topic)
         reached = self._reached.get(place)
-        known = self.tracker.opened_consumers[place[0]].last_on(place[1])
-        state = None if known is None else self._sessions.get(session_key(known))
-        size = 1 if state is None else state.sizes.get(call.entry, 1)
-        whole = not of_batch(call.message.message_id) or call.message.message_id.batch_index + 1 >= size
+        whole = not of_batch(call.message.message_id) or self._is_settled(place[0], call.entry)
         furthest = call.entry if whole else before(call.entry)
         self._reached[place] = furthest if reached is None else max(reached, furthest)
         return reached
@@ -110,7 +117,8 @@ class InsideBatch(ConsumerCheck):
             state.sent[entry] = event
             return
         inside = state.inside.get(entry)
-        if inside is not None and not any(entry <= before(stopped) for stopped in state.inside):
+        covered = any(entry <= before(stopped) for stopped in state.inside)
+        if inside is not None and not covered and not self._is_settled(session.consumer.handle, entry):
             handle, index = inside.consumer.handle, inside.message.message_id.batch_index
             self.breach(
                 "whole-entry-acked",
