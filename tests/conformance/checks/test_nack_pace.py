@@ -17,6 +17,7 @@ from assay_conformance.checks.nack import (
     RedeliveredInWindow,
     SteadyRefusals,
 )
+from assay_conformance.history.script import CONSUMER
 
 
 def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Consuming:
@@ -133,6 +134,16 @@ def together() -> Consuming:
 def test_refusals_of_one_call_in_one_command_are_right() -> None:
     story = together()
     story.redeliver_frame(0, 1, 2, 3)
+    assert story.judged(Merged) == ([], 1)
+
+
+def test_agents_word_on_the_call_may_come_behind_the_request() -> None:
+    story = Consuming(nack_delay_ms=300)
+    story.gets(0, 1, 2, 3)
+    invoke = story.invoke("nack", CONSUMER, args={"consumer": CONSUMER, "messages": [1, 2, 3, 4]})
+    story.after(300)
+    story.redeliver_frame(0, 1, 2, 3)
+    story.complete(invoke)
     assert story.judged(Merged) == ([], 1)
 
 

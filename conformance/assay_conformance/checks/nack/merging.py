@@ -18,7 +18,7 @@ from assay_conformance.checks.nack.requests import (
 )
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 IDS_OF_A_COMMAND = 1_000
@@ -45,6 +45,8 @@ class Merged(ConsumerCheck):
 
     def start(self) -> None:
         self._together: dict[int, _Together] = {}
+        self._requested: dict[int, _Together] = {}
+        """All asked for, while the agent's word that the call ended is still on its way."""
 
     def asked(self, call: Call) -> None:
         calls = self.tracker.calls.get(call.invoke.op, ())
@@ -67,17 +69,26 @@ class Merged(ConsumerCheck):
                 for entry in named:
                     del together.calls[entry]
                 if not together.calls:
-                    self._judge(self._together.pop(op), session.consumer, op, event)
+                    self._requested[op] = self._together.pop(op)
+                    self._judge(op, session.consumer)
 
-    def _judge(self, together: _Together, consumer: OpenedConsumer, op: int, event: Frame) -> None:
-        operation = self.tracker.operations[op]
+    @on(Completion, "nack")
+    def completed(self, event: Completion) -> None:
+        if event.op in self._requested and event.handle is not None:
+            self._judge(event.op, self.tracker.opened_consumers[event.handle])
+
+    def _judge(self, op: int, consumer: OpenedConsumer) -> None:
+        operation, together = self.tracker.operations[op], self._requested[op]
         invoke, completion = operation.invoke, operation.completion
-        if completion is None or completion.outcome is not Outcome.OK:
+        if completion is None:
+            return
+        del self._requested[op]
+        if completion.outcome is not Outcome.OK:
             return
         ticks = (completion.t_ns - invoke.t_ns) // round(LEAST_DELAY_MS * MS * WIDEST_TICK_FRACTION)
         most = -(-together.whole // IDS_OF_A_COMMAND) + 1 + ticks
         if len(together.commands) <= most:
-            self.exercise(event)
+            self.exercise(together.commands[-1])
             return
         self.breach(
             "not-merged",
