@@ -18,14 +18,21 @@ LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
 
 OF_OTHER_WORLDS = (
+    "compression.garbled",
+    "connection.agreed-version",
     "connection.answers-ping",
+    "connection.follows-redirects",
     "connection.leaves-silent-peer",
     "producer.access-modes",
+    "robustness.bad-",
+    "robustness.unknown-command",
     "subscription.exclusive-has-one",
     "throttling.",
+    "topics.goes-to-assigned-broker",
 )
-"""Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, and
-nobody wants to be alone where another is."""
+"""Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, nobody
+wants to be alone where another is, there is one broker, of the newest version, and nothing is malformed but by a
+flipped bit."""
 
 
 @cache

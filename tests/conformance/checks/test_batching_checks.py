@@ -154,8 +154,11 @@ def test_synchronous_send_that_waits_for_company_is_found() -> None:
 
 def test_synchronous_send_leaves_the_batches_of_other_partitions_alone() -> None:
     story = Script()
-    story.producer(**FAR, topic="t-partition-0")
-    story.producer_ready(producer_id=1, topic="t-partition-1")
+    story.connected()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t", "config": FAR})
+    for partition in range(2):
+        story.producer_ready(producer_id=partition, topic=f"t-partition-{partition}")
+    story.complete(opening, producer_name=NAME)
     story.at(100).send(0)
     story.send(1, mode="sync")
     story.send_frame(1, batch=True, producer_id=1, sequence_id=0)
