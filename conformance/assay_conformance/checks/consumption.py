@@ -89,6 +89,12 @@ class TimedCheck(Check):
         """A breach, if the machine was quiet from `start_ns` to `end_ns`; otherwise undecided."""
         self._suspicions.append(_Suspicion(TOLERANCES[tolerance], start_ns, end_ns, code, sentence, events))
 
+    def overdue(self, tolerance: str, due_ns: int, seen_ns: int, code: str, sentence: str, *events: Event) -> None:
+        """What was due at once, at `due_ns`, and had not come at `seen_ns`: a breach, if the machine was quiet in the
+        time it had. What the machine did long after says nothing about it."""
+        until_ns = min(seen_ns, due_ns + 2 * TOLERANCES[tolerance].slack_ns)
+        self.suspect(tolerance, due_ns, until_ns, code, sentence, *events)
+
     def finish(self) -> None:
         for suspicion in self._suspicions:
             if self.tracker.load.quiet(suspicion.start_ns, suspicion.end_ns, suspicion.tolerance):

@@ -176,7 +176,7 @@ class FullQueue(TimedCheck):
     def _at_once(self, handle: int, invoke: Invoke, event: Completion) -> None:
         called_ns, done_ns = event.called_ns, event.done_ns or event.t_ns
         if called_ns is not None and late("answer", called_ns, done_ns):
-            self.suspect(
+            self.overdue(
                 "answer",
                 called_ns,
                 done_ns,

@@ -99,7 +99,7 @@ class _Discarded(ConsumerCheck):
             return
         for bad in mine:
             if bad.answer is None and late("answer", bad.frame.t_ns, event.t_ns):
-                self.suspect(
+                self.overdue(
                     "answer",
                     bad.frame.t_ns,
                     event.t_ns,
@@ -217,7 +217,7 @@ class BadFrame(TimedCheck):
         for fired, closed in self._closed:
             back = any(opened_ns >= closed.t_ns for opened_ns in self._opened_ns)
             if not back and late("reconnect", closed.t_ns, until_ns):
-                self.suspect(
+                self.overdue(
                     "reconnect",
                     closed.t_ns,
                     until_ns,
@@ -229,11 +229,10 @@ class BadFrame(TimedCheck):
                 )
 
     def _kept(self, fired: Fired, event: Event) -> None:
-        """Only the time in which it should have closed has to have been quiet."""
-        self.suspect(
+        self.overdue(
             "answer",
             fired.t_ns,
-            fired.t_ns + 2 * TOLERANCES["answer"].slack_ns,
+            event.t_ns,
             "kept-open",
             f"bytes that are no frame came over connection {fired.conn} at {ms(fired.t_ns)}; nothing behind them can "
             f"be read, and the client had not closed it soon ({ms(event.t_ns)})",

@@ -124,7 +124,7 @@ class MovesLoseNothing(TimedCheck):
             for send in self.tracker.sends.get(handle, ()):
                 if self._owed(send, receive) and send.invoke.number not in got:
                     assert send.completion is not None
-                    self.suspect(
+                    self.overdue(
                         "answer",
                         receive.invoke.t_ns,
                         end.t_ns,

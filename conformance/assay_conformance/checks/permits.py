@@ -144,7 +144,7 @@ class HalfQueue(PermitCheck):
             return
         until_ns = min(event.t_ns, consumer.closing.t_ns if consumer.closing is not None else event.t_ns)
         if late("answer", ripe.t_ns, until_ns):
-            self.suspect(
+            self.overdue(
                 "answer",
                 ripe.t_ns,
                 until_ns,
@@ -207,7 +207,7 @@ class RestartsAfterReconnect(PermitCheck):
         assert session.ready is not None
         until_ns = min(event.t_ns, consumer.closing.t_ns if consumer.closing is not None else event.t_ns)
         if late("answer", session.ready.t_ns, until_ns):
-            self.suspect(
+            self.overdue(
                 "answer",
                 session.ready.t_ns,
                 until_ns,

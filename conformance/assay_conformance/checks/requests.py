@@ -167,7 +167,7 @@ class TidiesTimeOuts(TimedCheck):
                 continue
             until_ns = event.t_ns if closed is None else closed.t_ns
             if late("answer", gave_up.t_ns, until_ns):
-                self.suspect(
+                self.overdue(
                     "answer",
                     gave_up.t_ns,
                     until_ns,

@@ -106,7 +106,7 @@ class RoundTrip(ConsumerCheck):
     def receive_ended(self, event: Completion) -> None:
         operation = self.tracker.operations.get(event.op)
         for offer in self._handover.withheld(operation) if operation is not None else ():
-            self.suspect(
+            self.overdue(
                 "answer",
                 offer.frame.t_ns,
                 event.t_ns,

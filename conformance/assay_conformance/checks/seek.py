@@ -82,7 +82,7 @@ class StartsAtTarget(SeekCheck):
         if arrived is None or event.count or not late("answer", arrived.t_ns, event.t_ns):
             return
         assert expected is not None
-        self.suspect(
+        self.overdue(
             "answer",
             arrived.t_ns,
             event.t_ns,
@@ -227,7 +227,7 @@ class EndsWhenConnected(SeekCheck):
             return
         since_ns = max(session.ready.t_ns, seek.answered.t_ns)
         if late("answer", since_ns, event.t_ns):
-            self.suspect(
+            self.overdue(
                 "answer",
                 since_ns,
                 event.t_ns,
