@@ -224,13 +224,15 @@ class NotAllowedFailsOne(_RefusedSends):
             self.exercise(event)
 
     def _taken_along(self, event: Frame, unit: Unit, end: Completion) -> Iterator[Completion]:
-        """Sends of that producer that ended the same way right then, although nobody refused them."""
+        """Sends of that producer that ended the same way right then, although nobody refused them, or the producer."""
         for send in self.tracker.sends.get(unit.line.handle or 0, ()):
             other = send.completion
             if other is None or other is end or other.error is not end.error or other.error in _OWN_ENDS:
                 continue
             theirs = self.tracker.lines.by_message.get((unit.line.handle or 0, send.invoke.number or 0))
             soon = event.seq < other.seq and other.t_ns - event.t_ns <= TOLERANCES["answer"].slack_ns
+            if any(event.seq < session.request.seq < other.seq for session in unit.line.sessions):
+                continue
             if soon and theirs is not None and not theirs.errors and other.text == end.text:
                 yield other
 

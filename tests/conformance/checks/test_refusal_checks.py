@@ -172,6 +172,17 @@ def test_neighbour_of_a_message_that_is_not_allowed_must_not_fail() -> None:
     assert _codes(story.judged(NotAllowedFailsOne)) == ["took-others-along"]
 
 
+def test_sends_failed_by_a_producer_refused_later_are_not_its_neighbours() -> None:
+    story = _Refused("NotAllowedError")
+    story.fail(0, ErrorClass.OTHER)
+    story.after(150).cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    story.fail(1, ErrorClass.OTHER)
+    assert _codes(story.judged(NotAllowedFailsOne)) == []
+
+
 # --- terminated-fails-all ---------------------------------------------------------------------------------------------
 
 
