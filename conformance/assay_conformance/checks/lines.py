@@ -115,8 +115,9 @@ class Lines:
     """Handles a SEND of which a fault altered or made up."""
     forged_receipts: bool = False
     torn_sends: set[int] = field(default_factory=set)
-    """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it:
-    no network does that, and no client can keep order, or avoid a loss by deduplication, against it."""
+    """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it;
+    or the receipt of a chunk of which it repeated. No network does that, and no client can keep order, or avoid a loss
+    by deduplication, against it."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
@@ -213,6 +214,12 @@ class Lines:
         """A SEND of this session is missing from its stream, or not at its place."""
         if session.line is not None and session.line.handle is not None:
             self.torn_sends.add(session.line.handle)
+
+    def receipted_twice(self) -> None:
+        """A fault repeated the receipt just seen. That of a chunk looks like the next chunk's, and ends a message early
+        that is not stored yet."""
+        if self.unit is not None and self.unit.line.handle is not None and _is_chunk(self.unit.first):
+            self.torn_sends.add(self.unit.line.handle)
 
     def numbers(self, members: tuple[Member, ...], topic: str) -> tuple[int, ...]:
         """The message numbers inside, when every one is a payload of this Case's."""

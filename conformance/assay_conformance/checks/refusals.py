@@ -224,17 +224,28 @@ class NotAllowedFailsOne(_RefusedSends):
             self.exercise(event)
 
     def _taken_along(self, event: Frame, unit: Unit, end: Completion) -> Iterator[Completion]:
-        """Sends of that producer that ended the same way right then, although nobody refused them, or the producer."""
+        """Sends of that producer that nobody refused, nor the producer, and that ended with it, or not by their
+        receipts."""
         for send in self.tracker.sends.get(unit.line.handle or 0, ()):
             other = send.completion
-            if other is None or other is end or other.error is not end.error or other.error in _OWN_ENDS:
-                continue
             theirs = self.tracker.lines.by_message.get((unit.line.handle or 0, send.invoke.number or 0))
-            soon = event.seq < other.seq and other.t_ns - event.t_ns <= TOLERANCES["answer"].slack_ns
+            if other is None or other is end or theirs is None or theirs.errors or other.seq < event.seq:
+                continue
             if any(event.seq < session.request.seq < other.seq for session in unit.line.sessions):
                 continue
-            if soon and theirs is not None and not theirs.errors and other.text == end.text:
+            soon = other.t_ns - event.t_ns <= TOLERANCES["answer"].slack_ns
+            same = other.error is end.error and other.text == end.text and other.error not in _OWN_ENDS
+            if (same and soon) or self._unheard(event, theirs, other):
                 yield other
+
+    def _unheard(self, event: Frame, unit: Unit, end: Completion) -> bool:
+        """It timed out long after its receipt had come behind that error, on a connection that lived on."""
+        receipt = next((receipt for receipt in unit.receipts if receipt.seq > event.seq), None)
+        if end.error is not ErrorClass.TIMEOUT or receipt is None or receipt.conn != event.conn:
+            return False
+        closed = self.tracker.closed.get(receipt.conn)
+        until_ns = ended_ns(end) if closed is None else min(ended_ns(end), closed.t_ns)
+        return self.late(receipt.t_ns, until_ns, "answer")
 
     def _breach(self, code: str, event: Frame, unit: Unit, came: str, *proof: Frame | Completion) -> None:
         self.breach(

@@ -359,6 +359,8 @@ class Tracker:
             self.lines.forged_receipts = True
         if event.to_receiver:
             self.lines.answered(self.producer_of(event), event)
+            if event.fate is Fate.DUPLICATED:
+                self.lines.receipted_twice()
 
     def _subscribe(self, event: Frame) -> None:
         if not event.from_sender or event.consumer_id is None:

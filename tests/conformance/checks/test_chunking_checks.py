@@ -12,6 +12,7 @@ from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, PRODUCER, entry_id
+from assay_conformance.model import event
 from assay_conformance.model.event import ErrorClass, Identity, Member, Outcome
 
 # --- the table of chunks ---
@@ -405,6 +406,20 @@ def test_unknown_send_promises_no_delivery() -> None:
     story = interrupted()
     story.unknown(0)
     assert story.judged(SurvivesReconnect) == ([], 0)
+
+
+def test_message_that_a_repeated_receipt_ends_early_need_not_be_stored() -> None:
+    story = Story()
+    story.piece(0)
+    story.piece(1)
+    story.receipt(0)
+    story.receipt(0, fate=event.Fate.DUPLICATED)
+    story.cut()
+    story.producer_again(1)
+    story.piece(2, conn=1)
+    story.receipt(0, conn=1)
+    story.ok(0)
+    assert story.judged(SurvivesReconnect)[0] == []
 
 
 def test_interrupted_message_delivered_twice_is_found() -> None:

@@ -183,6 +183,21 @@ def test_sends_failed_by_a_producer_refused_later_are_not_its_neighbours() -> No
     assert _codes(story.judged(NotAllowedFailsOne)) == []
 
 
+def test_neighbour_whose_receipt_the_client_ignores_after_a_refusal_is_found() -> None:
+    story = _Refused("NotAllowedError")
+    story.fail(0, ErrorClass.OTHER)
+    story.receipt(1)
+    story.at(2_000).unknown(1)
+    assert _codes(story.judged(NotAllowedFailsOne)) == ["took-others-along"]
+
+
+def test_neighbour_that_times_out_without_a_receipt_was_not_taken_along() -> None:
+    story = _Refused("NotAllowedError")
+    story.fail(0, ErrorClass.OTHER)
+    story.at(2_000).unknown(1)
+    assert _codes(story.judged(NotAllowedFailsOne)) == []
+
+
 # --- terminated-fails-all ---------------------------------------------------------------------------------------------
 
 
