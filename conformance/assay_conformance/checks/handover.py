@@ -19,6 +19,12 @@ class Offer:
     entry: Entry
     index: int
 
+    @property
+    def is_void(self) -> bool:
+        """The client has asked for everything again since: this copy may be gone."""
+        again = self.session.all_again
+        return again is not None and again.seq > self.frame.seq
+
 
 class Handover:
     """Messages that reached the client against those the application got.
@@ -66,6 +72,7 @@ class Handover:
             for (handle, _, _), offer in self._offers.items()
             if handle == receive.invoke.handle
             and offer.session.ended is None
+            and not offer.is_void
             and late("answer", offer.frame.t_ns, completion.t_ns)
             and not self._settled(handle, offer.entry)
         ]

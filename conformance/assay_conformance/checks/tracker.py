@@ -85,6 +85,8 @@ class ConsumerSession:
     """Whose it is, when only one of the Case's consumers can have written it."""
     ended: Closed | Frame | None = None
     """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
+    all_again: Frame | None = None
+    """The last request for everything unacknowledged: a client may throw away what waits in its queue with it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -413,6 +415,11 @@ class Tracker:
         if session is not None and event.from_sender:
             session.ended = session.ended or event
 
+    def _redelivery_asked(self, event: Frame) -> None:
+        session = self.consumer_of(event)
+        if session is not None and event.from_sender and not event.ids:
+            session.all_again = event
+
     def _remember(self, event: Frame, session: ProducerSession | ConsumerSession) -> None:
         if event.request_id is not None:
             self._requests[event.conn, event.request_id] = session
@@ -448,6 +455,7 @@ _FRAMES: dict[str, Callable[[Tracker, Frame], None]] = {
     "SUBSCRIBE": Tracker._subscribe,
     "CLOSE_CONSUMER": Tracker._consumer_ended,
     "UNSUBSCRIBE": Tracker._consumer_ended,
+    "REDELIVER_UNACKNOWLEDGED_MESSAGES": Tracker._redelivery_asked,
     "PRODUCER_SUCCESS": Tracker._answered,
     "SUCCESS": Tracker._answered,
 }

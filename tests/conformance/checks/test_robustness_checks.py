@@ -204,6 +204,16 @@ def test_acknowledged_message_that_comes_again_may_be_withheld() -> None:
     assert story.judged(AnySegmentation) == ([], 1)
 
 
+def test_message_asked_for_again_with_all_others_may_be_thrown_away() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0)
+    story.redeliver_frame()
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(AnySegmentation)[0] == []
+
+
 def test_message_just_arrived_is_not_lost_yet() -> None:
     story = Story()
     story.in_pieces()
