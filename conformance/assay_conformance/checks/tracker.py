@@ -100,6 +100,8 @@ class OpenedConsumer:
     closing: Invoke | None = None
     closed: Completion | None = None
     sessions: list[ConsumerSession] = field(default_factory=list)
+    last_seek: Invoke | None = None
+    """What was settled before it says nothing about what comes behind it."""
     sought: set[tuple[int, int]] = field(default_factory=set)
     """Positions it was told to seek behind: the broker starts with them, and the client passes them over."""
     unsure: set[str] = field(default_factory=set)
@@ -241,12 +243,17 @@ class Tracker:
             self.opened_consumers[event.handle] = OpenedConsumer(
                 event.handle, event, self._topics(event.args), subscription
             )
-        elif event.verb == "seek" and event.handle in self.opened_consumers and "message_id" in event.args:
-            ledger, entry = event.args["message_id"][:2]
-            self.opened_consumers[event.handle].sought.add((ledger, entry))
+        elif event.verb == "seek" and event.handle in self.opened_consumers:
+            self._seek(self.opened_consumers[event.handle], event)
         elif event.verb == "close":
             for consumer in self._closed_by(event):
                 consumer.closing = consumer.closing or event
+
+    def _seek(self, consumer: OpenedConsumer, event: Invoke) -> None:
+        consumer.last_seek = event
+        if "message_id" in event.args:
+            ledger, entry = event.args["message_id"][:2]
+            consumer.sought.add((ledger, entry))
 
     def _topics(self, args: dict[str, Any]) -> tuple[str, ...]:
         """The topics an open_consumer names; the topology's first one when it names none."""

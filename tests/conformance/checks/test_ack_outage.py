@@ -178,6 +178,22 @@ def test_message_covered_by_a_cumulative_ack_is_dropped_for_good() -> None:
     assert story.judged(HeldNotDelivered)[0] == ["handed-over-again"]
 
 
+def test_message_sought_behind_its_cumulative_ack_is_handed_over() -> None:
+    """The ack is told of when the seek has begun: it was called before."""
+    story = Consuming()
+    story.gets(0)
+    acked = story.invoke("ack", CONSUMER, args={"messages": [1], "cumulative": True})
+    story.invoke("seek", CONSUMER, args={"publish_time_ms": 0})
+    story.ack_frame(0, ack_type="Cumulative")
+    story.up("SEEK", consumer_id=0, request_id=99)
+    story.complete(acked)
+    story.subscribed()
+    story.message(0)
+    story.received(0)
+    story.after(50)
+    assert story.judged(HeldNotDelivered)[0] == []
+
+
 def test_permit_of_a_dropped_message_comes_back() -> None:
     story = held(queue=2)
     story.flow(1)

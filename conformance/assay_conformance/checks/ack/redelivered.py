@@ -73,7 +73,9 @@ class HeldNotDelivered(ConsumerCheck):
         held = self._held.get((call.consumer.handle, call.entry))
         if held is not None and held.call.operation is call.operation:
             held.taken = True
-        if not call.cumulative or of_batch(call.message.message_id):
+        seek = call.consumer.last_seek
+        sought_since = seek is not None and seek.seq > call.invoke.seq
+        if not call.cumulative or of_batch(call.message.message_id) or sought_since:
             return
         if place not in self._reached or self._reached[place].entry < call.entry:
             self._reached[place] = call
