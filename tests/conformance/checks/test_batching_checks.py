@@ -42,6 +42,25 @@ def test_batch_within_its_limits_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+def test_batch_that_leaves_by_its_delay_is_accepted() -> None:
+    check = _batch(1, sent_ms=152)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_batch_that_leaves_before_any_limit_shows_nothing() -> None:
+    assert _batch(2).exercised == 0
+
+
+def test_batch_without_room_for_the_next_message_is_full() -> None:
+    story = Script()
+    story.producer(batching=True, **{**LIMITS, "batching_max_bytes": 2 * MESSAGE_BYTES + 1})
+    for number in range(3):
+        story.send(number)
+    story.send_frame(0, 1, batch=True)
+    story.send_frame(2, batch=True)
+    assert trial(ClosesAtFirstLimit, story.done()).exercised == 1
+
+
 def test_too_many_messages_are_found() -> None:
     assert _codes(_batch(4)) == ["too-many-messages"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.batching.limits import Limits, admitted_by, asked_ns, limits_of, units_read_at_once
 from assay_conformance.checks.lines import Line, Unit
@@ -18,6 +20,9 @@ class ClosesAtFirstLimit(Check):
     comes to it, so only a message added after that is one too many. The delay is judged while the producer is admitted
     and the broker reads: a batch cannot leave without a connection, nor be seen while nobody reads it. Where a full
     queue blocks, a message may wait in front of the batch as well, which is a matter of its own.
+
+    A batch shows something when one of its limits was reached: it was full, it had no room for the message after it, or
+    its time was up.
     """
 
     requirement = RequirementId("batching.closes-at-first-limit")
@@ -33,7 +38,6 @@ class ClosesAtFirstLimit(Check):
         limits = self._limits_of(unit.line.handle)
         if limits is None:
             return
-        self.exercise(event)
         if limits.messages and len(unit.numbers) > limits.messages:
             self.breach(
                 "too-many-messages",
@@ -53,13 +57,17 @@ class ClosesAtFirstLimit(Check):
     def finish(self) -> None:
         for handle, limits in self._limits.items():
             if limits is not None:
-                for unit in units_read_at_once(self, handle):
-                    self._delay(unit, limits.delay_ms)
+                on_time = {unit for unit in units_read_at_once(self, handle) if self._left_by_delay(unit, limits)}
+                for line in self.tracker.lines.of_handle(handle):
+                    for unit, after in itertools.zip_longest(line.units, line.units[1:]):
+                        if unit in on_time or (unit.numbers and _was_full(limits, unit, after)):
+                            self.exercise(unit.first)
 
-    def _delay(self, unit: Unit, delay_ms: int) -> None:
-        since_ns = asked_ns(self, unit)
+    def _left_by_delay(self, unit: Unit, limits: Limits) -> bool:
+        """Its time was up, and it left then; a breach where it left late."""
+        since_ns, delay_ms = asked_ns(self, unit), limits.delay_ms
         if since_ns is None or not admitted_by(unit, since_ns):
-            return
+            return False
         event, due_ns = unit.first, since_ns + delay_ms * MS
         timing = self.tracker.load.timing(since_ns, due_ns, event.t_ns, TOLERANCES["batch-delay"])
         if timing is Timing.UNDECIDED:
@@ -74,6 +82,7 @@ class ClosesAtFirstLimit(Check):
                 send.invoke,
                 event,
             )
+        return timing is Timing.IN_TIME and event.t_ns >= due_ns - TOLERANCES["time-out-early"].slack_ns
 
     def _limits_of(self, handle: int | None) -> Limits | None:
         if handle is None:
@@ -82,6 +91,13 @@ class ClosesAtFirstLimit(Check):
             blocks = self.view.producer_setting(handle, "block_if_queue_full")
             self._limits[handle] = None if blocks else limits_of(self.view, handle)
         return self._limits[handle]
+
+
+def _was_full(limits: Limits, unit: Unit, after: Unit | None) -> bool:
+    """The batch had come to a limit, or would have with the first message of the one after it."""
+    following = after.first.members[:1] if after is not None else ()
+    inside = sum(member.size for member in (*unit.first.members, *following))
+    return limits.reached_by(unit) or 0 < limits.bytes < inside
 
 
 class FlushClosesBatch(Check):
