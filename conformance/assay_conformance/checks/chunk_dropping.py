@@ -50,12 +50,14 @@ class _GivingUp(SettlingCheck):
         super().asked(call)
         if call.invoke.verb == "ack":
             for given_up in self.given_up:
-                if given_up.consumer is call.consumer and (call.cumulative or call.entry in given_up.entries):
+                named = call.cumulative or not self.chunks_of(call).isdisjoint(given_up.entries)
+                if given_up.consumer is call.consumer and named:
                     given_up.told = True
 
     def settles(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
         for given_up in self.given_up:
             wrong = not given_up.to_ack and not given_up.told and entry in given_up.entries
+            wrong = wrong and not self.is_asked_for(given_up.consumer, entry)
             if given_up.session is session and wrong and event.seq > given_up.because.seq:
                 given_up.told = True
                 self.breach(
@@ -244,6 +246,8 @@ class Expires(SettlingCheck):
             expiry_ns = self._expiry_ns(waiting.arrival.consumer)
             # The buffer may be full, and its oldest message acknowledged for that.
             if entry not in waiting.entries or not expiry_ns or self.overflowed(session):
+                continue
+            if self.is_asked_for(waiting.arrival.consumer, entry):
                 continue
             first = waiting.arrival.frame
             if event.t_ns - first.t_ns < expiry_ns - TOLERANCES["time-out-early"].slack_ns:

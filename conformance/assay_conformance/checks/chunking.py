@@ -66,6 +66,9 @@ class ChunkedCheck(ConsumerCheck):
 
     def start(self) -> None:
         self._assemblies: dict[int, Assembly] = {}
+        self._pieces: dict[Entry, set[Entry]] = {}
+        self._named: set[tuple[int, Entry]] = set()
+        self._named_to: dict[tuple[int, str], Entry] = {}
         self.handover = Handover(self.view)
 
     def arrived(self, arrival: Arrival) -> None:
@@ -82,8 +85,10 @@ class ChunkedCheck(ConsumerCheck):
         entry = entry_on(session, event.ids[0])
         before = tuple(self.assembly(session).held.get(meta.uuid or "", ()))
         fate = self.assembly(session).add(meta, entry)
-        if fate is Fate.COMPLETE and event.members:
-            self.handover.offer(session, event)
+        if fate is Fate.COMPLETE:
+            self._pieces.setdefault(entry, set()).update((*before, entry))
+            if event.members:
+                self.handover.offer(session, event)
         self.arrived(Arrival(session, consumer, event, meta, entry, fate, before))
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
@@ -95,6 +100,24 @@ class ChunkedCheck(ConsumerCheck):
 
     def assembly(self, session: ConsumerSession) -> Assembly:
         return self._assemblies.setdefault(session.request.seq, Assembly())
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb != "ack":
+            return
+        self._named.update((call.consumer.handle, entry) for entry in self.chunks_of(call))
+        if call.cumulative:
+            place = (call.consumer.handle, call.entry.topic)
+            self._named_to[place] = max(self._named_to.get(place, call.entry), call.entry)
+
+    def chunks_of(self, call: Call) -> set[Entry]:
+        """All chunks, as far as they came, of the message that a call names."""
+        return self._pieces.get(call.entry, set()) | {call.entry}
+
+    def is_asked_for(self, consumer: OpenedConsumer, entry: Entry) -> bool:
+        """Whether the application acknowledges its message: it may have an older delivery of one that is on its way
+        again, and incomplete."""
+        reached = self._named_to.get((consumer.handle, entry.topic))
+        return (consumer.handle, entry) in self._named or (reached is not None and entry <= reached)
 
     def overflowed(self, session: ConsumerSession) -> bool:
         """More incomplete messages than the consumer keeps: which of them it dropped is its own choice."""
@@ -242,8 +265,6 @@ class RepeatedChunk(ChunkedCheck):
         super().start()
         self._repeats: dict[tuple[int, str], list[_Repeat]] = {}
         self._joined: dict[tuple[int, Entry], _Joined] = {}
-        self._acked: set[tuple[int, Entry]] = set()
-        self._acked_to: dict[tuple[int, str], Entry] = {}
         self._all: list[_Repeat] = []
 
     def arrived(self, arrival: Arrival) -> None:
@@ -264,14 +285,6 @@ class RepeatedChunk(ChunkedCheck):
             self._joined[place].offered += 1
         elif repeats:
             self._joined[place] = _Joined(repeats, arrival.frame)
-
-    def asked(self, call: Call) -> None:
-        if call.invoke.verb != "ack":
-            return
-        self._acked.add((call.consumer.handle, call.entry))
-        place = (call.consumer.handle, call.entry.topic)
-        if call.cumulative:
-            self._acked_to[place] = max(self._acked_to.get(place, call.entry), call.entry)
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -325,11 +338,8 @@ class RepeatedChunk(ChunkedCheck):
     def _unasked(self, consumer: OpenedConsumer, repeat: _Repeat) -> bool:
         if self.overflowed(repeat.session) or in_force(self.view, consumer, "auto_ack_oldest_chunked"):
             return False
-        reached = self._acked_to.get((consumer.handle, repeat.entry.topic))
-        if reached is not None and repeat.entry <= reached:
-            return False
-        whole = [entry for (handle, entry), joined in self._joined.items() if repeat in joined.repeats]
-        return not any((consumer.handle, entry) in self._acked for entry in whole)
+        whole = [entry for (_, entry), joined in self._joined.items() if repeat in joined.repeats]
+        return not any(self.is_asked_for(consumer, entry) for entry in (repeat.entry, *whole))
 
     @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:

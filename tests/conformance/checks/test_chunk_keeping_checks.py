@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from tests.conformance.checks.chunk_story import CLIENT, Story
 
+from assay_conformance.checks.base import Check
 from assay_conformance.checks.chunk_dropping import BoundedBuffer, Expires, GapDiscards, RestartsAtFirstChunk
 from assay_conformance.checks.chunk_keeping import AcksEveryChunk, AssembledByUuid
+from assay_conformance.checks.chunking import RepeatedChunk
 from assay_conformance.history.script import entry_id
 from assay_conformance.model.facts import ClientFacts
 
@@ -239,6 +242,32 @@ def test_chunk_that_comes_again_in_order_may_be_acknowledged() -> None:
         story.arrives(chunk, entry)
     story.ack_frame(0, 2, 1, conn=9)
     assert story.judged(GapDiscards, client(expire_incomplete_chunked_ms=0))[0] == []
+
+
+def delivered_before(*again: int) -> Story:
+    """A whole message was handed over as entries 0 to 2; these of its chunks come once more."""
+    story = Story()
+    for chunk in (0, 1, 2, *again):
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    return story
+
+
+@pytest.mark.parametrize("check", [BoundedBuffer, Expires, GapDiscards, RepeatedChunk, RestartsAtFirstChunk])
+@pytest.mark.parametrize("again", [(1, 2), (0,), (0, 0), (0, 1, 1), (0, 1)])
+def test_ack_of_an_older_delivery_settles_what_comes_again(check: type[Check], again: tuple[int, ...]) -> None:
+    story = delivered_before(*again)
+    story.ack(1)
+    story.ack_frame(0, 1, 2, conn=9)
+    assert story.judged(check)[0] == []
+
+
+def test_chunks_may_come_again_between_the_call_and_its_ack() -> None:
+    story = delivered_before()
+    story.ack(1)
+    story.arrives(1, 1)
+    story.ack_frame(0, 1, 2, conn=9)
+    assert story.judged(GapDiscards)[0] == []
 
 
 # --- expiry -----------------------------------------------------------------------------------------------------------
