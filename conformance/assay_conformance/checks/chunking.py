@@ -97,6 +97,7 @@ class ChunkedCheck(ConsumerCheck):
         session = self.tracker.consumer_of(event)
         if session is not None and from_client(event) and not event.ids:
             self.assembly(session).held.clear()
+            self.handover.asked_again(session, event)
 
     def assembly(self, session: ConsumerSession) -> Assembly:
         return self._assemblies.setdefault(session.request.seq, Assembly())

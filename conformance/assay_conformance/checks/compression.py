@@ -50,6 +50,12 @@ class CommonFormat(TimedCheck):
         if meta is not None and meta.chunk_id is None and not _too_large(self.view, event):
             self._handover.offer(session, event)
 
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def asked_again(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and event.from_sender:
+            self._handover.asked_again(session, event)
+
     @on(Received)
     def received(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)

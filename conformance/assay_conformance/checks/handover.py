@@ -62,6 +62,11 @@ class Handover:
         keys = [(consumer.handle, entry, place) for place in places]
         return next((self._offers.pop(key) for key in keys if key in self._offers), None)
 
+    def asked_again(self, session: ConsumerSession, frame: Frame) -> None:
+        """The client asks for everything again, and lets go of what it had not handed over."""
+        if not frame.ids:
+            self._offers = {key: offer for key, offer in self._offers.items() if offer.session is not session}
+
     def withheld(self, receive: Operation) -> list[Offer]:
         """What a receive that just ended short should have brought."""
         completion, asked = receive.completion, int(receive.invoke.args.get("count", 1))

@@ -69,6 +69,8 @@ class BoundedPending(_InFlight):
         line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
         if not limit or line is None or self.tracker.lines.forged_receipts:
             return
+        if handle in self.tracker.lines.torn_sends:
+            return  # A SEND that came twice is receipted twice, and the client cannot know which receipt is whose.
         count = sum(1 for send in self.in_flight(handle) if self._on_line(handle, send, line.topic))
         if count > limit:
             self.breach(

@@ -147,6 +147,15 @@ def test_compressed_message_that_is_withheld_is_found() -> None:
     assert _judged(story, CommonFormat) == (["not-delivered"], 0)
 
 
+def test_message_let_go_when_everything_is_asked_for_again_is_not_withheld() -> None:
+    story = Reading()
+    story.comes(0)
+    story.redeliver_frame()
+    story.after(1_000)
+    story.receive(1, got=0)
+    assert _judged(story, CommonFormat) == ([], 0)
+
+
 def test_garbled_message_that_is_reported_is_accepted() -> None:
     story = Reading()
     story.garbled(0)

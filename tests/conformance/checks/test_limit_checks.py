@@ -8,7 +8,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.limits import BoundedMemory, BoundedPending, FullQueue
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, Fate
 
 
 def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
@@ -57,6 +57,18 @@ def test_members_of_a_batch_count_one_by_one() -> None:
     for number in range(3):
         story.ok(number)
     assert judged(BoundedPending, story)[0] == ["too-many-pending"]
+
+
+def test_stream_in_which_a_send_came_twice_is_not_judged() -> None:
+    story = Script()
+    story.producer(max_pending_messages=2)
+    for number in range(3):
+        story.send(number)
+    story.send_frame(0, fate=Fate.DUPLICATED)
+    story.send_frame(1)
+    story.send_frame(2)
+    _succeed(story, 0, 1, 2)
+    assert judged(BoundedPending, story)[0] == []
 
 
 def test_send_that_failed_may_have_left_the_queue_before() -> None:
