@@ -13,7 +13,7 @@ from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Frame
-from assay_conformance.model.fault import Cut, CutHow
+from assay_conformance.model.fault import Cut, CutHow, Direction
 
 Position = tuple[int, int]
 """Ledger and entry."""
@@ -42,6 +42,12 @@ class Member:
     def is_settled(self) -> bool:
         """Whether broker and client agree on that."""
         return self.lives or self.left is not None
+
+    @property
+    def takes_acks(self) -> bool:
+        """The broker has not ended it: an ACK that left before the consumer's own close arrives before that, too."""
+        end = self.session.ended
+        return end is None or (isinstance(end, Frame) and end.dir is Direction.TO_BROKER)
 
     def __str__(self) -> str:
         return f"consumer {self.session.consumer_id} of connection {self.session.conn}"
@@ -150,7 +156,7 @@ class DispatchLedger(Check):
     def ack(self, event: Frame) -> None:
         """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing."""
         group, member = self._member(event)
-        if not event.at_broker or group is None or member is None or not member.lives:
+        if not event.at_broker or group is None or member is None or not member.takes_acks:
             return
         for number, id in enumerate(event.ids):
             if event.ack_type == "Cumulative":

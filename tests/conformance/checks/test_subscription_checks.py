@@ -19,7 +19,7 @@ from assay_conformance.checks.subscription import (
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import MessageId, Meta
+from assay_conformance.model.event import MessageId, Meta, Sides
 from assay_conformance.model.fault import Cut, CutHow, Direction, Fault, OnFrame
 
 FIRST, SECOND = CONSUMER, CONSUMER + 1
@@ -376,14 +376,11 @@ def test_count_starts_again_once_nobody_was_there() -> None:
     assert _said(RedeliveriesCounted, story) == ([], 1)
 
 
-def test_ack_of_a_consumer_that_the_broker_has_closed_settles_nothing() -> None:
-    story = Script()
-    story.consumer(FIRST)
-    story.flow(100)
+def test_ack_that_arrives_before_its_consumers_close_settles() -> None:
+    story = _two("Shared")
     story.message(0)
-    story.down("CLOSE_CONSUMER", consumer_id=0)
-    story.ack_frame(0)
-    story.subscribed(0)
-    story.flow(100)
-    story.message(0)
-    assert _said(ResumesAfterAcked, story)[0] == []
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=98, sides=Sides.SENDER)
+    story.ack_frame(0, sides=Sides.RECEIVER)
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=98, sides=Sides.RECEIVER)
+    story.after(400)
+    assert _said(SharedGivesToOne, story)[0] == []
