@@ -151,7 +151,7 @@ class Lines:
         self._join(session, self._line(session, self.foresight.owners.get(session.request.seq)))
 
     def admitted(self, session: ProducerSession, name: str | None) -> None:
-        """Its PRODUCER_SUCCESS, which may name it."""
+        """Its PRODUCER_SUCCESS, which may name it, whether it is let in or has to wait."""
         session.name = name
         if session.line is not None:
             session.line.name = name or session.line.name

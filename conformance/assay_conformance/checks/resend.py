@@ -255,7 +255,7 @@ class WaitsForProducerSuccess(Check):
                 f"producer id {event.producer_id}, which was never announced there",
                 event,
             )
-        elif session.ready is None or session.ready.fields.get("producer_ready") is False:
+        elif session.ready is None:
             self.breach(
                 "sent-too-early",
                 f"producer {session.name or session.producer_id}: sequence id {event.sequence_id} left on connection "

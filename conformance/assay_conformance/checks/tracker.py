@@ -53,7 +53,8 @@ class Operation:
 
 @dataclass(slots=True, eq=False)
 class ProducerSession:
-    """A producer on one connection, from its PRODUCER frame on. `ready` is the PRODUCER_SUCCESS that admitted it."""
+    """A producer on one connection, from its PRODUCER frame on. `ready` is the PRODUCER_SUCCESS that admitted it, not
+    one that makes it wait for its turn."""
 
     conn: int
     producer_id: int
@@ -437,9 +438,10 @@ class Tracker:
         session = self._requests.get((event.conn, event.request_id))
         if session is None:
             return
-        session.ready = event
         if isinstance(session, ProducerSession):
             self.lines.admitted(session, event.fields.get("producer_name", session.name))
+        if event.fields.get("producer_ready") is not False:
+            session.ready = event
 
 
 _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {

@@ -58,6 +58,16 @@ def test_case_that_ends_before_the_resend_is_not_judged() -> None:
     assert _codes(trial(UnreceiptedAgain, _cut(_in_flight(1)).done())) == []
 
 
+def test_producer_that_has_to_wait_for_its_turn_owes_nothing_yet() -> None:
+    story = _in_flight()
+    story.cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields={"producer_ready": False})
+    check = trial(UnreceiptedAgain, story.at(5_000).done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
 def test_unit_with_a_receipt_is_owed_nothing() -> None:
     story = _in_flight(2)
     story.receipt(0)
@@ -188,6 +198,15 @@ def test_send_before_producer_success_is_found() -> None:
     story.connected(1)
     story.producer_asks(1)
     story.send_frame(0, conn=1)
+    assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["sent-too-early"]
+
+
+def test_send_of_a_producer_that_has_to_wait_for_its_turn_is_found() -> None:
+    story = Script()
+    story.connected()
+    asked = story.producer_asks()
+    story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_ready": False})
+    story.send_frame(0)
     assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["sent-too-early"]
 
 
