@@ -243,6 +243,12 @@ def test_request_at_the_ack_timeout_is_found() -> None:
     assert story.judged(EndsAckTimeout)[0] == ["still-timed-out"]
 
 
+def test_request_at_the_moment_of_the_refusal_was_under_way() -> None:
+    story = timed()
+    story.redeliver_frame(0)
+    assert story.judged(EndsAckTimeout) == ([], 0)
+
+
 def test_second_request_is_found() -> None:
     story = timed()
     story.after(600)

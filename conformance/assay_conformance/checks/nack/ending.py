@@ -11,6 +11,7 @@ from assay_conformance.checks.consumption import (
     elapsed,
     entry_on,
     from_client,
+    late,
     number_in_force,
     of_batch,
     plain_acks,
@@ -206,6 +207,10 @@ class EndsAckTimeout(ConsumerCheck):
         for entry in requested(session, event, mine):
             refusal = self._refused[handle, entry]
             told = refusal.call.invoke
+            completion = refusal.call.operation.completion
+            if completion is None or not late("crossing", refusal.call.called_ns, event.t_ns):
+                del self._refused[handle, entry]  # It left at the moment of the refusal, for another reason.
+                continue
             early_ns = TOLERANCES["nack-early"].slack_ns
             if refusal.request is not None:
                 self._found("asked-twice", refusal, event, f"and before that at {ms(refusal.request.t_ns)}")
