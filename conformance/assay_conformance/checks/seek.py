@@ -95,13 +95,18 @@ class StartsAtTarget(SeekCheck):
         )
 
     def _expected(self, seek: Sought) -> Message | None:
-        """The message that comes first; None where the topic holds none, or the target is not known there."""
+        """The message that comes first; None where the topic holds none, or the target is not known there.
+
+        Nor is it known among chunks, which come as their last one, and among messages that may come later than others.
+        """
         stored = self.tracker.stored.get(seek.consumer.topics[0], [])
         time_ms = seek.invoke.args.get("publish_time_ms")
         id = seek.invoke.args.get("message_id")
+        if any(entry.meta.chunk_id is not None or entry.meta.deliver_at_ms is not None for entry in stored):
+            return None
         if time_ms is not None:
             return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
-        if id is None or any(entry.meta.chunk_id is not None for entry in stored):
+        if id is None:
             return None
         target = (MessageId(*id).position, MessageId(*id).batch_index)
         messages = [message for entry in stored for message in _messages(entry)]

@@ -84,6 +84,13 @@ class SeekCheck(ConsumerCheck):
         ]
         return not any(set(other.topics) & set(consumer.topics) for other in others)
 
+    @on(Invoke, "open_consumer")
+    def another_opened(self, event: Invoke) -> None:
+        """From here on somebody else may get what is expected, and two may have written one SUBSCRIBE."""
+        del event
+        for seek in self.current.values():
+            seek.undisturbed = seek.undisturbed and self._alone(seek.consumer)
+
     @on(Invoke, "receive")
     def receive_called(self, event: Invoke) -> None:
         if event.handle is None:

@@ -117,6 +117,40 @@ def test_receive_under_way_makes_a_seek_undecidable() -> None:
     assert judged(StartsAtTarget, story) == ([], 0)
 
 
+def test_consumer_that_comes_later_may_get_the_first_message() -> None:
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    story.consumer(CONSUMER + 1, conn=1, kind="Shared")
+    story.message(2)
+    story.received(2)
+    assert judged(StartsAtTarget, story)[0] == []
+
+
+def test_message_with_a_delay_may_come_behind_others() -> None:
+    story = Script()
+    for number in range(3):
+        later = 2_000 if number == 1 else None
+        story.stored(number, meta=Meta(producer_name="p", sequence_id=number, deliver_at_ms=later))
+    story.consumer(kind="Shared")
+    story.message(0)
+    story.received(0)
+    _sought(story, 0)
+    story.message(2)
+    story.received(2)
+    assert judged(StartsAtTarget, story) == ([], 0)
+
+
+def test_chunked_message_comes_as_its_last_chunk() -> None:
+    story = Script()
+    for number in range(2):
+        meta = Meta(producer_name="p", sequence_id=0, publish_time_ms=1_000, uuid="p-0", chunk_id=number, chunks=2)
+        story.stored(number, entry=number, meta=meta)
+    story.consumer()
+    _sought(story, None, 500)
+    story.received(1)
+    assert judged(StartsAtTarget, story) == ([], 0)
+
+
 # --- what is forgotten ------------------------------------------------------------------------------------------------
 
 
@@ -191,3 +225,12 @@ def test_answer_ahead_of_the_close_may_end_a_seek() -> None:
     story.complete(invoke)
     story.down("CLOSE_CONSUMER", consumer_id=0)
     assert judged(EndsWhenConnected, story) == ([], 0)
+
+
+def test_who_else_may_have_subscribed_again_leaves_deliveries_unjudged() -> None:
+    """Two consumers of one subscription: which of them the second SUBSCRIBE is of is not known."""
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    story.consumer(CONSUMER + 1, conn=1, kind="Shared")
+    story.received(3)
+    assert judged(ForgetsBefore, story)[0] == []
