@@ -181,7 +181,7 @@ class DuplicateReceiptCompletes(Check):
         unit = self.tracker.lines.unit
         # One that does not fit the head of the queue is another requirement's matter.
         fits = unit is not None and unit is self.tracker.lines.head and event.conn not in self._refused
-        if event.to_receiver and unit is not None and fits and is_duplicate(event):
+        if event.to_receiver and unit is not None and fits and is_duplicate(event) and not unit.session.sent_away:
             self._receipts[id(unit)] = (event, unit)
 
     def finish(self) -> None:

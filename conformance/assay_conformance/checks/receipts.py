@@ -147,7 +147,7 @@ class LeavesOnReceiptAhead(Check):
         unit, head = lines.unit, lines.head
         if unit is None or head is None or unit is head or lines.stale or event.conn in self._ahead:
             return
-        if unit.line.handle in lines.foresight.explicit or not head.numbers:
+        if unit.line.handle in lines.foresight.explicit or not head.numbers or unit.session.sent_away is not None:
             return
         if (event.sequence_id or 0) > head.sequence_id and unit.index > head.index:
             self._ahead[event.conn] = _Ahead(event, unit, head)
@@ -159,10 +159,7 @@ class LeavesOnReceiptAhead(Check):
 
     def _judge(self, ahead: _Ahead) -> None:
         receipt, line = ahead.receipt, ahead.unit.line
-        waiting = list(operations(self, ahead.head))
-        if not waiting:
-            return  # A chunk, say: whether its message was given up, nothing tells.
-        given_up = (operation.completion for operation in waiting)
+        given_up = (operation.completion for operation in operations(self, ahead.head))
         if any(
             end is not None and end.outcome is not Outcome.OK and ended_ns(end) < receipt.t_ns + IN_FLIGHT_NS
             for end in given_up

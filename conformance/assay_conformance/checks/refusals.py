@@ -20,7 +20,6 @@ from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClass, Frame, Outcome
-from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
 _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
@@ -50,19 +49,11 @@ class _RefusedSends(Check):
     def start(self) -> None:
         self._refused: list[tuple[Frame, Unit]] = []
         self._spoiled: set[int] = set()
-        self._sent_away: set[int] = set()
-        """Numbers of the PRODUCERs whose session the broker closed."""
         self._end_ns = 0
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
         self._end_ns = event.t_ns
-
-    @on(Frame, "CLOSE_PRODUCER")
-    def sent_away(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if session is not None and event.dir is Direction.TO_CLIENT and event.to_receiver:
-            self._sent_away.add(session.request.seq)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -72,7 +63,7 @@ class _RefusedSends(Check):
         unit, first = lines.unit, event.conn not in self._spoiled
         self._spoiled.add(event.conn)
         session = self.tracker.producer_of(event)
-        if session is None or session.request.seq in self._sent_away:
+        if session is None or session.sent_away is not None:
             return
         fits = first and unit is lines.head and not lines.stale and event.fields.get("error") in self.errors
         if fits and unit is not None and self._is_judged(unit):

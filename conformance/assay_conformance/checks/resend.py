@@ -149,10 +149,10 @@ class UnreceiptedAgain(Check):
         )
 
     def _until(self, session: ProducerSession, following: ProducerSession | None) -> int:
-        """When the session was over: its connection, the next session, or the Case ended."""
-        closed = self.tracker.closed.get(session.conn)
-        ends = [self._end_ns, *([closed.t_ns] if closed else []), *([following.request.t_ns] if following else [])]
-        return min(ends)
+        """When the session was over: its connection, the next session or the Case ended, or the broker closed it."""
+        request = None if following is None else following.request
+        endings = (self.tracker.closed.get(session.conn), session.sent_away, request)
+        return min([self._end_ns, *(event.t_ns for event in endings if event is not None)])
 
 
 class KeepsQueueOrder(Check):

@@ -64,6 +64,8 @@ class ProducerSession:
     ready: Frame | None = None
     line: Line | None = None
     """Whose it is, as soon as that is known."""
+    sent_away: Frame | None = None
+    """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
     waiting: dict[int, deque[Unit]] = field(default_factory=dict)
     """Sequence id -> units sent here that have no answer yet."""
     queue: deque[Unit] = field(default_factory=deque)
@@ -353,6 +355,11 @@ class Tracker:
             for number in [number for number in astray if number < event.frame]:
                 self.lines.torn(astray.pop(number))
 
+    def _producer_closed(self, event: Frame) -> None:
+        session = self.producer_of(event)
+        if session is not None and event.dir is Direction.TO_CLIENT and event.to_receiver:
+            session.sent_away = session.sent_away or event
+
     def _send(self, event: Frame) -> None:
         session = self.producer_of(event)
         if event.fate in _FORGED:
@@ -462,6 +469,7 @@ _FRAMES: dict[str, Callable[[Tracker, Frame], None]] = {
     "SEND_RECEIPT": Tracker._send_answer,
     "SEND_ERROR": Tracker._send_answer,
     "SUBSCRIBE": Tracker._subscribe,
+    "CLOSE_PRODUCER": Tracker._producer_closed,
     "CLOSE_CONSUMER": Tracker._consumer_ended,
     "UNSUBSCRIBE": Tracker._consumer_ended,
     "REDELIVER_UNACKNOWLEDGED_MESSAGES": Tracker._redelivery_asked,

@@ -179,6 +179,14 @@ def test_duplicates_receipt_around_a_cut_proves_nothing() -> None:
     assert (check.findings, check.exercised) == ([], 0)
 
 
+def test_duplicates_receipt_behind_the_end_of_the_producer_is_for_nobody() -> None:
+    story = _lost_receipt()
+    story.down("CLOSE_PRODUCER", 1, producer_id=0)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    story.at(2_000).unknown(0)
+    assert _codes(trial(DuplicateReceiptCompletes, story.done())) == []
+
+
 # --- effectively-once -------------------------------------------------------------------------------------------------
 
 

@@ -68,6 +68,14 @@ def test_producer_that_has_to_wait_for_its_turn_owes_nothing_yet() -> None:
     assert (check.findings, check.exercised) == ([], 0)
 
 
+def test_producer_that_is_sent_away_as_soon_as_it_is_back_owes_nothing_there() -> None:
+    story = _cut(_in_flight(1))
+    story.down("CLOSE_PRODUCER", 1, producer_id=0)
+    story.at(3_000).producer_ready(1)
+    story.send_frame(0, conn=1)
+    assert _codes(trial(UnreceiptedAgain, story.at(5_000).done())) == []
+
+
 def test_unit_with_a_receipt_is_owed_nothing() -> None:
     story = _in_flight(2)
     story.receipt(0)
@@ -322,6 +330,13 @@ def test_cut_right_after_a_receipt_ahead_proves_nothing() -> None:
     story.cut(0)
     check = trial(LeavesOnReceiptAhead, story.at(5000).done())
     assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_receipt_behind_the_end_of_the_producer_is_for_nobody() -> None:
+    story = _in_flight(2)
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    story.receipt(1)
+    assert _codes(trial(LeavesOnReceiptAhead, story.at(5_000).done())) == []
 
 
 def test_receipt_behind_a_timed_out_head_is_not_ahead() -> None:
