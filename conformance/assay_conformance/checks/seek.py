@@ -136,9 +136,12 @@ class ForgetsBefore(SeekCheck):
         self._came.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
 
     def asked(self, call: Call) -> None:
-        """Commands of one handle reach the client in order, so this one reaches it ahead of a later seek."""
+        """Commands of one handle reach the client in order, so this one reaches it ahead of a later seek, and behind an
+        earlier one: what it settles is not of before that any more, be it the rest of a batch."""
         if call.invoke.verb == "ack" and not call.cumulative:
             self._unsent.setdefault(call.consumer.handle, set()).add(call.entry)
+            if (seek := self.current.get(call.consumer.handle)) is not None:
+                seek.unsent.discard(call.entry)
 
     @on(Frame, "ACK")
     def ack_sent(self, event: Frame) -> None:

@@ -189,6 +189,15 @@ def test_acknowledgment_behind_a_seek_is_found() -> None:
     assert judged(ForgetsBefore, story)[0] == ["acked-behind-seek"]
 
 
+def test_acknowledgment_asked_for_again_behind_a_seek() -> None:
+    story = _reading(0, 1)
+    _acked(story)
+    _sought(story, 1)
+    _acked(story)
+    story.ack_frame(0)
+    assert judged(ForgetsBefore, story)[0] == []
+
+
 # --- when it ends -----------------------------------------------------------------------------------------------------
 
 
