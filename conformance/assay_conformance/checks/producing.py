@@ -207,11 +207,14 @@ class CloseSettlesPending(Check):
         )
 
     def _in_time(self, unit: Unit, answer: Frame) -> Iterator[Frame]:
-        """Its receipts on the connection of that answer and before it, none of them ahead of an older send's."""
+        """Its receipts on the connection of that answer and before it, none of them ahead of an older send's, or behind
+        the broker's own CLOSE_PRODUCER."""
+        sent_away = unit.session.sent_away
         older = [before for before in unit.line.units[: unit.index] if before.session is unit.session]
         for receipt in unit.receipts:
             ahead = any(not _settled(self, before, receipt.seq) for before in older)
-            if receipt.conn == answer.conn and receipt.seq < answer.seq and not ahead:
+            late = receipt.seq > answer.seq or (sent_away is not None and receipt.seq > sent_away.seq)
+            if receipt.conn == answer.conn and not late and not ahead:
                 yield receipt
 
 

@@ -167,6 +167,16 @@ def test_synchronous_send_that_leaves_and_returns_with_its_receipt_is_accepted()
     assert (check.findings, check.exercised) == ([], 2)
 
 
+def test_synchronous_send_of_a_producer_that_does_not_batch_shows_nothing() -> None:
+    story = Script()
+    story.producer()
+    story.send(0, mode="sync")
+    story.send_frame(0)
+    story.receipt(0)
+    story.ok(0)
+    assert trial(FlushClosesBatch, story.done()).exercised == 0
+
+
 def test_synchronous_send_that_waits_for_company_is_found() -> None:
     assert [finding.code for finding in _sent_synchronously(900).findings] == ["stayed-open"]
 

@@ -159,6 +159,15 @@ def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
     assert _codes(story.judged()) == ["failed-though-stored"]
 
 
+def test_receipt_behind_the_brokers_own_close_is_for_nobody() -> None:
+    story = _Closing()
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    story.receipt(0)
+    story.answer()
+    story.unknown(0, ErrorClass.CLOSED)
+    assert _codes(story.judged()) == []
+
+
 def test_receipt_ahead_of_an_older_send_saves_nothing() -> None:
     story = Script()
     story.producer()

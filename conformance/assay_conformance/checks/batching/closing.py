@@ -140,7 +140,8 @@ class FlushClosesBatch(Check):
         if unit is None or handle in lines.foresight.unsure | lines.torn_sends or lines.forged_receipts:
             return
         if unit.receipts and unit.receipts[0].seq < event.seq:
-            self.exercise(event)
+            if self.view.producer_setting(handle, "batching") is True:
+                self.exercise(event)
             return
         self.breach(
             "returned-early",
