@@ -175,6 +175,27 @@ def test_redeliver_without_ids_and_nothing_due_is_early() -> None:
     assert story.judged(RedeliveredInWindow)[0] == ["too-early"]
 
 
+def asked_twice(*nacks_ms: int) -> Story:
+    """Messages 1, 2 ... are refused at these times, the first of them at 100; two requests for everything follow."""
+    story = Story(kind="Exclusive")
+    for number, at_ms in enumerate(nacks_ms, 1):
+        story.at(at_ms)
+        story.call("nack", number)
+    for at_ms in (400, 415):
+        story.at(at_ms)
+        story.redeliver_frame()
+    return story
+
+
+def test_refusals_due_almost_together_may_each_ask_for_everything() -> None:
+    """Two within what clocks differ by, and one long after them: whose request came first is not known."""
+    assert asked_twice(100, 105, 150).judged(RedeliveredInWindow)[0] == []
+
+
+def test_one_refusal_explains_one_request_for_everything() -> None:
+    assert asked_twice(100, 200).judged(RedeliveredInWindow)[0] == ["too-early"]
+
+
 def test_nack_over_lost_connection_is_not_judged() -> None:
     story = Story()
     story.call("nack", 2)

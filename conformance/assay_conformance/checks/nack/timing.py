@@ -41,7 +41,8 @@ class RedeliveredInWindow(ConsumerCheck):
     must not postpone earlier ones is another requirement. An ack in between excuses the client from asking at all.
 
     Each refusal may have a timer of its own, and a timer outlives the session that its message came on: a request is
-    too early only when none that runs for its entry is due. One that names no entry asks for all of them.
+    too early only when none that runs for its entry is due. One that names no entry asks for all of them, and the
+    refusals behind it may each bring one of their own.
     """
 
     requirement = RequirementId("nack.redelivered-in-window")
@@ -79,7 +80,7 @@ class RedeliveredInWindow(ConsumerCheck):
         window = window_of(self.view, session.consumer)
         mine = {entry for (owner, entry) in self._timers if owner == handle}
         asked_for = requested(session, event, mine)
-        due = {entry for entry in asked_for if window is None or self._is_due((handle, entry), window, event)}
+        due = set(asked_for) if window is None else self._due(handle, asked_for, window, event)
         found = [entry for entry in asked_for if (handle, entry) in self._refused]
         if window is not None and found:
             oldest = min(found, key=lambda entry: self._refused[handle, entry].first.invoke.t_ns)
@@ -93,13 +94,27 @@ class RedeliveredInWindow(ConsumerCheck):
             else:
                 self._refused[handle, entry].excused = True
 
-    def _is_due(self, key: tuple[int, Entry], window: Window, event: Frame) -> bool:
-        """Some refusal of the entry has waited for long enough; those that have are done with."""
+    def _due(self, handle: int, asked_for: list[Entry], window: Window, event: Frame) -> set[Entry]:
+        """The entries of which some refusal has waited for long enough.
+
+        One request uses up one refusal, the oldest, of each entry it names, and of all where it names none: how many
+        were acted upon together is the client's business. What is overdue was acted upon, too.
+        """
         earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
-        running = [asked_ns for asked_ns in self._timers[key] if event.t_ns - asked_ns < earliest_ns]
-        some = len(running) < len(self._timers[key])
-        self._timers[key] = running
-        return some
+        overdue_ns = window.latest_ns + TOLERANCES["nack-late"].slack_ns
+        due = set()
+        for entry in asked_for:
+            running = self._timers[handle, entry]
+            ripe = [asked_ns for asked_ns in running if event.t_ns - asked_ns >= earliest_ns]
+            if ripe:
+                due.add(entry)
+                gone = {asked_ns for asked_ns in ripe if event.t_ns - asked_ns > overdue_ns}
+                gone |= {min(ripe)} if event.ids else set()
+                self._timers[handle, entry] = [asked_ns for asked_ns in running if asked_ns not in gone]
+        if due and not event.ids:
+            oldest = min(due, key=lambda entry: min(self._timers[handle, entry], default=0))
+            del self._timers[handle, oldest][:1]
+        return due
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:
