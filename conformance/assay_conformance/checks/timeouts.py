@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Unit, is_duplicate
 from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
@@ -13,6 +14,8 @@ from assay_conformance.model.event import (
     Ended,
     ErrorClass,
     Event,
+    Fate,
+    Frame,
     Invoke,
     Outcome,
 )
@@ -22,7 +25,7 @@ DEFAULT_SEND_TIMEOUT_MS = 30_000
 
 
 class SendTimeout(Check):
-    """A send without a receipt fails with a time-out, at its send time-out and not before.
+    """A send without a receipt fails with a time-out, at its send time-out and not before; one with a receipt does not.
 
     Judged are sends made when the producer had been opened: a client may take sends before, and keep them until it is.
 
@@ -36,6 +39,24 @@ class SendTimeout(Check):
     def start(self) -> None:
         self._end_ns = 0
         self._opened: dict[int, Completion] = {}
+        self._receipts: dict[Unit, Frame] = {}
+        """Receipts that fitted the head of their producer's queue, on connections nothing else was wrong with."""
+        self._spoiled: set[int] = set()
+
+    @on(Frame, "SEND_ERROR")
+    def refused(self, event: Frame) -> None:
+        self._spoiled.add(event.conn)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipted(self, event: Frame) -> None:
+        lines = self.tracker.lines
+        unit = lines.unit
+        if not event.to_receiver:
+            return
+        if unit is None or unit is not lines.head or event.fate is not Fate.PASSED:
+            self._spoiled.add(event.conn)
+        elif event.conn not in self._spoiled and unit.session.sent_away is None and not is_duplicate(event):
+            self._receipts.setdefault(unit, event)
 
     @on(Completion, "open_producer")
     def opened(self, event: Completion) -> None:
@@ -75,6 +96,7 @@ class SendTimeout(Check):
             called_ns = self._called_ns(handle, send)
             if called_ns is None or send.invoke.seq < self._opened[handle].seq:
                 continue
+            self._judge_receipt(handle, send)
             latest_ns = called_ns + timeout_ns + batching_ns
             if self._receipted_in_time(handle, send, latest_ns) or self._otherwise_ended(end, closing, latest_ns):
                 continue
@@ -82,6 +104,29 @@ class SendTimeout(Check):
                 self._early(handle, send, end, soonest_ns, oldest_expired_ns)
             else:
                 self._late(handle, send, called_ns, latest_ns)
+
+    def _judge_receipt(self, handle: int, send: Operation) -> None:
+        """Its receipt had been there for long when it timed out."""
+        lines, end = self.tracker.lines, send.completion
+        unit = lines.by_message.get((handle, send.invoke.number or 0))
+        receipt = None if unit is None else self._receipts.get(unit)
+        if receipt is None or end is None or end.error is not ErrorClass.TIMEOUT:
+            return
+        if handle in lines.foresight.unsure | lines.torn_sends | lines.forged_sends:
+            return
+        closed = self.tracker.closed.get(receipt.conn)
+        until_ns = ended_ns(end) if closed is None else min(closed.t_ns, ended_ns(end))
+        timing = self.tracker.load.timing(receipt.t_ns, receipt.t_ns, until_ns, TOLERANCES["answer"])
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to say whether a receipt was read before the time-out")
+        elif timing is Timing.LATE:
+            self.breach(
+                "though-receipted",
+                f"producer {handle}: message {send.invoke.number} timed out at {ms(ended_ns(end))}; its receipt had "
+                f"come at {ms(receipt.t_ns)}, and a success was expected",
+                receipt,
+                end,
+            )
 
     def _soonest_ns(self, send: Operation) -> int:
         """The earliest that the client can have been called."""

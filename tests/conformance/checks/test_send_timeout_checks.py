@@ -105,6 +105,30 @@ def test_send_receipted_in_time_does_not_time_out() -> None:
     assert (check.findings, check.exercised) == ([], 0)
 
 
+def test_time_out_of_a_send_whose_receipt_came_long_before_is_found() -> None:
+    story = _timed(2_000)
+    story.receipt(0)
+    story.at(2_110).unknown(0)
+    assert _codes(trial(SendTimeout, story.done())) == ["though-receipted"]
+
+
+def test_receipt_around_a_cut_does_not_keep_a_send_from_timing_out() -> None:
+    story = _timed(2_000)
+    story.receipt(0)
+    story.cut()
+    story.at(2_110).unknown(0)
+    assert _codes(trial(SendTimeout, story.done())) == []
+
+
+def test_receipt_behind_a_refused_send_may_find_nobody() -> None:
+    story = _timed(2_000, count=2)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "PersistenceError"})
+    story.receipt(1)
+    story.at(2_110).unknown(0)
+    story.unknown(1)
+    assert _codes(trial(SendTimeout, story.done())) == []
+
+
 def test_success_long_after_the_time_out_is_found() -> None:
     story = _timed()
     story.at(3000).receipt(0)
