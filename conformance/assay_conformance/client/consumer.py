@@ -1,9 +1,7 @@
-"""The consumer of one topic or partition: permits, opened entries, acknowledgments and redelivery requests.
+"""The consumer of one topic or partition: what arrives goes to the queue, what the application settles to the broker.
 
-Nothing is expected before FLOW. After SUBSCRIBE has succeeded the queue's whole size is granted, and from then on what
-was consumed, whenever that makes half a queue. Whatever is dropped in here returns its permits, or the consumer would
-stall in the long run. After a reconnect everything unacknowledged comes again, so the queue starts empty and with it
-the accounting: what came over the old connection grants nothing on the new one.
+After a reconnect everything unacknowledged comes again, so the queue starts empty and with it the accounting: what
+came over the old connection grants nothing on the new one.
 """
 
 from __future__ import annotations
@@ -11,42 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from assay_conformance.client.acks import AckGroup
-from assay_conformance.client.all_of import AllOf
-from assay_conformance.client.chunks import ChunkBuffer
+from assay_conformance.client.arrivals import Arrivals
 from assay_conformance.client.connection import Connection
-from assay_conformance.client.entries import (
-    BadEntryError,
-    Entry,
-    Position,
-    bits_of,
-    check_size,
-    open_entry,
-    uncompress,
-)
+from assay_conformance.client.entries import Entry, Opened
 from assay_conformance.client.handed import Handed, Inbound, Queue
 from assay_conformance.client.handler import Handler, Phase
-from assay_conformance.client.letters import Letters, letter_of
+from assay_conformance.client.letters import DeadLetters, Letters, letter_of
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.permits import Permits
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
-from assay_conformance.client.shared import MS, Shared
-from assay_conformance.client.timers import Timer
+from assay_conformance.client.shared import Shared
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import (
-    BaseCommand,
-    CommandType,
-    Frame,
-    MessageMetadata,
-    MetadataError,
-    Payload,
-    command,
-    is_batch,
-    message_id,
-)
+from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
 _TYPES: dict[SubscriptionType, pb.CommandSubscribe.SubType] = {
@@ -85,18 +64,16 @@ class Consumer(Handler):
         self._settings = settings
         self._queue = queue
         self._opened: Callable[[Result], None] | None = opened
+        self._permits = Permits(shared, settings, self, queue)
         self._acks = AckGroup(shared, settings, self)
+        self._dead_letters = DeadLetters(letters, settings, topic, self._posted)
         self._redelivery: Redelivery[Handed] = Redelivery(
-            shared, settings, self, self._refused, self._all_again, self._bury
+            shared, settings, self, self._refused, self._all_again, self._dead_letters.bury
         )
-        self._chunks = ChunkBuffer(
-            settings.max_pending_chunked_messages, settings.auto_ack_oldest_chunked, shared.mutations
+        self._arrivals = Arrivals(
+            shared, settings, self, self._acks, self._permits, self._redelivery.drops, self._arrived
         )
-        self._expiry: Timer | None = None
         self._seeking = Seeking(shared, self, self._withdraw_all)
-        self._consumed = 0
-        self._paused = False
-        self._asked_one = False
 
     # --- from the subscription ---
 
@@ -106,10 +83,7 @@ class Consumer(Handler):
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
-        if self._settings.receiver_queue_size == 0:
-            self._asked_one = False
-        elif inbound.session == self.registrations:
-            self._return_permits(1)
+        self._permits.handed_over(current=inbound.session == self.registrations)
         self._redelivery.hand_over(handed)
         return handed
 
@@ -162,19 +136,14 @@ class Consumer(Handler):
         self._seeking.begin(place, sought)
 
     def pause(self) -> None:
-        """Ask for no more messages; those that were asked for still come."""
-        self._paused = True
+        self._permits.pause()
 
     def resume(self) -> None:
-        self._paused = False
-        self._return_permits(0)
-        self._queue.starved()
+        self._permits.resume()
 
     def wanted(self) -> None:
-        """The application waits for a message, and the queue is empty: one without prefetch asks for it now."""
-        if self._settings.receiver_queue_size == 0 and self.ready and not self._asked_one and not self._paused:
-            self._asked_one = True
-            self._flow(1)
+        """The application waits for a message, and the queue is empty."""
+        self._permits.wanted()
 
     def close(self, closed: Callable[[], None]) -> None:
         """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once."""
@@ -225,71 +194,13 @@ class Consumer(Handler):
     # --- arriving messages ---
 
     def message(self, frame: Frame) -> None:
-        payload = frame.payload
-        assert payload is not None
         # Closing: it stays unacknowledged and goes to whoever comes next. Seeking: it is of the place that was left.
-        if not self.ready or self._seeking.drops:
-            return
-        body = frame.body
-        position = (body.message_id.ledgerId, body.message_id.entryId)
-        if not payload.checksum_ok() and not self.shared.mutated(Mutation.DELIVERS_CORRUPT):
-            self._corrupt(position)
-            return
-        try:
-            self._take(payload, position, body)
-        except MetadataError:
-            if self.shared.mutated(Mutation.BAD_METADATA_CLOSES) and self.connection is not None:
-                self.connection.close(Cause.LOST, "undecodable metadata")
-                return
-            self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
-        except BadEntryError as error:
-            self._unreadable(payload.metadata, position, error.reason)
+        if self.ready and not self._seeking.drops:
+            assert self.connection is not None
+            self._arrivals.message(frame, self.connection)
 
-    def _take(self, payload: Payload, position: Position, body: pb.CommandMessage) -> None:
-        metadata = payload.metadata
-        if self._acks.covers(position):
-            # Acknowledged while it was on its way again (ACK-008).
-            if not self.shared.mutated(Mutation.ACKED_AGAIN_KEEPS_PERMIT):
-                self._return_permits(_unfiltered(metadata, body.ack_set))
-            return
-        if self._redelivery.drops(position):
-            self._return_permits(_unfiltered(metadata, body.ack_set))
-            return
-        chunked = metadata.num_chunks_from_msg > 1 and not self.shared.mutated(Mutation.DELIVERS_FRAGMENTS)
-        if not chunked:
-            check_size(payload.data, self._limit())
-            data = uncompress(metadata, payload.data, self.shared.mutations)
-            self._arrived(metadata, data, (position,), body)
-            return
-        progress = self._chunks.add(metadata, bytes(payload.data), position, self.shared.now_ns)
-        self._expire_chunks()
-        if progress.acks:
-            self._acks.immediately(progress.acks)
-        if progress.joined is None:
-            self._return_permits(1)
-        else:
-            data = uncompress(metadata, progress.joined.data)
-            self._arrived(metadata, data, progress.joined.positions, body)
-
-    def _expire_chunks(self) -> None:
-        """Give up the messages that are incomplete for too long, and look again when the next one is."""
-        age_ns = self._settings.expire_incomplete_chunked_ms * MS
-        if not age_ns or self.shared.mutated(Mutation.INCOMPLETE_NEVER_EXPIRES):
-            return
-        if (chunks := self._chunks.expired(self.shared.now_ns - age_ns)) and self.ready:
-            self._acks.immediately(chunks)
-        if self._expiry is not None:
-            self._expiry.cancel()
-        if (oldest_ns := self._chunks.oldest_ns) is not None:
-            self._expiry = self.shared.timers.at(oldest_ns + age_ns, self._expire_chunks)
-
-    def _arrived(
-        self, metadata: MessageMetadata, data: bytes, positions: tuple[Position, ...], body: pb.CommandMessage
-    ) -> None:
-        opened = open_entry(metadata, data)
-        size = metadata.num_messages_in_batch if is_batch(metadata) else 1
-        entry = Entry(positions, size, bits_of(body.ack_set, size))
-        charged = size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
+    def _arrived(self, entry: Entry, opened: list[Opened], metadata: MessageMetadata, redelivery_count: int) -> None:
+        charged = entry.size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
         if not self.shared.mutated(Mutation.HANDS_OVER_ACKED):
             entry.unacked &= self._acks.open_of(entry.position)
         every = self.shared.mutated(Mutation.IGNORES_ACK_SET)
@@ -301,75 +212,21 @@ class Consumer(Handler):
         ]
         # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
         # their permits here; those it had acknowledged were never charged (ACK-012).
-        self._return_permits(max(0, charged - len(wanted)))
+        self._permits.give_back(max(0, charged - len(wanted)))
         if self.shared.mutated(Mutation.REVERSES_BATCH):
             wanted.reverse()
-        if wanted and self._settings.max_redeliver_count and self._letters is not None:
-            if body.redelivery_count >= self._settings.max_redeliver_count:
-                entry.letters = {m.index or 0: letter_of(m, self.topic, entry.position) for m in wanted}
-            if body.redelivery_count > self._settings.max_redeliver_count:
-                self._return_permits(len(wanted))
-                self._bury(entry)
-                return
+        if self._dead_letters.keep(entry, wanted, redelivery_count):
+            self._permits.give_back(len(wanted))
+            self._dead_letters.bury(entry)
+            return
         for message in wanted:
             if not message.payload and self.shared.mutated(Mutation.EMPTY_PAYLOAD_DROPPED):
-                self._return_permits(1)
+                self._permits.give_back(1)
                 continue
-            inbound = Inbound(self, self.registrations, entry, message, metadata, body.redelivery_count)
+            inbound = Inbound(self, self.registrations, entry, message, metadata, redelivery_count)
             if self.shared.mutated(Mutation.TIMES_OUT_PREFETCHED):
                 self._redelivery.hand_over(Handed(self, entry, message.index, inbound.redelivery_count, None))
             self._queue.arrived(inbound)
-
-    def _corrupt(self, position: Position) -> None:
-        if self.shared.mutated(Mutation.CORRUPT_CLOSES_CONNECTION):
-            assert self.connection is not None
-            self.connection.close(Cause.LOST, "checksum mismatch")
-            return
-        permits = 0 if self.shared.mutated(Mutation.CORRUPT_KEEPS_PERMIT) else 1
-        self._discard(position, pb.CommandAck.ChecksumMismatch, permits)
-
-    def _unreadable(self, metadata: MessageMetadata, position: Position, reason: pb.CommandAck.ValidationError) -> None:
-        permits = metadata.num_messages_in_batch if is_batch(metadata) else 1
-        if reason == pb.CommandAck.BatchDeSerializeError and self.shared.mutated(Mutation.BAD_BATCH_UNREPORTED):
-            self._return_permits(permits)
-            return
-        if self.shared.mutated(Mutation.BAD_BODY_UNREPORTED):
-            self._return_permits(permits)
-            return
-        self._discard(position, reason, 0 if self.shared.mutated(Mutation.BAD_BODY_KEEPS_PERMIT) else permits)
-
-    def _discard(self, position: Position, reason: pb.CommandAck.ValidationError, permits: int) -> None:
-        """Acknowledge an entry nobody can read, with the reason, so that it does not come again for ever."""
-        self.post(
-            command(
-                CommandType.ACK,
-                consumer_id=self.consumer_id,
-                ack_type=pb.CommandAck.Individual,
-                message_id=[message_id(*position)],
-                validation_error=reason,
-            )
-        )
-        self._return_permits(permits)
-
-    def _limit(self) -> int:
-        assert self.connection is not None
-        return self.connection.max_message_bytes
-
-    def _return_permits(self, count: int) -> None:
-        if self._settings.receiver_queue_size == 0:
-            if count:
-                self._asked_one = False
-                self._queue.starved()
-            return
-        self._consumed += count
-        portions = 1 if self.shared.mutated(Mutation.FLOW_AFTER_WHOLE_QUEUE) else 2
-        enough = self._consumed >= max(1, self._settings.receiver_queue_size // portions)
-        if enough and self.ready and not self._paused:
-            self._flow(self._consumed)
-            self._consumed = 0
-
-    def _flow(self, permits: int) -> None:
-        self.post(command(CommandType.FLOW, consumer_id=self.consumer_id, messagePermits=permits))
 
     # --- redelivery ---
 
@@ -378,29 +235,18 @@ class Consumer(Handler):
             if handed.copy is not None:
                 self._queue.arrived(handed.copy)
 
-    def _bury(self, entry: Entry) -> bool:
-        """Post what was redelivered often enough to the dead letter topic; False where it was not."""
-        letters = [letter for index, letter in entry.letters.items() if entry.unacked >> index & 1]
-        entry.letters = {}
-        if not letters or self._letters is None:
-            return False
-
-        def posted(result: Result) -> None:
-            if isinstance(result, Done):
-                self._acks.individual(entry, None)
-                self._acks.issued(None)
-            else:
-                self._redelivery.at_once(entry)
-
-        together = AllOf(len(letters), posted)
-        for letter in letters:
-            self._letters.bury(letter, together.one)
-        return True
+    def _posted(self, entry: Entry, result: Result) -> None:
+        """The dead letters of this entry have their receipts, or one of them will never have it."""
+        if isinstance(result, Done):
+            self._acks.individual(entry, None)
+            self._acks.issued(None)
+        else:
+            self._redelivery.at_once(entry)
 
     def _all_again(self) -> None:
         """Everything unacknowledged was asked for: what is prefetched would come twice."""
-        self._chunks.clear()
-        self._return_permits(self._queue.withdraw(self))
+        self._arrivals.clear()
+        self._permits.give_back(self._queue.withdraw(self))
 
     # --- the life of a handler ---
 
@@ -430,31 +276,16 @@ class Consumer(Handler):
         connection.consumers.pop(self.consumer_id, None)
 
     def _requested(self) -> None:
-        if self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED) and self._settings.receiver_queue_size:
-            self._flow(self._settings.receiver_queue_size)
+        self._permits.requested()
 
     def _registered(self, answer: Frame) -> None:
         del answer
-        used, self._consumed = self._consumed, 0
         self._acks.flush()
-        self._asked_one = False
-        if self._paused:
-            self._consumed = self._settings.receiver_queue_size
-        elif self._settings.receiver_queue_size == 0:
-            self._queue.starved()
-        elif not self.shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
-            self._flow(self._first_permits(used))
+        self._permits.registered(first=self.registrations == 1)
         self._seeking.registered()
         if self._opened is not None:
             opened, self._opened = self._opened, None
             opened(Done())
-
-    def _first_permits(self, used: int) -> int:
-        """The whole queue, whatever was `used` of the permits the broker has forgotten."""
-        size = self._settings.receiver_queue_size
-        if self.registrations == 1:
-            return size + 1 if self.shared.mutated(Mutation.FIRST_FLOW_TOO_LARGE) else size
-        return max(used, 1) if self.shared.mutated(Mutation.LESS_PERMITS_AFTER_RECONNECT) else size
 
     def _withdraw_all(self) -> None:
         self._queue.withdraw(self)
@@ -466,7 +297,7 @@ class Consumer(Handler):
         self._seeking.lost()
         if not (self._seeking.drops and self.shared.mutated(Mutation.SEEK_KEEPS_PREFETCH)):
             self._queue.withdraw(self)
-        self._chunks.clear()
+        self._arrivals.clear()
         self._redelivery.lost()
 
     def _ended(self, refusal: Refusal) -> None:
@@ -480,14 +311,8 @@ class Consumer(Handler):
         self._queue.withdraw(self)
         self._acks.drop()
         self._redelivery.drop()
-        self._chunks.clear()
+        self._arrivals.clear()
 
     @property
     def closed(self) -> bool:
         return self.phase in (Phase.CLOSING, Phase.CLOSED)
-
-
-def _unfiltered(metadata: MessageMetadata, ack_set: Sequence[int]) -> int:
-    """How many permits the broker charged for an entry."""
-    size = metadata.num_messages_in_batch if is_batch(metadata) else 1
-    return bits_of(ack_set, size).bit_count()

@@ -8,10 +8,12 @@ acknowledged when the copy has its receipt, and delivered again when it gets non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from assay_conformance.client.entries import Opened, Position
+from assay_conformance.client.all_of import AllOf
+from assay_conformance.client.entries import Entry, Opened, Position
 from assay_conformance.client.handler import Phase
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.producer import Producer
@@ -88,6 +90,44 @@ class Letters:
             self._producers[topic] = producer
             producer.start()
         producer.send(self._shared.private_op(posted), letter)
+
+
+class DeadLetters:
+    """What one consumer buries in place of having it redelivered, where its policy says so.
+
+    `posted` is called for each entry buried, when all copies are stored, or with the first failure.
+    """
+
+    def __init__(
+        self,
+        letters: Letters | None,
+        settings: ConsumerSettings,
+        topic: str,
+        posted: Callable[[Entry, Result], None],
+    ) -> None:
+        self._letters = letters
+        self._most = settings.max_redeliver_count
+        self._topic = topic
+        self._posted = posted
+
+    def keep(self, entry: Entry, messages: Sequence[Opened], redelivery_count: int) -> bool:
+        """Keep copies of an entry that has come for the last time; whether it came once too often and goes now."""
+        if not messages or not self._most or self._letters is None:
+            return False
+        if redelivery_count >= self._most:
+            entry.letters = {each.index or 0: letter_of(each, self._topic, entry.position) for each in messages}
+        return redelivery_count > self._most
+
+    def bury(self, entry: Entry) -> bool:
+        """Post what was redelivered often enough to the dead letter topic; False where it was not."""
+        letters = [letter for index, letter in entry.letters.items() if entry.unacked >> index & 1]
+        entry.letters = {}
+        if not letters or self._letters is None:
+            return False
+        together = AllOf(len(letters), partial(self._posted, entry))
+        for letter in letters:
+            self._letters.bury(letter, together.one)
+        return True
 
 
 def _number(properties: Mapping[str, str], name: str) -> int:
