@@ -51,6 +51,18 @@ def test_request_for_everything_does_not_use_up_refusals_that_were_not_due() -> 
     assert story.judged(LeastDelay) == ([], 2)
 
 
+def test_refusal_that_was_nearly_due_may_still_be_asked_for_in_its_own_time() -> None:
+    story = refused(delay_ms=1, kind="Exclusive")
+    story.after(5)
+    story.nack(2)
+    story.after(95)
+    story.redeliver_frame()
+    story.nack(3)
+    story.after(5)
+    story.redeliver_frame()
+    assert story.judged(LeastDelay)[0] == []
+
+
 def test_delay_above_the_minimum_is_not_judged() -> None:
     story = refused(delay_ms=300)
     story.after(20)

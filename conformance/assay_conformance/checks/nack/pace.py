@@ -35,6 +35,8 @@ class LeastDelay(ConsumerCheck):
 
     def start(self) -> None:
         self._refused: dict[Key, Call] = {}
+        self._own_until_ns: dict[Key, int] = {}
+        """Until when a refusal that was used up near its bound may still be asked for by its own timer."""
 
     def asked(self, call: Call) -> None:
         delay_ms = number_in_force(self.view, call.consumer, "nack_delay_ms")
@@ -55,14 +57,18 @@ class LeastDelay(ConsumerCheck):
         if not found or least_ms <= 0:
             return
         call = min(found.values(), key=lambda call: call.invoke.t_ns)
-        latest_ns = event.t_ns - least_ms * MS + TOLERANCES["nack-early"].slack_ns
+        slack_ns = TOLERANCES["nack-early"].slack_ns
+        latest_ns = event.t_ns - least_ms * MS + slack_ns
+        anothers = self._may_be_anothers(session, event)
         for entry, each in found.items():
             # A request for everything was meant for those that were due: the others' own may still come.
             if event.ids or each.invoke.t_ns <= latest_ns:
                 del self._refused[consumer.handle, entry]
+            if each.invoke.t_ns <= latest_ns:
+                self._own_until_ns[consumer.handle, entry] = each.invoke.t_ns + LEAST_DELAY_MS * MS + slack_ns
         if call.invoke.t_ns <= latest_ns:
             self.exercise(event)
-        else:
+        elif not anothers:
             self.breach(
                 "below-minimum",
                 f"consumer {consumer.handle} asked for {call.entry} again {elapsed(event.t_ns, call.invoke.t_ns)} "
@@ -70,6 +76,16 @@ class LeastDelay(ConsumerCheck):
                 call.invoke,
                 event,
             )
+
+    def _may_be_anothers(self, session: ConsumerSession, event: Frame) -> bool:
+        """Whether it may come of a refusal that an earlier request used up, within the tolerance of its time."""
+        handle = session.consumer.handle if session.consumer is not None else None
+        running = [
+            entry
+            for (owner, entry), until_ns in self._own_until_ns.items()
+            if owner == handle and event.t_ns <= until_ns
+        ]
+        return bool(requested(session, event, running))
 
 
 @dataclass(slots=True)
