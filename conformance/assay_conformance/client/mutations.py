@@ -29,6 +29,7 @@ class Mutation(StrEnum):
     FAILS_SPOILT_ON_THE_WAY = "fails-spoilt-on-the-way"
     SURFACES_TRANSIENT_ERROR = "surfaces-transient-error"
     RESENDS_NOT_ALLOWED = "resends-not-allowed"
+    DEAF_AFTER_NOT_ALLOWED = "deaf-after-not-allowed"
     RETRIES_TERMINATED = "retries-terminated"
     RETURNS_AFTER_CLOSE = "returns-after-close"
     LEAVES_PRODUCER_BEHIND = "leaves-producer-behind"
@@ -242,6 +243,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RSD-012",
         "a send answered NotAllowedError is sent again",
         "C++ client: reconnects and sends it again until the time-out, in front of all others",
+    ),
+    Mutation.DEAF_AFTER_NOT_ALLOWED: Broken(
+        "RSD-012",
+        "a send answered NotAllowedError fails, and no receipt behind it is heard",
+        "Go client: the connection forgets the producer over that error, and drops its receipts",
     ),
     Mutation.RETRIES_TERMINATED: Broken(
         "RSD-013",

@@ -76,6 +76,7 @@ class Producer(Handler):
         self._last_receipted: Op | None = None
         self._last_position: tuple[int, int] | None = None
         self._receipts = 0
+        self._deaf = False
 
     # --- from the application ---
 
@@ -291,7 +292,7 @@ class Producer(Handler):
 
     def receipt(self, body: pb.CommandSendReceipt) -> None:
         head = self._pending.head
-        if head is None:
+        if head is None or self._deaf:
             return
         position = (body.message_id.ledgerId, body.message_id.entryId)
         if body.sequence_id < head.sequence_id:
@@ -318,6 +319,7 @@ class Producer(Handler):
         elif body.error in _FINAL_ERRORS:
             self._finish(refusal)
         else:
+            self._deaf = self.shared.mutated(Mutation.DEAF_AFTER_NOT_ALLOWED)
             for op in self._pending.take(lambda op: op.sequence_id == body.sequence_id):
                 self._pending.release(op.sent, refusal.failed(certain=True))
             self._pending.settled()
