@@ -114,7 +114,8 @@ class FailoverHandsOver(DispatchLedger):
 class SharedGivesToOne(DispatchLedger):
     """At one consumer at a time; and what one leaves behind goes to the others, as far as they have permits.
 
-    Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first is judged.
+    Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first is judged. Chunks of
+    a message wait for permits of the consumer that got its others.
     """
 
     requirement = RequirementId("subscription.shared-gives-to-one")
@@ -122,6 +123,8 @@ class SharedGivesToOne(DispatchLedger):
     def start(self) -> None:
         super().start()
         self._end_ns = 0
+        self._assembling: dict[tuple[Group, str], Member] = {}
+        """Who was sent the last chunk of a message, by its uuid."""
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
@@ -130,6 +133,8 @@ class SharedGivesToOne(DispatchLedger):
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         if group.kind != "Shared":
             return
+        if frame.meta is not None and frame.meta.uuid is not None:
+            self._assembling[group, frame.meta.uuid] = member
         for other in group.members:
             earlier = other.out.get(position)
             if earlier is None or other is member:
@@ -156,15 +161,21 @@ class SharedGivesToOne(DispatchLedger):
         end = member.left
         heirs = [] if end is None else [heir for heir in group.members if self._inherits(heir, end.t_ns)]
         for position, frame in member.out.items():
-            if end is not None and heirs and position in group.unacked:
+            heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, member)), None)
+            if end is not None and heir is not None and position in group.unacked:
                 self.breach(
                     "left-behind",
                     f"{group}: entry {_name(position)} was out at {member} when that went at {ms(end.t_ns)}, "
-                    f"and never came to {heirs[0]}, which had {heirs[0].permits} permits left",
+                    f"and never came to {heir}, which had {heir.permits} permits left",
                     frame,
                     end,
                 )
                 return
+
+    def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member) -> bool:
+        """Whether nobody else that came after the one that is gone was sent a chunk of the same message."""
+        uuid = None if frame.meta is None else frame.meta.uuid
+        return uuid is None or self._assembling.get((group, uuid), gone) in (gone, heir)
 
     def _inherits(self, heir: Member, gone_ns: int) -> bool:
         ended_ns = self._end_ns if heir.session.ended is None else heir.session.ended.t_ns

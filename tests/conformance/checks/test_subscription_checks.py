@@ -22,7 +22,7 @@ from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import MessageId, Meta, Sides
 from assay_conformance.model.fault import Cut, CutHow, Direction, Fault, OnFrame
 
-FIRST, SECOND = CONSUMER, CONSUMER + 1
+FIRST, SECOND, THIRD = CONSUMER, CONSUMER + 1, CONSUMER + 2
 
 
 def _said(check: type[Check], story: Script, case: Case = ANY_CASE) -> tuple[list[str], int]:
@@ -165,6 +165,28 @@ def _left_behind(permits: int = 100, after_ms: int = 1_000) -> Script:
 
 def test_entry_left_behind_is_found() -> None:
     assert _said(SharedGivesToOne, _left_behind())[0] == ["left-behind"]
+
+
+def _chunks_left_behind(heir_has: int) -> list[str]:
+    """A consumer with both chunks of a message goes; another without further permits has been sent the first since."""
+    story = _two("Shared")
+    story.consumer(THIRD, conn=2, kind="Shared")
+    story.flow(1, conn=2)
+    chunks = [Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2) for number in range(2)]
+    for number, meta in enumerate(chunks):
+        story.message(number, meta=meta)
+    story.cut(0)
+    story.message(0, conn=heir_has, meta=chunks[0])
+    story.after(1_000)
+    return _said(SharedGivesToOne, story)[0]
+
+
+def test_chunk_waits_for_the_consumer_that_has_the_others() -> None:
+    assert _chunks_left_behind(heir_has=2) == []
+
+
+def test_chunk_that_does_not_come_to_the_consumer_that_has_the_others_is_found() -> None:
+    assert _chunks_left_behind(heir_has=1) == ["left-behind"]
 
 
 def test_entry_nobody_has_permits_for_may_stay() -> None:
