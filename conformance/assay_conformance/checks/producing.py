@@ -181,7 +181,7 @@ class CloseSettlesPending(Check):
         if end is None:
             if closed is not None:
                 left_pending(self, f"producer {handle}", send, closed, self._end_ns)
-        elif end.outcome is not Outcome.OK and end.error is ErrorClass.CLOSED:
+        elif end.outcome is not Outcome.OK and end.error is not ErrorClass.TIMEOUT and not unit.errors:
             self._failed(handle, send, unit, end)
         else:
             self.exercise(end)

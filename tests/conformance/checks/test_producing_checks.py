@@ -159,6 +159,14 @@ def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
     assert _codes(story.judged()) == ["failed-though-stored"]
 
 
+def test_close_that_fails_what_has_its_receipt_is_found_whatever_it_calls_it() -> None:
+    story = _Closing()
+    story.receipt(0)
+    story.unknown(0, ErrorClass.TRANSPORT)
+    story.answer()
+    assert _codes(story.judged()) == ["failed-though-stored"]
+
+
 def test_receipt_behind_the_brokers_own_close_is_for_nobody() -> None:
     story = _Closing()
     story.down("CLOSE_PRODUCER", producer_id=0)
