@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import pytest
+
 from assay_conformance.cases.build import Schedule
-from assay_conformance.cases.stored import plains
+from assay_conformance.cases.stored import batch, plains
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.event import Completion, Outcome, Received
@@ -48,6 +50,17 @@ def _reconsumed_later() -> Case:
     return plan.case("test/reconsumed-later", "A message comes again later", (), consumer=CONFIG, topology=TOPICS)
 
 
+def _all_reconsumed(config: Config) -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(2)), *plains([2])])
+    consumer = plan.consumer(plan.client(), retry_letters=True)
+    plan.wait_ops(plan.receive(consumer, 3))
+    plan.reconsume_later(consumer, DELAY_MS, messages=range(1, 4))
+    plan.wait_ops()
+    plan.wait_ms(1_000)
+    return plan.case("test/all-reconsumed", "A batch comes again later", (), consumer=config, topology=TOPICS)
+
+
 @cache
 def _tried(make: Callable[[], Case]) -> Tried:
     return ReferenceTrial().in_virtual_time(make())
@@ -76,3 +89,12 @@ def test_message_reconsumed_later_comes_again_from_the_retry_letter_topic_after_
 def test_no_check_takes_a_copy_for_anything_else() -> None:
     judgements = [*_tried(_refused_until_dead).judgements, *_tried(_reconsumed_later).judgements]
     assert {j.requirement: j.reason for j in judgements if j.verdict is not Verdict.PASS} == {}
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"batch_index_ack": True}, {"ack_timeout_ms": 200, "ack_timeout_tick_ms": 50}], ids=str
+)
+def test_client_may_settle_what_it_sent_to_the_retry_topic(config: Config) -> None:
+    shared: Config = {"subscription_type": "shared", "initial_position": "earliest"}
+    tried = ReferenceTrial().in_virtual_time(_all_reconsumed({**shared, **config}))
+    assert {j.requirement: j.reason for j in tried.judgements if j.verdict is not Verdict.PASS} == {}

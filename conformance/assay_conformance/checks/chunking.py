@@ -12,6 +12,7 @@ from assay_conformance.checks.chunks import Assembly, Fate
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
     acked_entries,
+    buries,
     entry_on,
     from_client,
     in_force,
@@ -115,10 +116,11 @@ class ChunkedCheck(ConsumerCheck):
         return self._pieces.get(call.entry, set()) | {call.entry}
 
     def is_asked_for(self, consumer: OpenedConsumer, entry: Entry) -> bool:
-        """Whether the application acknowledges its message: it may have an older delivery of one that is on its way
-        again, and incomplete."""
+        """Whether its message may be acknowledged, for a letter or by the application: that may have an older delivery
+        of one that is on its way again, and incomplete."""
         reached = self._named_to.get((consumer.handle, entry.topic))
-        return (consumer.handle, entry) in self._named or (reached is not None and entry <= reached)
+        named = (consumer.handle, entry) in self._named or (reached is not None and entry <= reached)
+        return named or buries(self.view, consumer)
 
     def overflowed(self, session: ConsumerSession) -> bool:
         """More incomplete messages than the consumer keeps: which of them it dropped is its own choice."""

@@ -54,8 +54,9 @@ def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | Non
 
 
 def buries(view: View, consumer: OpenedConsumer) -> bool:
-    """Whether a message refused often enough may go to a dead letter topic instead of being asked for."""
-    return bool(number_in_force(view, consumer, "max_redeliver_count"))
+    """Whether the client may settle a message by a letter: a dead one, for what was refused often enough, or one to
+    retry. Then it is not asked for, and acknowledged without an ack of the application."""
+    return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
 def entry_on(session: ConsumerSession, id: MessageId) -> Entry:

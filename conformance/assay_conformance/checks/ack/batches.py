@@ -8,6 +8,7 @@ from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import (
     REFUSED,
     ConsumerCheck,
+    buries,
     entry_on,
     from_client,
     in_force,
@@ -57,7 +58,7 @@ class WholeBatchOnly(ConsumerCheck):
         if meta is None or (meta.batch or 0) < 2 or not to_client(event) or session is None:
             return
         consumer = session.consumer
-        if consumer is None or not index_ack_off(self.view, consumer):
+        if consumer is None or not index_ack_off(self.view, consumer) or buries(self.view, consumer):
             return
         batch = self._batches.setdefault(
             (consumer.handle, entry_on(session, event.ids[0])), _Batch(meta.batch or 0, event)

@@ -9,6 +9,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
     bit_of,
+    buries,
     entry_on,
     from_client,
     is_open,
@@ -57,7 +58,7 @@ class IndexBits(ConsumerCheck):
         if session is None or session.consumer is None or not to_client(event) or event.intact is False:
             return
         consumer, size = session.consumer, (event.meta.batch if event.meta is not None else None) or 0
-        if size < 2 or index_ack_off(self.view, consumer):
+        if size < 2 or index_ack_off(self.view, consumer) or buries(self.view, consumer):
             return
         key = (consumer.handle, entry_on(session, event.ids[0]))
         bits = self._entries.setdefault(key, _Bits(size, event))
