@@ -6,7 +6,8 @@ import pytest
 
 from assay_conformance.checks.backing_off import BacksOff
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.returning import ClosedStaysClosed, ComesBackAfterClose, EpochGrows
+from assay_conformance.checks.returning import ComesBackAfterClose, EpochGrows
+from assay_conformance.checks.staying_away import ClosedStaysClosed
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.event import AgentEnded, Invoke
