@@ -1,10 +1,17 @@
-"""The open batch: messages that wait for company, and when it closes."""
+"""Batches: messages that wait for company, and when they go out."""
 
 from __future__ import annotations
 
-from assay_conformance.client.ops import Sent
+from collections.abc import Callable, Sequence
+
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.ops import Op, Sent, TooLargeError
+from assay_conformance.client.pending import Pending
 from assay_conformance.client.settings import BatchingType, ProducerSettings
+from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
+from assay_conformance.client.values import Failed
+from assay_conformance.model.event import ErrorClass
 
 
 class OpenBatch:
@@ -44,3 +51,82 @@ class OpenBatch:
             key = sent.message.key if sent.message.ordering_key is None else sent.message.ordering_key
             by_key.setdefault(key, []).append(sent)
         return sorted(by_key.values(), key=lambda group: group[-1].sequence_id)
+
+
+class Batching:
+    """The batches of one producer, one open at a time. `build` makes a unit of some of its messages, begun then.
+
+    `built` gets the units, in the order to send them.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        settings: ProducerSettings,
+        pending: Pending,
+        build: Callable[[Sequence[Sent], int], Op],
+        built: Callable[[Sequence[Op]], None],
+    ) -> None:
+        self._shared = shared
+        self._settings = settings
+        self._pending = pending
+        self._build = build
+        self._built = built
+        self._batch: OpenBatch | None = None
+        self._last_began_ns: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._batch is not None
+
+    def add(self, sent: Sent) -> None:
+        if self._batch is not None and not self._batch.fits(len(sent.message.payload)):
+            self.close()
+        if self._batch is None:
+            self._batch = self._begin()
+        self._batch.add(sent)
+        if self._batch.full:
+            self.close()
+
+    def close(self) -> None:
+        """Send what is batched; too large a batch fails."""
+        batch, self._batch = self._batch, None
+        if batch is None:
+            return
+        if batch.timer is not None:
+            batch.timer.cancel()
+        for group in batch.groups():
+            try:
+                op = self._build(group, batch.first_ns)
+            except TooLargeError as error:
+                self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+                self._pending.settled()
+            else:
+                self._built([op])
+
+    def _begin(self) -> OpenBatch:
+        settings, shared = self._settings, self._shared
+        extra = 1 if shared.mutated(Mutation.BATCH_OVERFILLS) else 0
+        max_bytes = None if shared.mutated(Mutation.BATCH_IGNORES_BYTES) else settings.batching_max_bytes
+        first_ns, before_ns, self._last_began_ns = shared.now_ns, self._last_began_ns, shared.now_ns
+        if before_ns is not None and shared.mutated(Mutation.IDLE_BATCH_TIMES_OUT):
+            first_ns = before_ns
+        batch = OpenBatch(settings, first_ns, settings.batching_max_messages + extra, max_bytes)
+        if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
+            return batch
+        delay_ns = settings.batching_max_publish_delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
+        due_ns = self._pending.due_ns(first_ns)
+        if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
+            batch.timer = shared.timers.at(due_ns, self._expire)
+        else:
+            batch.timer = shared.after(delay_ns, self.close)
+        return batch
+
+    def _expire(self) -> None:
+        """The oldest message of the open batch has waited for as long as a send may."""
+        self._pending.time_out()
+        batch, self._batch = self._batch, None
+        if batch is not None:
+            text = "no receipt within the send time-out: its batch had not closed yet"
+            self._pending.release(batch.sent, Failed(ErrorClass.TIMEOUT, text, certain=True))
+            self._pending.settled()

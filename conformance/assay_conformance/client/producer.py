@@ -1,41 +1,33 @@
-"""The producer of one topic or partition: numbering, batching, resend and receipts.
+"""The producer of one topic or partition: taking sends in order, writing them, and writing them again.
 
 A unit is written at once when the broker has admitted the producer, and again, the same bytes in the same order, after
-every later PRODUCER_SUCCESS, until its receipt comes. Receipts come in order: one for an older unit is late and
-ignored, one beyond the oldest says that something was lost, so the connection is closed and the queue goes out again.
+every later PRODUCER_SUCCESS, until its receipt comes.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from assay_conformance.client.batch import OpenBatch
+from assay_conformance.client.batch import Batching
 from assay_conformance.client.cheats import spoilt
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.handler import Handler, Phase
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.numbering import Numbering
 from assay_conformance.client.ops import ACCESS_MODES, Op, OpBuilder, Sent, TooLargeError
 from assay_conformance.client.pending import Pending
-from assay_conformance.client.refusal import Cause, Refusal, server_refusal
+from assay_conformance.client.receipts import Receipts
+from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.settings import BatchingType, ProducerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
-from assay_conformance.model.event import ErrorClass, MessageId
-from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command
+from assay_conformance.model.event import ErrorClass
+from assay_conformance.wire import BaseCommand, CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
 _CLOSED = Failed(ErrorClass.CLOSED, "the producer is closed", certain=True)
-_ERRORS_OF_ONE_SEND = frozenset({pb.NotAllowedError})
-_FINAL_ERRORS = frozenset({pb.TopicTerminatedError, pb.ProducerFenced})
-
-_WRONGLY_JUDGED: dict[int, Mutation] = {
-    pb.ChecksumError: Mutation.FAILS_SPOILT_ON_THE_WAY,
-    pb.PersistenceError: Mutation.SURFACES_TRANSIENT_ERROR,
-    pb.NotAllowedError: Mutation.RESENDS_NOT_ALLOWED,
-    pb.TopicTerminatedError: Mutation.RETRIES_TERMINATED,
-}
 
 Completed = Callable[[Result], None]
 
@@ -57,26 +49,23 @@ class Producer(Handler):
         partition: int = -1,
     ) -> None:
         super().__init__(shared, pool, lookup, topic)
-        self.last_sequence_id = -1
         self._settings = settings
-        self._partition = partition
         self._opened: Completed | None = opened
         self._producer_id = next(shared.producer_ids)
         self._builder = OpBuilder(self._producer_id, settings, shared.mutations)
         self._epoch = 0
         self._topic_epoch: int | None = None
         self._max_message_bytes = 0
-        self._next_sequence_id = 0
-        self._last_pushed = -1
+        self._numbering = Numbering(shared, settings)
         self._waiting: deque[Callable[[], bool]] = deque()
         self._running = False
         self._pending = Pending(shared, settings, self._run_waiting)
-        self._batch: OpenBatch | None = None
-        self._last_batch_ns: int | None = None
-        self._last_receipted: Op | None = None
-        self._last_position: tuple[int, int] | None = None
-        self._receipts = 0
-        self._deaf = False
+        self._batching = Batching(shared, settings, self._pending, self._batch, self._enqueue)
+        self._receipts = Receipts(shared, self._pending, self._numbering, partition, self._reconnect, self._finish)
+
+    @property
+    def last_sequence_id(self) -> int:
+        return self._numbering.last_receipted
 
     # --- from the application ---
 
@@ -136,24 +125,23 @@ class Producer(Handler):
         if not self._accept(sent):
             return False
         if not self.shared.mutated(Mutation.SYNC_SEND_LEAVES_BATCH):
-            self._close_batch()
+            self._batching.close()
         if self.shared.mutated(Mutation.SYNC_SEND_RETURNS_AT_ONCE):
             self._pending.complete(sent, Done(sequence_id=sent.sequence_id))
             sent.op = None
         return True
 
     def _number(self, sent: Sent) -> None:
-        explicit = sent.message.sequence_id
-        sent.sequence_id = self._next_sequence_id if explicit is None else explicit
+        sent.sequence_id = self._numbering.of(sent.message)
         alone = (
             not self._settings.batching
             # The entry carries one time, and its other messages would wait for it (PIP-26).
             or (sent.message.deliver_at_ms is not None and not self.shared.mutated(Mutation.DELAYED_JOINS_BATCH))
             # Batched with new messages, one the broker may know already would take them with it as duplicates.
-            or sent.sequence_id <= self._last_pushed
+            or self._numbering.goes_back(sent.sequence_id)
         )
         if alone and not self.shared.mutated(Mutation.DELAYED_OVERTAKES_BATCH):
-            self._close_batch()
+            self._batching.close()
         try:
             ops = self._alone(sent) if alone else []
         except TooLargeError as error:
@@ -161,23 +149,27 @@ class Producer(Handler):
                 self._pending.accept(sent)
             self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
             return
-        self._next_sequence_id = max(self._next_sequence_id, sent.sequence_id + 1)
-        self._last_pushed = max(self._last_pushed, sent.sequence_id)
+        self._numbering.take(sent.sequence_id)
         self._pending.accept(sent)
         if alone:
             self._enqueue(ops)
         else:
-            self._add_to_batch(sent)
+            self._batching.add(sent)
 
     def _alone(self, sent: Sent) -> list[Op]:
         return self._builder.message(sent, self._limit(), self.shared.now_ns, self.shared.unix_ms())
+
+    def _batch(self, group: Sequence[Sent], first_ns: int) -> Op:
+        keyed = self._settings.batching_type is BatchingType.KEY_BASED
+        build = self._builder.keyed_batch if keyed else self._builder.batch
+        return build(group, self._limit(), first_ns, self.shared.unix_ms())
 
     def _limit(self) -> int:
         if self.shared.mutated(Mutation.LIMIT_OF_LAST_CONNECTION):
             return self.shared.last_limit
         return self._max_message_bytes
 
-    def _enqueue(self, ops: list[Op]) -> None:
+    def _enqueue(self, ops: Sequence[Op]) -> None:
         for op in ops:
             self._pending.add(op)
             if self._may_write():
@@ -198,71 +190,16 @@ class Producer(Handler):
         op.session = self._session
         self.connection.write(op.frame)
 
-    # --- batching ---
-
-    def _add_to_batch(self, sent: Sent) -> None:
-        if self._batch is not None and not self._batch.fits(len(sent.message.payload)):
-            self._close_batch()
-        if self._batch is None:
-            self._batch = self._open_batch()
-        self._batch.add(sent)
-        if self._batch.full:
-            self._close_batch()
-
-    def _open_batch(self) -> OpenBatch:
-        settings, shared = self._settings, self.shared
-        extra = 1 if shared.mutated(Mutation.BATCH_OVERFILLS) else 0
-        max_bytes = None if shared.mutated(Mutation.BATCH_IGNORES_BYTES) else settings.batching_max_bytes
-        first_ns, before_ns, self._last_batch_ns = shared.now_ns, self._last_batch_ns, shared.now_ns
-        if before_ns is not None and shared.mutated(Mutation.IDLE_BATCH_TIMES_OUT):
-            first_ns = before_ns
-        batch = OpenBatch(settings, first_ns, settings.batching_max_messages + extra, max_bytes)
-        if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
-            return batch
-        delay_ns = settings.batching_max_publish_delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
-        due_ns = self._pending.due_ns(first_ns)
-        if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
-            batch.timer = shared.timers.at(due_ns, self._expire_batch)
-        else:
-            batch.timer = shared.after(delay_ns, self._close_batch)
-        return batch
-
-    def _expire_batch(self) -> None:
-        """The oldest message of the open batch has waited for as long as a send may."""
-        self._pending.time_out()
-        batch, self._batch = self._batch, None
-        if batch is not None:
-            text = "no receipt within the send time-out: its batch had not closed yet"
-            self._pending.release(batch.sent, Failed(ErrorClass.TIMEOUT, text, certain=True))
-            self._pending.settled()
-
-    def _close_batch(self) -> None:
-        batch, self._batch = self._batch, None
-        if batch is None:
-            return
-        if batch.timer is not None:
-            batch.timer.cancel()
-        keyed = self._settings.batching_type is BatchingType.KEY_BASED
-        build = self._builder.keyed_batch if keyed else self._builder.batch
-        for group in batch.groups():
-            try:
-                op = build(group, self._limit(), batch.first_ns, self.shared.unix_ms())
-            except TooLargeError as error:
-                self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
-                self._pending.settled()
-            else:
-                self._enqueue([op])
-
     # --- flush and close ---
 
     def _flush(self, flushed: Completed) -> bool:
         if self.phase is Phase.CLOSED:
             flushed(_CLOSED)
             return True
-        if self._batch is not None and self.shared.mutated(Mutation.FLUSH_LEAVES_BATCH):
+        if self._batching.is_open and self.shared.mutated(Mutation.FLUSH_LEAVES_BATCH):
             self.shared.after(self._settings.batching_max_publish_delay_ms * MS, lambda: self._pending.flush(flushed))
             return True
-        self._close_batch()
+        self._batching.close()
         if self.shared.mutated(Mutation.FLUSH_RETURNS_AT_ONCE):
             flushed(Done())
         else:
@@ -273,7 +210,7 @@ class Producer(Handler):
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
             closed(Done())
             return True
-        self._close_batch()
+        self._batching.close()
         if self.shared.mutated(Mutation.CLOSE_FAILS_PENDING):
             self._fail_all(ErrorClass.CLOSED, "the producer was closed")
 
@@ -288,64 +225,17 @@ class Producer(Handler):
         self._run_waiting()
         return True
 
-    # --- receipts ---
+    # --- from the broker ---
 
     def receipt(self, body: pb.CommandSendReceipt) -> None:
-        head = self._pending.head
-        if head is None or self._deaf:
-            return
-        position = (body.message_id.ledgerId, body.message_id.entryId)
-        if body.sequence_id < head.sequence_id:
-            if not self.shared.mutated(Mutation.LATE_RECEIPT_COMPLETES_HEAD):
-                return
-        elif body.sequence_id > head.sequence_id:
-            if not self.shared.mutated(Mutation.IGNORES_HIGHER_RECEIPT):
-                self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
-            return
-        elif position == self._last_position and NO_ID not in position:
-            # Chunks share a sequence id: one receipt that comes twice must not stand for two of them.
-            return
-        self._receipts += 1
-        self._last_receipted = self._pending.pop_head()
-        self._last_position = position
-        self._succeed(head, body.message_id)
-        self._pending.settled()
+        self._receipts.receipt(body)
 
     def send_error(self, body: pb.CommandSendError) -> None:
-        refusal = server_refusal(body.error, body.message)
-        if self._retries(body.error):
-            # Transient, a checksum spoilt on the way included: the bytes kept here are what was meant.
-            self._reconnect(refusal.text)
-        elif body.error in _FINAL_ERRORS:
-            self._finish(refusal)
-        else:
-            self._deaf = self.shared.mutated(Mutation.DEAF_AFTER_NOT_ALLOWED)
-            for op in self._pending.take(lambda op: op.sequence_id == body.sequence_id):
-                self._pending.release(op.sent, refusal.failed(certain=True))
-            self._pending.settled()
-
-    def _retries(self, code: int) -> bool:
-        cheat = _WRONGLY_JUDGED.get(code)
-        retried = code not in _ERRORS_OF_ONE_SEND | _FINAL_ERRORS
-        return retried != (cheat is not None and self.shared.mutated(cheat))
+        self._receipts.error(body)
 
     def _reconnect(self, why: str) -> None:
         assert self.connection is not None
         self.connection.close(Cause.LOST, why)
-
-    def _succeed(self, op: Op, message_id: pb.MessageIdData) -> None:
-        duplicate = message_id.ledgerId == NO_ID
-        position = (-1, -1) if duplicate else (message_id.ledgerId, message_id.entryId)
-        first = 1 if self.shared.mutated(Mutation.BATCH_INDEX_FROM_ONE) else 0
-        for index, sent in enumerate(op.sent, start=first):
-            self.last_sequence_id = max(self.last_sequence_id, sent.sequence_id)
-            place = (index, len(op.sent)) if op.batch else (-1, 0)
-            result: Result = Done(
-                message_id=MessageId(*position, self._partition, *place), sequence_id=sent.sequence_id
-            )
-            if duplicate and self.shared.mutated(Mutation.FAILS_DUPLICATE_RECEIPT):
-                result = Failed(ErrorClass.OTHER, "the receipt carries no position")
-            self._pending.release((sent,), result)
 
     # --- the life of a handler ---
 
@@ -390,40 +280,22 @@ class Producer(Handler):
         if body.HasField("topic_epoch"):
             self._topic_epoch = body.topic_epoch
         if self._opened is not None:
-            self._start_numbering(body.last_sequence_id)
+            self._numbering.start(body.last_sequence_id)
             opened, self._opened = self._opened, None
             opened(Done(producer_name=body.producer_name, last_sequence_id=body.last_sequence_id))
         else:
-            if self.shared.mutated(Mutation.SKIPS_SEQUENCE_ID):
-                self._next_sequence_id += 1
-            if self.shared.mutated(Mutation.RENUMBERS_ON_RECONNECT):
-                self._next_sequence_id = body.last_sequence_id + 1
+            self._numbering.registered_again(body.last_sequence_id)
             self._resend()
-        self._receipts = 0
+        self._receipts.count = 0
         self._run_waiting()
-
-    def _start_numbering(self, last_sequence_id: int) -> None:
-        """Continue behind what the application named, or else behind what the broker last saw of this name.
-
-        Only when new: a reconnect must not rewind or advance the numbers (DDP-007).
-        """
-        initial = self._settings.initial_sequence_id
-        last = last_sequence_id if initial is None else initial
-        self.last_sequence_id = last
-        self._last_pushed = last
-        self._next_sequence_id = last + 1
-        if initial is None and self.shared.mutated(Mutation.IGNORES_LAST_SEQUENCE_ID):
-            self._next_sequence_id = 0
-        if initial is None and last >= 0 and self.shared.mutated(Mutation.SKIPS_AFTER_LAST_SEQUENCE_ID):
-            self._next_sequence_id += 1
 
     def _resend(self) -> None:
         """Everything pending, from the oldest, each the same bytes as before."""
-        if self._receipts == 2 and self.shared.mutated(Mutation.LOSES_THIRD_SEND):
+        if self._receipts.count == 2 and self.shared.mutated(Mutation.LOSES_THIRD_SEND):
             self._forget(lambda op: op is self._pending.head)
         units = [op for op in self._pending if op.session != self._session]
         again = any(op.session is not None for op in units)
-        for op in spoilt(units, self._last_receipted, self.shared):
+        for op in spoilt(units, self._receipts.last, self.shared):
             self._write(op)
         if again and self.shared.mutated(Mutation.PUBLISHES_AGAIN_AFTER_RESEND):
             for sent in units[-1].sent:
@@ -440,7 +312,7 @@ class Producer(Handler):
         self._pending.settled()
 
     def _ended(self, refusal: Refusal) -> None:
-        self._close_batch()
+        self._batching.close()
         self._fail_all(refusal.error, refusal.text)
         if self._opened is not None:
             opened, self._opened = self._opened, None
