@@ -59,6 +59,13 @@ def buries(view: View, consumer: OpenedConsumer) -> bool:
     return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
+def holds_acks(view: View, consumer: OpenedConsumer) -> bool:
+    """Whether acknowledgments wait for others. Clients that send each at once, having no interval or groups of one,
+    remember none, and so no cumulative one either."""
+    interval_ms = number_in_force(view, consumer, "ack_group_ms")
+    return interval_ms != 0 and number_in_force(view, consumer, "ack_group_max") != 1
+
+
 def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
     return Entry(session.topic, id.ledger, id.entry)
 

@@ -15,10 +15,10 @@ from assay_conformance.checks.consumption import (
     entry_on,
     from_client,
     late,
-    number_in_force,
     plain_acks,
     to_client,
 )
+from assay_conformance.checks.permits import queue_of
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Frame, Invoke, Received
@@ -199,9 +199,7 @@ class Discarding(ConsumerCheck):
     def _permits_back(self, session: ConsumerSession, last: _Unreadable, event: Event) -> None:
         permits = self._permits[session.request.seq]
         assert session.consumer is not None
-        if len(session.consumer.topics) > 1 or "-partition-" in session.topic:
-            return
-        queue = number_in_force(self.view, session.consumer, "receiver_queue_size")
+        queue = queue_of(self.view, session)
         starved = permits.granted <= permits.dispatched <= permits.handed
         if queue and permits.granted and starved and late("answer", permits.last_ns, event.t_ns):
             self.suspect(

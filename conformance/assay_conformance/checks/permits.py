@@ -18,10 +18,11 @@ from assay_conformance.model.requirement import RequirementId
 def queue_of(view: View, session: ConsumerSession) -> int | None:
     """How many messages the receiver queue behind a session holds, None where that is not told.
 
-    Consumers of several topics or partitions share a queue among them in ways of their own.
+    Consumers of several topics or partitions share a queue among them in ways of their own, and one that was paused
+    does not fill it.
     """
     consumer = session.consumer
-    if consumer is None or len(consumer.topics) != 1 or "-partition-" in session.topic:
+    if consumer is None or len(consumer.topics) != 1 or "-partition-" in session.topic or consumer.paused:
         return None
     return number_in_force(view, consumer, "receiver_queue_size") or None
 
@@ -64,13 +65,8 @@ class PermitCheck(ConsumerCheck):
     def ledger(self, session: ConsumerSession | None) -> _Ledger | None:
         if session is None or session.ready is None:
             return None
-        key = session.request.seq
-        if key not in self._ledgers:
-            queue = queue_of(self.view, session)
-            if queue is None:
-                return None
-            self._ledgers[key] = _Ledger(queue)
-        return self._ledgers[key]
+        queue = queue_of(self.view, session)
+        return None if queue is None else self._ledgers.setdefault(session.request.seq, _Ledger(queue))
 
     def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
         """A FLOW that is not the session's first; the ledger has it already."""
@@ -134,7 +130,7 @@ class HalfQueue(PermitCheck):
         ledger.ripe = None
 
     def over(self, session: ConsumerSession, event: Event) -> None:
-        ledger = self._ledgers.get(session.request.seq)
+        ledger = self.ledger(session)
         if ledger is not None:
             self._overdue(session, ledger, event)
 

@@ -102,6 +102,8 @@ class OpenedConsumer:
     subscription: str
     closing: Invoke | None = None
     closed: Completion | None = None
+    paused: Invoke | None = None
+    """Asked to pause, ever: from then on it grants what it likes."""
     sessions: list[ConsumerSession] = field(default_factory=list)
     last_seek: Invoke | None = None
     """What was settled before it says nothing about what comes behind it."""
@@ -248,6 +250,8 @@ class Tracker:
             )
         elif event.verb == "seek" and event.handle in self.opened_consumers:
             self._seek(self.opened_consumers[event.handle], event)
+        elif event.verb == "pause" and event.handle in self.opened_consumers:
+            self.opened_consumers[event.handle].paused = event
         elif event.verb == "close":
             for consumer in self._closed_by(event):
                 consumer.closing = consumer.closing or event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.conformance.checks.consuming import Consuming, client
 
 from assay_conformance.checks.ack import FlushedInTime, GreatestOnly, HeldNotDelivered, KeptWhileAway
@@ -176,6 +177,28 @@ def test_message_covered_by_a_cumulative_ack_is_dropped_for_good() -> None:
     story.message(0)
     story.received(0)
     assert story.judged(HeldNotDelivered)[0] == ["handed-over-again"]
+
+
+@pytest.mark.parametrize("constants", [{"ack_group_ms": 0}, {"ack_group_max": 1}], ids=str)
+def test_client_without_groups_remembers_no_cumulative_ack(constants: dict[str, int]) -> None:
+    story = Consuming("Exclusive", **constants)
+    story.gets(0, 1)
+    story.ack(2, cumulative=True)
+    story.cut()
+    story.again(kind="Exclusive")
+    story.message(0, conn=1)
+    story.received(0)
+    assert story.judged(HeldNotDelivered) == ([], 0)
+
+
+@pytest.mark.parametrize("constants", [{"ack_group_ms": 0}, {"ack_group_max": 1}], ids=str)
+def test_client_without_groups_sends_a_smaller_cumulative_ack_too(constants: dict[str, int]) -> None:
+    story = Consuming("Exclusive", **constants)
+    story.gets(0, 1)
+    for delivery, entry in ((2, 1), (1, 0)):
+        story.ack(delivery, cumulative=True)
+        story.cumulative_frame(entry)
+    assert story.judged(GreatestOnly) == ([], 0)
 
 
 def test_message_sought_behind_its_cumulative_ack_is_handed_over() -> None:

@@ -57,6 +57,14 @@ def test_consumer_that_is_closed_owes_no_permits() -> None:
     assert judged(HalfQueue, story)[0] == []
 
 
+def test_consumer_that_is_paused_owes_no_permits() -> None:
+    story = _taking(1)
+    story.complete(story.invoke("pause", 2))
+    story.received(1)
+    story.after(1_000)
+    assert judged(HalfQueue, story)[0] == []
+
+
 def test_permits_one_by_one_are_found() -> None:
     story = _taking(1)
     story.flow(1)

@@ -13,6 +13,7 @@ from assay_conformance.checks.consumption import (
     elapsed,
     entry_on,
     from_client,
+    holds_acks,
     late,
     number_in_force,
     of_batch,
@@ -56,7 +57,7 @@ class GreatestOnly(ConsumerCheck):
         outcome = self.tracker.foresight.outcomes.get(call.invoke.op)
         if call.cumulative and session is None:
             self._reach_on(call)
-        if not call.cumulative or session is None or outcome in REFUSED:
+        if not call.cumulative or session is None or outcome in REFUSED or not holds_acks(self.view, call.consumer):
             return
         state = self._sessions.setdefault(session_key(session), _Cumulative())
         state.unclear = state.unclear or of_batch(call.message.message_id) or outcome is not Outcome.OK

@@ -11,6 +11,7 @@ from assay_conformance.checks.consumption import (
     SessionKey,
     entry_on,
     from_client,
+    holds_acks,
     late,
     number_in_force,
     of_batch,
@@ -127,7 +128,7 @@ class InsideBatch(ConsumerCheck):
                 inside.invoke,
                 event,
             )
-        elif entry in state.sent:
+        elif entry in state.sent and holds_acks(self.view, session.consumer):
             self._sent_again(state.sent[entry], entry, event)
         state.sent[entry] = event
 

@@ -10,12 +10,13 @@ from assay_conformance.checks.consumption import (
     acked_entries,
     entry_on,
     from_client,
+    holds_acks,
     late,
-    number_in_force,
     of_batch,
     plain_acks,
     to_client,
 )
+from assay_conformance.checks.permits import queue_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
@@ -75,6 +76,8 @@ class HeldNotDelivered(ConsumerCheck):
             held.taken = True
         seek = call.consumer.last_seek
         sought_since = seek is not None and seek.seq > call.invoke.seq
+        if not holds_acks(self.view, call.consumer):
+            return
         if not call.cumulative or of_batch(call.message.message_id) or sought_since:
             return
         if place not in self._reached or self._reached[place].entry < call.entry:
@@ -192,10 +195,9 @@ class HeldNotDelivered(ConsumerCheck):
     def _permits_back(self, session: ConsumerSession, permits: _Permits, held: _Held, event: Frame) -> None:
         assert session.consumer is not None
         assert held.again is not None
-        alone = len(session.consumer.topics) == 1 and "-partition-" not in session.topic
-        queue = number_in_force(self.view, session.consumer, "receiver_queue_size")
+        queue = queue_of(self.view, session)
         starved = 0 < permits.granted <= permits.dispatched <= permits.used
-        if alone and queue and starved and permits.last and late("answer", permits.last.t_ns, event.t_ns):
+        if queue and starved and permits.last and late("answer", permits.last.t_ns, event.t_ns):
             self.suspect(
                 "answer",
                 permits.last.t_ns,
