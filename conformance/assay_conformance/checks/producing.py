@@ -123,6 +123,8 @@ class CloseSettlesPending(Check):
         self._answers: dict[int, Frame] = {}
         """Session -> what the broker answered to that."""
         self._closed: dict[int, Completion] = {}
+        self._left: dict[int, Frame] = {}
+        """Connection -> the first receipt ahead of a producer's head: a client leaves over it, and reads no further."""
         self._end_ns = 0
 
     @on(Ended)
@@ -141,6 +143,12 @@ class CloseSettlesPending(Check):
         session = self._asked.get((event.conn, event.request_id or 0))
         if session is not None and event.to_receiver:
             self._answers.setdefault(session.request.seq, event)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipted(self, event: Frame) -> None:
+        unit, head = self.tracker.lines.unit, self.tracker.lines.head
+        if event.to_receiver and unit is not None and head is not None and unit.index > head.index:
+            self._left.setdefault(event.conn, event)
 
     @on(Completion, "close")
     def closed(self, event: Completion) -> None:
@@ -207,14 +215,15 @@ class CloseSettlesPending(Check):
         )
 
     def _in_time(self, unit: Unit, answer: Frame) -> Iterator[Frame]:
-        """Its receipts on the connection of that answer and before it, none of them ahead of an older send's, or behind
-        the broker's own CLOSE_PRODUCER."""
+        """Its receipts on the connection of that answer and before it, none of them ahead of an older send's, behind
+        one over which the client left, or behind the broker's own CLOSE_PRODUCER."""
         sent_away = unit.session.sent_away
         older = [before for before in unit.line.units[: unit.index] if before.session is unit.session]
+        left = self._left.get(answer.conn)
+        ends = [end.seq for end in (answer, sent_away, left) if end is not None]
         for receipt in unit.receipts:
             ahead = any(not _settled(self, before, receipt.seq) for before in older)
-            late = receipt.seq > answer.seq or (sent_away is not None and receipt.seq > sent_away.seq)
-            if receipt.conn == answer.conn and not late and not ahead:
+            if receipt.conn == answer.conn and receipt.seq < min(ends) and not ahead:
                 yield receipt
 
 

@@ -192,6 +192,20 @@ def test_receipt_ahead_of_an_older_send_saves_nothing() -> None:
     assert _codes(trial(CloseSettlesPending, story.done())) == []
 
 
+def test_receipt_behind_one_over_which_the_client_leaves_saves_nothing() -> None:
+    other = PRODUCER + 1
+    story = _Closing()
+    story.producer(other, producer_id=1, name="other")
+    for number in (0, 1):
+        story.send(number, handle=other)
+        story.send_frame(number, producer_id=1, handle=other, name="other")
+    story.receipt(1, producer_id=1)
+    story.receipt(0)
+    story.answer()
+    story.unknown(0, ErrorClass.CLOSED)
+    assert _codes(story.judged()) == []
+
+
 def test_send_without_a_receipt_may_fail_with_the_close() -> None:
     story = _Closing()
     story.answer()
