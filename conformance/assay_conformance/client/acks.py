@@ -103,7 +103,7 @@ class AckGroup:
             last_only = self._shared.mutated(Mutation.ACKS_LAST_CHUNK_ONLY)
             self._individual.update(dict.fromkeys(entry.positions[-1:] if last_only else entry.positions))
         elif self._settings.batch_index_ack:
-            self._individual[entry.position] = entry.unacked
+            self._add(entry.position, entry.unacked)
 
     def cumulative(self, entry: Entry, index: int | None) -> None:
         entry.unacked &= 0 if index is None else ~((1 << (index + 1)) - 1)
@@ -181,6 +181,11 @@ class AckGroup:
         self._end_waiting(Failed(ErrorClass.CLOSED, "the consumer was closed"))
 
     # --- inside ---
+
+    def _add(self, position: Position, bits: int) -> None:
+        """Of a batch that came twice each copy has bits of its own, and what either settles is settled."""
+        pending = self._individual.get(position, bits)
+        self._individual[position] = (pending & bits or None) if pending is not None else None
 
     def _is_due_at_once(self) -> bool:
         if self._settings.ack_group_ms == 0:

@@ -204,6 +204,16 @@ def test_batch_index_acknowledgment_carries_what_is_left() -> None:
     assert list(peer.written(C.ACK)[0].body.message_id[0].ack_set) == [0b101]
 
 
+@pytest.mark.parametrize(("numbers", "left"), [((4, 6, 2), []), ((4, 2), [0b100]), ((4, 5, 6, 1), [])])
+def test_acknowledgments_of_several_copies_of_a_batch_add_up(numbers: tuple[int, ...], left: list[int]) -> None:
+    peer = with_batch(ack_group_ms=100, batch_index_ack=True)
+    peer.batch(0, b"a", b"b", b"c")
+    peer.receive(3)
+    peer.ack(*numbers)
+    peer.advance(100)
+    assert [list(frame.body.message_id[0].ack_set) for frame in peer.written(C.ACK)] == [left]
+
+
 def test_cumulative_acknowledgment_inside_a_batch_names_the_entry_before() -> None:
     peer = consuming(ack_group_ms=0, subscription_type="exclusive")
     peer.batch(4, b"a", b"b")
