@@ -172,7 +172,9 @@ class RestartsAtFirstChunk(_GivingUp, IntactCheck):
         return "those that began anew"
 
     def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is Fate.RESTARTED:
+        if arrival.fate is Fate.RESTARTED and self.overflowed(arrival.session):
+            self._anew.discard(arrival.key)  # It may have been dropped for another, and begin for the first time.
+        elif arrival.fate is Fate.RESTARTED:
             self._anew.add(arrival.key)
             self.give_up(arrival, arrival.before, to_ack=arrival.entry not in arrival.before)
         elif arrival.fate is Fate.COMPLETE and arrival.key in self._anew:

@@ -207,6 +207,17 @@ def test_message_begun_anew_that_is_withheld_is_found() -> None:
     assert story.judged(RestartsAtFirstChunk)[0] == ["not-delivered"]
 
 
+def test_message_that_was_dropped_for_others_does_not_begin_anew() -> None:
+    story = Story()
+    story.arrives(0, 0)
+    for number in (1, 2):
+        story.arrives(0, number, number)
+    story.arrives(0, 3)
+    story.after(300)
+    story.close_consumer()
+    assert story.judged(RestartsAtFirstChunk, client(auto_ack_oldest_chunked=False))[0] == []
+
+
 # --- gaps -------------------------------------------------------------------------------------------------------------
 
 
