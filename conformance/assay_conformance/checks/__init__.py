@@ -12,6 +12,7 @@ from assay_conformance.checks import (
     backing_off,
     batching,
     chunk_dropping,
+    chunk_expiry,
     chunk_keeping,
     chunk_limits,
     chunk_resending,
@@ -46,6 +47,7 @@ from assay_conformance.checks import (
     termination,
     throttling,
     timeouts,
+    unreadable,
 )
 from assay_conformance.checks.base import Check
 
@@ -72,6 +74,7 @@ _CHAPTERS = (
     chunking,
     chunk_keeping,
     chunk_dropping,
+    chunk_expiry,
     ack,
     nack,
     ack_timeout,
@@ -89,6 +92,7 @@ _CHAPTERS = (
     requests,
     moving,
     robustness,
+    unreadable,
     malformed,
     roundtrip,
     liveness,

@@ -1,15 +1,12 @@
-"""Malformed input beyond damaged bytes: unreadable batches and metadata, frames that are none, unknown commands."""
+"""What is no frame, and frames that concern nobody."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, TimedCheck, entry_on, from_client, late, to_client
+from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.discarding import LEAVING
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import (
-    AgentEnded,
     Closed,
     ClosedBy,
     Ended,
@@ -19,154 +16,10 @@ from assay_conformance.model.event import (
     Frame,
     Invoke,
     Opened,
-    Received,
 )
 from assay_conformance.model.fault import Direction, Inject
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire import ProtocolError, decode
-
-BAD_BATCH = "BatchDeSerializeError"
-
-_LEAVING = ("close", "crash", "exit")
-"""Verbs after which a client may end its connections by itself."""
-
-
-@dataclass(slots=True)
-class _Bad:
-    session: ConsumerSession
-    frame: Frame
-    entry: Entry
-    answer: Frame | None = None
-
-
-class _Discarded(ConsumerCheck):
-    """Entries nobody can read: each is acknowledged, so that it does not come for ever, and costs nothing else."""
-
-    what: str
-    expected: str
-
-    def start(self) -> None:
-        self._bad: list[_Bad] = []
-        self._leaving = False
-
-    def is_bad(self, frame: Frame) -> bool:
-        raise NotImplementedError
-
-    def answers(self, ack: Frame) -> bool:
-        """Whether this ACK says what it has to."""
-        raise NotImplementedError
-
-    @on(Invoke, *_LEAVING)
-    def leaving(self, event: Invoke) -> None:
-        del event
-        self._leaving = True
-
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and to_client(event) and self.is_bad(event):
-            self._bad.append(_Bad(session, event, entry_on(session, event.ids[0])))
-
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or not from_client(event) or event.ack_type == "Cumulative" or not self._bad:
-            return
-        entries = {entry_on(session, id) for id in event.ids}
-        for bad in self._bad:
-            if bad.session is session and bad.entry in entries and bad.answer is None and self.answers(event):
-                bad.answer = event
-                self.exercise(event)
-
-    @on(Closed)
-    def connection_closed(self, event: Closed) -> None:
-        """Before `over` forgets what was on it."""
-        for bad in self._bad:
-            soon = event.t_ns - bad.frame.t_ns <= TOLERANCES["answer"].slack_ns
-            if bad.frame.conn == event.conn and event.by is ClosedBy.CLIENT and soon and not self._leaving:
-                self.breach(
-                    "connection-closed",
-                    f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {bad.entry} had come at "
-                    f"{ms(bad.frame.t_ns)} with {self.what}; expected it to go on without that message",
-                    bad.frame,
-                    event,
-                )
-                return
-
-    def over(self, session: ConsumerSession, event: Event) -> None:
-        mine = [bad for bad in self._bad if bad.session is session]
-        if isinstance(event, Closed | AgentEnded) or session.consumer is None:
-            return
-        for bad in mine:
-            if bad.answer is None and late("answer", bad.frame.t_ns, event.t_ns):
-                self.overdue(
-                    "answer",
-                    bad.frame.t_ns,
-                    event.t_ns,
-                    "not-reported",
-                    f"consumer {session.consumer.handle} got {bad.entry} with {self.what} at {ms(bad.frame.t_ns)} and "
-                    f"had not sent {self.expected} by {ms(event.t_ns)}",
-                    bad.frame,
-                    event,
-                )
-
-
-class BadBatch(_Discarded):
-    """A batch that cannot be taken apart is reported; what was taken out of it before is handed over once."""
-
-    requirement = RequirementId("robustness.bad-batch-reported")
-    what = "a batch that cannot be taken apart"
-    expected = f"an ACK with {BAD_BATCH}"
-
-    def start(self) -> None:
-        super().start()
-        self._came: dict[tuple[int, Entry], int] = {}
-        self._taken: dict[tuple[int, Entry, int], int] = {}
-
-    def is_bad(self, frame: Frame) -> bool:
-        meta = frame.meta
-        plain = meta is not None and meta.compression == "NONE" and meta.chunk_id is None
-        bad = plain and meta is not None and bool(meta.batch) and not frame.members and frame.intact is True
-        session = self.tracker.consumer_of(frame)
-        if bad and session is not None and session.consumer is not None:
-            key = (session.consumer.handle, entry_on(session, frame.ids[0]))
-            self._came[key] = self._came.get(key, 0) + 1
-        return bad
-
-    def answers(self, ack: Frame) -> bool:
-        return ack.fields.get("validation_error") == BAD_BATCH
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.tracker.entries.get(event.seq)
-        if entry is None or (event.handle, entry) not in self._came:
-            return
-        key = (event.handle, entry, event.message_id.batch_index)
-        count = self._taken[key] = self._taken.get(key, 0) + 1
-        if count > self._came[event.handle, entry]:
-            frame = next(bad.frame for bad in self._bad if bad.entry == entry)
-            self.breach(
-                "delivered-twice",
-                f"consumer {event.handle} handed index {key[2]} of {entry} over {count} times, the last at "
-                f"{ms(event.t_ns)}; the batch came {self._came[event.handle, entry]} times, and cannot be taken apart",
-                frame,
-                event,
-            )
-
-
-class BadMetadata(_Discarded):
-    """Metadata that cannot be decoded under a checksum that fits."""
-
-    requirement = RequirementId("robustness.bad-metadata-discarded")
-    what = "metadata that cannot be decoded"
-    expected = "an ACK of it"
-
-    def is_bad(self, frame: Frame) -> bool:
-        return frame.meta is None and frame.intact is True
-
-    def answers(self, ack: Frame) -> bool:
-        del ack
-        return True
 
 
 class BadFrame(TimedCheck):
@@ -180,7 +33,7 @@ class BadFrame(TimedCheck):
         self._opened_ns: list[int] = []
         self._left_ns: int | None = None
 
-    @on(Invoke, *_LEAVING)
+    @on(Invoke, *LEAVING)
     def leaving(self, event: Invoke) -> None:
         self._left_ns = event.t_ns if self._left_ns is None else self._left_ns
 
@@ -254,7 +107,7 @@ class Ignored(TimedCheck):
         """Of a frame that was written to the client."""
         raise NotImplementedError
 
-    @on(Invoke, *_LEAVING)
+    @on(Invoke, *LEAVING)
     def leaving(self, event: Invoke) -> None:
         del event
         self._leaving = True

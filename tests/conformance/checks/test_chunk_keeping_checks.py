@@ -7,7 +7,8 @@ import pytest
 from tests.conformance.checks.chunk_story import CLIENT, Story
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.chunk_dropping import BoundedBuffer, Expires, GapDiscards, RestartsAtFirstChunk
+from assay_conformance.checks.chunk_dropping import BoundedBuffer, GapDiscards, RestartsAtFirstChunk
+from assay_conformance.checks.chunk_expiry import Expires
 from assay_conformance.checks.chunk_keeping import AcksEveryChunk, AssembledByUuid
 from assay_conformance.checks.chunking import RepeatedChunk
 from assay_conformance.history.script import entry_id

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.malformed import BadBatch, BadFrame, BadMetadata, UnknownCommand
+from assay_conformance.checks.malformed import BadFrame, UnknownCommand
 from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.checks.unreadable import BadBatch, BadMetadata
 from assay_conformance.history.script import CONSUMER, NAME, Script, entry_id
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import ClosedBy, Fate, Fired, Meta, Sides

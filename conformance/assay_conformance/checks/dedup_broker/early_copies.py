@@ -1,0 +1,96 @@
+"""A copy that comes before the first one is stored."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.dedup import deduplicated
+from assay_conformance.checks.dedup_broker.names import Name, highest_id
+from assay_conformance.model.event import Frame, Stored
+from assay_conformance.model.requirement import RequirementId
+
+
+class UndecidedCopyIsRefused(Check):
+    """A copy of a SEND that has arrived and is not stored yet is answered by SEND_ERROR PersistenceError.
+
+    Judged are messages sent alone. An answer that comes when the first one is stored is as good as any.
+    """
+
+    requirement = RequirementId("dedup.undecided-copy-is-refused")
+
+    def start(self) -> None:
+        self._topics = deduplicated(self.view)
+        self._names: dict[tuple[str, str], Name] = {}
+        self._copies: dict[tuple[int, int, int], tuple[Name, Frame, Frame]] = {}
+        """(connection, producer, sequence id) -> whose it is, the SEND that is not stored yet, and its copy."""
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        """What reached the broker between two lives of a producer is not answered any more."""
+        for key in [key for key in self._copies if key[:2] == (event.conn, event.producer_id)]:
+            del self._copies[key]
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if not self._topics or not event.to_receiver or session is None or session.name is None:
+            return
+        alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
+        if session.topic.partition("-partition-")[0] not in self._topics or not alone or event.intact is False:
+            return
+        name = self._names.setdefault((session.topic, session.name), Name())
+        id = event.sequence_id or 0
+        first = next((send for send in name.waiting if id <= (send.sequence_id or 0)), None)
+        if first is not None and id > name.stored:
+            self._copies[event.conn, session.producer_id, id] = (name, first, event)
+        else:
+            name.waiting.append(event)
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        name = self._names.get((event.topic, event.meta.producer_name))
+        if name is not None:
+            name.stored = max(name.stored, highest_id(event))
+            name.waiting = [send for send in name.waiting if (send.sequence_id or 0) > name.stored]
+
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answer(self, event: Frame) -> None:
+        if not event.from_sender or event.producer_id is None:
+            return
+        copied = self._copies.pop((event.conn, event.producer_id, event.sequence_id or 0), None)
+        if event.command == "SEND_ERROR":
+            if copied is None:
+                self._settled(event)
+            elif event.fields.get("error") == "PersistenceError":
+                self.exercise(event)
+            return
+        if copied is None:
+            self._receipted(event)
+            return
+        if (event.sequence_id or 0) <= copied[0].stored:
+            return
+        _, first, copy = copied
+        self.breach(
+            "receipted-undecided",
+            f"sequence id {event.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(copy.t_ns)}; before it was "
+            f"stored the copy got a receipt at {ms(event.t_ns)}, where SEND_ERROR PersistenceError was expected",
+            first,
+            copy,
+            event,
+        )
+
+    def _receipted(self, event: Frame) -> None:
+        """Whatever became of it, the broker takes it for stored."""
+        for name in self._names.values():
+            if any(_answers(event, send) for send in name.waiting):
+                name.stored = max(name.stored, event.sequence_id or 0)
+        self._settled(event)
+
+    def _settled(self, event: Frame) -> None:
+        """A SEND that was answered keeps nobody waiting."""
+        for name in self._names.values():
+            name.waiting = [send for send in name.waiting if not _answers(event, send)]
+
+
+def _answers(answer: Frame, send: Frame) -> bool:
+    place = (send.conn, send.producer_id, send.sequence_id)
+    return place == (answer.conn, answer.producer_id, answer.sequence_id)

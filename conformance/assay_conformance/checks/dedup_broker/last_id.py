@@ -1,0 +1,87 @@
+"""The last sequence id a new producer is told."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
+from assay_conformance.checks.dedup_broker.names import Name, checked_later, highest_id
+from assay_conformance.model.event import Fate, Frame, Stored
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+
+
+class TellsLastId(Check):
+    """PRODUCER_SUCCESS carries the highest id that has arrived under the name, and -1 without deduplication.
+
+    At least what is stored has arrived; at most what was sent has: between the two lies what a broker refused.
+    """
+
+    requirement = RequirementId("dedup.tells-last-id")
+
+    def start(self) -> None:
+        steps = [step for step in self.view.case.steps if step.verb in ("store_entries", "set_policy")]
+        changed = {step.args.get("topic") for step in steps}
+        self._on = deduplicated(self.view) - changed
+        self._off = {topic.name for topic in self.view.case.topology.topics if not topic.deduplication} - changed
+        self._names: dict[tuple[str, str], Name] = {}
+        self._asked: dict[tuple[int, int], str] = {}
+        self._there: set[tuple[int, int]] = set()
+        """Producers on a connection: what is asked for again is answered as it was, without an id."""
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        place = (event.conn, event.producer_id or 0)
+        if event.to_receiver and place not in self._there and event.fate is not Fate.DUPLICATED:
+            self._asked[event.conn, event.request_id or 0] = self.tracker.local_topic(str(event.fields.get("topic")))
+        if event.to_receiver:
+            self._there.add(place)
+
+    @on(Frame, "CLOSE_PRODUCER")
+    def close_producer(self, event: Frame) -> None:
+        if event.at_broker:
+            self._there.discard((event.conn, event.producer_id or 0))
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        self._asked.pop((event.conn, event.request_id or 0), None)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if event.to_receiver and session is not None and session.name is not None:
+            name = self._names.setdefault((session.topic, session.name), Name())
+            name.arrived = max(name.arrived, event.sequence_id or 0, _told_highest(event))
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        if not checked_later(event.meta):
+            name = self._names.setdefault((event.topic, event.meta.producer_name), Name())
+            name.stored = max(name.stored, highest_id(event))
+
+    @on(Frame, "PRODUCER_SUCCESS")
+    def admitted(self, event: Frame) -> None:
+        forged = event.fate is Fate.INJECTED
+        if event.dir is not Direction.TO_CLIENT or not event.from_sender or forged:
+            return
+        topic = self._asked.pop((event.conn, event.request_id or 0), None)
+        base = (topic or "").partition("-partition-")[0]
+        if topic is None or event.fields.get("producer_ready") is False or base not in self._on | self._off:
+            return
+        known = self._names.get((topic, str(event.fields.get("producer_name"))), Name()) if base in self._on else Name()
+        told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+        if known.stored <= told <= max(known.arrived, known.stored):
+            if known.stored > NO_SEQUENCE_ID:
+                self.exercise(event)
+            return
+        self.breach(
+            "wrong-last-id",
+            f"PRODUCER_SUCCESS for producer {event.fields.get('producer_name')} on topic {topic} at {ms(event.t_ns)} "
+            f"says that {told} was its last sequence id; {known.stored} is stored and {known.arrived} has arrived",
+            event,
+        )
+
+
+def _told_highest(event: Frame) -> int:
+    """`highest_sequence_id` where the SEND has one; what is there for none is beyond every id of a Case."""
+    highest = event.highest_sequence_id or 0
+    return highest if highest < 1 << 62 else 0

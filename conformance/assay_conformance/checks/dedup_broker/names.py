@@ -1,0 +1,28 @@
+"""What has arrived and what is stored under one producer name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.dedup import NO_SEQUENCE_ID
+from assay_conformance.model.event import Frame, Stored
+
+
+@dataclass(slots=True)
+class Name:
+    """What has arrived under one producer name on one topic."""
+
+    arrived: int = NO_SEQUENCE_ID
+    stored: int = NO_SEQUENCE_ID
+    waiting: list[Frame] = field(default_factory=list)
+    """SENDs neither stored nor refused yet."""
+
+
+def checked_later(meta: object) -> bool:
+    """A chunk that is not the last of its message: only the last is checked and remembered."""
+    chunk_id, chunks = getattr(meta, "chunk_id", None), getattr(meta, "chunks", None)
+    return chunk_id is not None and chunks is not None and chunk_id != chunks - 1
+
+
+def highest_id(event: Stored) -> int:
+    return max(event.meta.sequence_id, event.meta.highest_sequence_id)
