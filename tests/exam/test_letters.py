@@ -91,6 +91,24 @@ def test_no_check_takes_a_copy_for_anything_else() -> None:
     assert {j.requirement: j.reason for j in judgements if j.verdict is not Verdict.PASS} == {}
 
 
+def _with_properties() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client, retry_letters=True)
+    plan.send(plan.producer(client), 1, properties={"sent": "with"})
+    plan.wait_ops(plan.receive(consumer, 1))
+    plan.reconsume_later(consumer, DELAY_MS, messages=[1])
+    plan.receive(consumer, 1)
+    plan.wait_ops()
+    return plan.case("test/properties", "A copy tells where it is from", (), consumer=CONFIG, topology=TOPICS)
+
+
+def test_letter_has_properties_of_its_own() -> None:
+    tried = _tried(_with_properties)
+    assert _topics(tried) == ["t", "RETRY"]
+    assert {j.requirement: j.reason for j in tried.judgements if j.verdict is not Verdict.PASS} == {}
+
+
 @pytest.mark.parametrize(
     "config", [{}, {"batch_index_ack": True}, {"ack_timeout_ms": 200, "ack_timeout_tick_ms": 50}], ids=str
 )

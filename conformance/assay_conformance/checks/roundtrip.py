@@ -93,8 +93,13 @@ class RoundTrip(ConsumerCheck):
         identity, began = event.identity, self.tracker.began
         if identity is None or began is None or identity.case != began.number:
             return {}
-        invoke = self._asked.get((identity.handle, identity.number))
-        return {} if invoke is None else invoke.args
+        invoke, entry = self._asked.get((identity.handle, identity.number)), self.tracker.entries.get(event.seq)
+        opening = self.tracker.lines.openings.get(identity.handle)
+        if invoke is None or entry is None or opening is None:
+            return {}
+        # A letter is a copy: it says in properties of its own where it comes from.
+        letter = entry.topic.partition("-partition-")[0] != opening.args.get("topic", entry.topic)
+        return {} if letter else invoke.args
 
     def _stored(self, entry: Entry, index: int) -> Member | None:
         for stored in self.tracker.stored.get(entry.topic, ()):
