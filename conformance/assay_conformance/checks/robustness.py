@@ -59,7 +59,8 @@ class AnySegmentation(TimedCheck):
         if event.conn not in self._since or not to_client(event) or event.intact is False or not event.members:
             return
         session = self.tracker.consumer_of(event)
-        if session is not None:
+        # Whether a last chunk completes its message is a chapter of its own.
+        if session is not None and (event.meta is None or event.meta.chunk_id is None):
             self._handover.offer(session, event)
 
     @on(Received)

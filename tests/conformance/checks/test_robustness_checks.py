@@ -6,7 +6,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.robustness import AnySegmentation, DamagedMessage
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import ClosedBy, Fired
+from assay_conformance.model.event import ClosedBy, Fired, Meta
 from assay_conformance.model.facts import ClientFacts
 
 CLIENT = ClientFacts(
@@ -189,6 +189,15 @@ def test_message_lost_in_pieces_is_found() -> None:
     story.after(600)
     story.receive(asked=1, got=0)
     assert story.judged(AnySegmentation)[0] == ["message-lost"]
+
+
+def test_last_chunk_without_the_others_need_not_be_handed_over() -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0, meta=Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=1, chunks=2))
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(AnySegmentation) == ([], 0)
 
 
 def test_acknowledged_message_that_comes_again_may_be_withheld() -> None:
