@@ -21,7 +21,8 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """Commands that start it, in order of preference."""
 
 
-@pytest.fixture(scope="session")
+# No longer than its module: while it lives, its own event loop is a running one, and no other test could begin another.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="the page's own environment has it: tox -e page")
     command = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
