@@ -314,6 +314,9 @@ class FrameLink:
         self._outbox.run()
 
     def _drain_all(self, now_ns: int) -> None:
+        # Only faults make anything wait; with none, a crowd of clients that leave together would cost its square.
+        if not self._lives:
+            return
         for connection in tuple(self._connections.values()):
             connection.drain_all(now_ns)
 

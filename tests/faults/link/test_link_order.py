@@ -28,6 +28,7 @@ from assay_conformance.model.fault import (
     Until,
 )
 from assay_conformance.wire import CommandType, Frame
+from assay_faults.connection import Connection
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rig
@@ -253,3 +254,14 @@ def test_healing_pieces_flushes_the_rest_in_order(rig: type[Rig]) -> None:
     sent = b"".join(frame.raw for frame in plain.frames[TO_BROKER])
     assert b"".join(bench.pieces[TO_BROKER]) == sent
     assert bench.at_broker == [2]
+
+
+def test_without_faults_a_client_that_leaves_costs_nothing_for_those_who_stay(
+    rig: type[Rig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = rig()
+    bench.opened(1)
+    looked_at: list[Connection] = []
+    monkeypatch.setattr(Connection, "drain_all", lambda self, _: looked_at.append(self))
+    bench.link.ended(0, ClosedBy.CLIENT, False, bench.now_ns)
+    assert looked_at == []
