@@ -78,7 +78,8 @@ class RedeliveredInWindow(ConsumerCheck):
             return
         handle = session.consumer.handle
         window = window_of(self.view, session.consumer)
-        mine = {entry for (owner, entry) in self._timers if owner == handle}
+        # In the order of their refusals: of two that were refused at once, every judge is to pick the same.
+        mine = [entry for (owner, entry) in self._timers if owner == handle]
         asked_for = requested(session, event, mine)
         due = set(asked_for) if window is None else self._due(handle, asked_for, window, event)
         found = [entry for entry in asked_for if (handle, entry) in self._refused]
@@ -112,7 +113,10 @@ class RedeliveredInWindow(ConsumerCheck):
                 gone |= {min(ripe)} if event.ids else set()
                 self._timers[handle, entry] = [asked_ns for asked_ns in running if asked_ns not in gone]
         if due and not event.ids:
-            oldest = min(due, key=lambda entry: min(self._timers[handle, entry], default=0))
+            oldest = min(
+                (entry for entry in asked_for if entry in due),
+                key=lambda entry: min(self._timers[handle, entry], default=0),
+            )
             del self._timers[handle, oldest][:1]
         return due
 
