@@ -91,6 +91,8 @@ CHOSEN: dict[str, str] = {
     "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged",
     "delayed delivery, timer": "an entry that nothing else takes along is sent at its very time; the recorded broker "
     "keeps times to 512 ms and is up to a tick late",
+    "dispatch rates, redelivery": "one read follows the other, and what the first used up the second has not; in "
+    "Pulsar a read of what comes again and one of what is new may both use what is left, and later periods repay it",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
     "them by producer and sequence id",
     "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "

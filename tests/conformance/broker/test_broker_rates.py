@@ -67,6 +67,24 @@ def test_topic_rate_is_shared_by_its_subscriptions() -> None:
     assert sum(_per_second(bench, 4)) == 15
 
 
+FIVE = Rate(messages=5)
+
+
+@pytest.mark.parametrize("rates", [{"dispatch_rate": FIVE}, {"subscription_rate": FIVE}])
+def test_every_partition_is_dispatched_at_the_whole_rate(rates: dict[str, Rate]) -> None:
+    bench = Bench(topology=Topology(topics=(Topic(name="t", partitions=2, **rates),)))
+    bench.connect(9)
+    bench.connect(0)
+    for number in range(2):
+        topic = f"t-partition-{number}"
+        bench.produce(9, producer_id=number, name=topic, topic=topic)
+        bench.publish(*range(20), conn=9, producer_id=number)
+        bench.subscribe(consumer_id=number, topic=topic)
+    for number in range(2):
+        bench.flow(1000, consumer_id=number)
+    assert _per_second(bench, 3) == [10, 10, 10]
+
+
 def test_redelivered_messages_are_charged_again() -> None:
     bench = _backlogged(10, dispatch_rate=Rate(messages=5))
     bench.take()
