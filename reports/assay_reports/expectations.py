@@ -91,7 +91,8 @@ def read_expectations(path: Path) -> Expectations:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: expected a readable UTF-8 file: {error}") from error
+        why = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise UsageError(f"{path}: expected a readable UTF-8 file: {why}") from error
     return parse_expectations(text, str(path))
 
 

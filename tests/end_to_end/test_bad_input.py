@@ -159,7 +159,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "missing expectations": (
         lambda place: ["certify", "reference", "--expectations", str(place.base / "e.toml")],
-        r"{base}/e\.toml: expected a readable UTF-8 file: .*No such file or directory.*",
+        r"{base}/e\.toml: expected a readable UTF-8 file: No such file or directory",
     ),
     "expectations that are no TOML": (
         lambda place: ["certify", "reference", "--expectations", place.file("e.toml", "schema == 1\n")],
