@@ -6,17 +6,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.discarding import LEAVING
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.model.event import (
-    Closed,
-    ClosedBy,
-    Ended,
-    Event,
-    Fate,
-    Fired,
-    Frame,
-    Invoke,
-    Opened,
-)
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
 from assay_conformance.model.fault import Direction, Inject
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire import ProtocolError, decode

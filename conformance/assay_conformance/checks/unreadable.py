@@ -9,15 +9,7 @@ from assay_conformance.checks.consumption import ConsumerCheck, entry_on, from_c
 from assay_conformance.checks.discarding import LEAVING
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import (
-    AgentEnded,
-    Closed,
-    ClosedBy,
-    Event,
-    Frame,
-    Invoke,
-    Received,
-)
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 
 BAD_BATCH = "BatchDeSerializeError"

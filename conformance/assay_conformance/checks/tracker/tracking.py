@@ -1,19 +1,23 @@
-"""What every check may ask while events go by: operations with their completions, and who is behind a wire id.
-
-The tracker sees each event before the checks do. Producer and consumer ids are chosen by the client per connection, so
-a frame's id means something only together with its connection; PRODUCER and SUBSCRIBE say what.
-"""
+"""The tracker: indexes over the events so far, kept up with each of them."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from assay_conformance.checks.foresight import Foresight
-from assay_conformance.checks.lines import Line, Lines, Unit
+from assay_conformance.checks.lines import Lines
 from assay_conformance.checks.tolerance import LoadRecord
+from assay_conformance.checks.tracker.subscribers import Subscribers
+from assay_conformance.checks.tracker.values import (
+    Call,
+    ConsumerSession,
+    Entry,
+    OpenedConsumer,
+    Operation,
+    ProducerSession,
+)
 from assay_conformance.model.event import (
     Began,
     Closed,
@@ -38,125 +42,6 @@ DEFAULT_SUBSCRIPTION = "s"
 
 
 @dataclass(slots=True)
-class Operation:
-    """One operation of the client: asked for, and how it ended as far as is known."""
-
-    invoke: Invoke
-    completion: Completion | None = None
-    overdue: Overdue | None = None
-
-    @property
-    def outcome(self) -> Outcome | None:
-        """None while nothing is known; an operation without completion counts as unknown at the end."""
-        return self.completion.outcome if self.completion else None
-
-
-@dataclass(slots=True, eq=False)
-class ProducerSession:
-    """A producer on one connection, from its PRODUCER frame on. `ready` is the PRODUCER_SUCCESS that admitted it, not
-    one that makes it wait for its turn."""
-
-    conn: int
-    producer_id: int
-    topic: str
-    request: Frame
-    name: str | None = None
-    ready: Frame | None = None
-    line: Line | None = None
-    """Whose it is, as soon as that is known."""
-    sent_away: Frame | None = None
-    """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
-    waiting: dict[int, deque[Unit]] = field(default_factory=dict)
-    """Sequence id -> units sent here that have no answer yet."""
-    queue: deque[Unit] = field(default_factory=deque)
-    """The same in order: the client's queue, as far as this session shows it."""
-    furthest: tuple[Unit, Frame] | None = None
-    """Of the units sent here the one furthest back in the line's queue, and its SEND."""
-
-
-@dataclass(slots=True, eq=False)
-class ConsumerSession:
-    """A consumer on one connection, from its SUBSCRIBE frame on."""
-
-    conn: int
-    consumer_id: int
-    topic: str
-    subscription: str
-    request: Frame
-    ready: Frame | None = None
-    consumer: OpenedConsumer | None = None
-    """Whose it is, when only one of the Case's consumers can have written it."""
-    ended: Closed | Frame | None = None
-    """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
-    all_again: Frame | None = None
-    """The last request for everything unacknowledged: a client may throw away what waits in its queue with it."""
-
-
-@dataclass(slots=True, eq=False)
-class OpenedConsumer:
-    """A consumer the bench asked for, by its handle. `closing` is the command that ends it or its client."""
-
-    handle: int
-    invoke: Invoke
-    topics: tuple[str, ...]
-    subscription: str
-    closing: Invoke | None = None
-    closed: Completion | None = None
-    paused: Invoke | None = None
-    """Asked to pause, ever: from then on it grants what it likes."""
-    sessions: list[ConsumerSession] = field(default_factory=list)
-    last_seek: Invoke | None = None
-    """What was settled before it says nothing about what comes behind it."""
-    sought: set[tuple[int, int]] = field(default_factory=set)
-    """Positions it was told to seek behind: the broker starts with them, and the client passes them over."""
-    unsure: set[str] = field(default_factory=set)
-    """Topics (partitions apart) on which a session may be its or another consumer's."""
-
-    def last_on(self, topic: str) -> ConsumerSession | None:
-        """Its latest session there."""
-        return next((session for session in reversed(self.sessions) if session.topic == topic), None)
-
-    def live_on(self, topic: str) -> ConsumerSession | None:
-        """Its latest session there, when that has not ended."""
-        session = self.last_on(topic)
-        return session if session is not None and session.ended is None else None
-
-
-class Entry(NamedTuple):
-    """One stored entry: its topic (a local name, the partition kept) and position. Orders in storage order."""
-
-    topic: str
-    ledger: int
-    entry: int
-
-    def __str__(self) -> str:
-        return f"{self.ledger}:{self.entry}"
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One message of an ack or nack operation. The client was told after `invoke`, and before `completion`."""
-
-    operation: Operation
-    consumer: OpenedConsumer
-    message: Received
-    entry: Entry
-    cumulative: bool
-
-    @property
-    def invoke(self) -> Invoke:
-        return self.operation.invoke
-
-    @property
-    def called_ns(self) -> int:
-        """When the client had certainly been told; only once the operation has completed."""
-        completion = self.operation.completion
-        assert completion is not None
-        alone = len(self.invoke.args.get("messages", ())) == 1
-        return completion.called_ns if alone and completion.called_ns is not None else completion.t_ns
-
-
-@dataclass(slots=True)
 class Tracker:
     """Indexes over the events so far. Topics are local names, `-partition-N` kept."""
 
@@ -174,23 +59,25 @@ class Tracker:
     stored: dict[str, list[Stored]] = field(default_factory=dict)
     """Local topic -> entries in order of storage."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
-    consumers: dict[tuple[int, int], ConsumerSession] = field(default_factory=dict)
-    opened_consumers: dict[int, OpenedConsumer] = field(default_factory=dict)
-    """Consumer handle -> what it was opened as."""
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
     foresight: Foresight = field(default_factory=Foresight)
     """Of the whole attempt, whatever the event just seen."""
     lines: Lines = field(init=False)
     """Producers over all their connections."""
+    subscribers: Subscribers = field(default_factory=Subscribers)
+    consumers: dict[tuple[int, int], ConsumerSession] = field(init=False)
+    opened_consumers: dict[int, OpenedConsumer] = field(init=False)
+    """Consumer handle -> what it was opened as."""
     _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
-    _partitioned: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.lines = Lines(self.foresight)
+        self.consumers = self.subscribers.sessions
+        self.opened_consumers = self.subscribers.opened
 
     @property
     def load(self) -> LoadRecord:
@@ -245,15 +132,14 @@ class Tracker:
             self.calls[event.op] = tuple(self._calls(operation))
         elif event.verb == "open_consumer" and event.handle is not None:
             subscription = str(event.args.get("subscription", DEFAULT_SUBSCRIPTION))
-            self.opened_consumers[event.handle] = OpenedConsumer(
-                event.handle, event, self._topics(event.args), subscription
-            )
+            opened = OpenedConsumer(event.handle, event, self._topics(event.args), subscription)
+            self.opened_consumers[event.handle] = opened
         elif event.verb == "seek" and event.handle in self.opened_consumers:
             self._seek(self.opened_consumers[event.handle], event)
         elif event.verb == "pause" and event.handle in self.opened_consumers:
             self.opened_consumers[event.handle].paused = event
         elif event.verb == "close":
-            for consumer in self._closed_by(event):
+            for consumer in self.subscribers.closed_by(event):
                 consumer.closing = consumer.closing or event
 
     def _seek(self, consumer: OpenedConsumer, event: Invoke) -> None:
@@ -268,12 +154,6 @@ class Tracker:
         named = args.get("topics") or [args.get("topic", first)]
         return tuple(self.local_topic(str(name)) for name in named)
 
-    def _closed_by(self, close: Invoke) -> Iterator[OpenedConsumer]:
-        """The consumers that a close of this handle ends: itself, or all of that client."""
-        for consumer in self.opened_consumers.values():
-            if close.handle in (consumer.handle, consumer.invoke.args.get("client")):
-                yield consumer
-
     def _completion(self, event: Completion) -> None:
         if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
             operation.completion = event
@@ -282,7 +162,7 @@ class Tracker:
                     self.lines.failed(event.handle, operation.invoke.number or 0)
                 return
             if event.verb == "close":
-                for consumer in self._closed_by(operation.invoke):
+                for consumer in self.subscribers.closed_by(operation.invoke):
                     consumer.closed = consumer.closed or event
 
     def _overdue(self, event: Overdue) -> None:
@@ -312,10 +192,9 @@ class Tracker:
         else:
             return
         id = event.message_id
-        topic = f"{base}-partition-{id.partition}" if base in self._partitioned else base
-        if topic in consumer.unsure:
-            return
-        self.entries[event.seq] = Entry(topic, id.ledger, id.entry)
+        topic = self.subscribers.part_of(base, id.partition)
+        if topic not in consumer.unsure:
+            self.entries[event.seq] = Entry(topic, id.ledger, id.entry)
 
     def _stored(self, event: Stored) -> None:
         self.stored.setdefault(event.topic, []).append(event)
@@ -393,41 +272,8 @@ class Tracker:
             subscription=str(event.fields.get("subscription", "")),
             request=event,
         )
-        before = self.consumers.get((event.conn, event.consumer_id))
-        self.consumers[event.conn, event.consumer_id] = session
-        base, partition, _ = session.topic.partition("-partition-")
-        if partition:
-            self._partitioned.add(base)
-        session.consumer = self._subscriber(session, before)
-        if session.consumer is not None:
-            session.consumer.sessions.append(session)
+        self.subscribers.came(session)
         self._remember(event, session)
-
-    def _subscriber(self, session: ConsumerSession, before: ConsumerSession | None) -> OpenedConsumer | None:
-        """The only open consumer that can have written this SUBSCRIBE; `before` is the session of its ids until now.
-
-        One that has a session there goes on with it, so it asks again only for itself. Where two consumers of one
-        subscription lost their sessions together, which of them comes back first is not known.
-        """
-        base = session.topic.partition("-partition-")[0]
-        candidates = [
-            consumer
-            for consumer in self.opened_consumers.values()
-            if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
-        ]
-        mine = before.consumer if before is not None and before.topic == session.topic else None
-        if mine is not None and mine in candidates and session.topic not in mine.unsure:
-            return mine
-        possible = [consumer for consumer in candidates if consumer.live_on(session.topic) is None] or candidates
-        if any(session.topic in consumer.unsure for consumer in possible):
-            return None  # What it got there before is not known, so neither is what it holds.
-        if len(possible) == 1:
-            return possible[0]
-        for consumer in possible:
-            consumer.unsure.add(session.topic)
-            if (live := consumer.live_on(session.topic)) is not None:
-                live.consumer = None
-        return None
 
     def _consumer_ended(self, event: Frame) -> None:
         session = self.consumer_of(event)

@@ -1,0 +1,64 @@
+"""The consumers of a Case over all their connections, and which of them is behind a SUBSCRIBE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.checks.tracker.values import ConsumerSession, OpenedConsumer
+from assay_conformance.model.event import Invoke
+
+
+class Subscribers:
+    """`opened` are the consumers the bench asked for, by handle; `sessions` those on the wire, by connection and id."""
+
+    def __init__(self) -> None:
+        self.opened: dict[int, OpenedConsumer] = {}
+        self.sessions: dict[tuple[int, int], ConsumerSession] = {}
+        self._partitioned: set[str] = set()
+
+    def came(self, session: ConsumerSession) -> None:
+        """A SUBSCRIBE was written."""
+        before = self.sessions.get((session.conn, session.consumer_id))
+        self.sessions[session.conn, session.consumer_id] = session
+        base, partition, _ = session.topic.partition("-partition-")
+        if partition:
+            self._partitioned.add(base)
+        session.consumer = self._subscriber(session, before)
+        if session.consumer is not None:
+            session.consumer.sessions.append(session)
+
+    def part_of(self, base: str, partition: int) -> str:
+        """The topic that a message id of this one names."""
+        return f"{base}-partition-{partition}" if base in self._partitioned else base
+
+    def closed_by(self, close: Invoke) -> Iterator[OpenedConsumer]:
+        """The consumers that a close of this handle ends: itself, or all of that client."""
+        for consumer in self.opened.values():
+            if close.handle in (consumer.handle, consumer.invoke.args.get("client")):
+                yield consumer
+
+    def _subscriber(self, session: ConsumerSession, before: ConsumerSession | None) -> OpenedConsumer | None:
+        """The only open consumer that can have written this SUBSCRIBE; `before` is the session of its ids until now.
+
+        One that has a session there goes on with it, so it asks again only for itself. Where two consumers of one
+        subscription lost their sessions together, which of them comes back first is not known.
+        """
+        base = session.topic.partition("-partition-")[0]
+        candidates = [
+            consumer
+            for consumer in self.opened.values()
+            if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
+        ]
+        mine = before.consumer if before is not None and before.topic == session.topic else None
+        if mine is not None and mine in candidates and session.topic not in mine.unsure:
+            return mine
+        possible = [consumer for consumer in candidates if consumer.live_on(session.topic) is None] or candidates
+        if any(session.topic in consumer.unsure for consumer in possible):
+            return None  # What it got there before is not known, so neither is what it holds.
+        if len(possible) == 1:
+            return possible[0]
+        for consumer in possible:
+            consumer.unsure.add(session.topic)
+            if (live := consumer.live_on(session.topic)) is not None:
+                live.consumer = None
+        return None

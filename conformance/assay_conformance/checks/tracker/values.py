@@ -1,0 +1,129 @@
+"""What the tracker tells of: operations, who is behind a wire id, entries and what was said of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.model.event import Closed, Completion, Frame, Invoke, Outcome, Overdue, Received
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation of the client: asked for, and how it ended as far as is known."""
+
+    invoke: Invoke
+    completion: Completion | None = None
+    overdue: Overdue | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """None while nothing is known; an operation without completion counts as unknown at the end."""
+        return self.completion.outcome if self.completion else None
+
+
+@dataclass(slots=True, eq=False)
+class ProducerSession:
+    """A producer on one connection, from its PRODUCER frame on. `ready` is the PRODUCER_SUCCESS that admitted it, not
+    one that makes it wait for its turn."""
+
+    conn: int
+    producer_id: int
+    topic: str
+    request: Frame
+    name: str | None = None
+    ready: Frame | None = None
+    line: Line | None = None
+    """Whose it is, as soon as that is known."""
+    sent_away: Frame | None = None
+    """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
+    waiting: dict[int, deque[Unit]] = field(default_factory=dict)
+    """Sequence id -> units sent here that have no answer yet."""
+    queue: deque[Unit] = field(default_factory=deque)
+    """The same in order: the client's queue, as far as this session shows it."""
+    furthest: tuple[Unit, Frame] | None = None
+    """Of the units sent here the one furthest back in the line's queue, and its SEND."""
+
+
+@dataclass(slots=True, eq=False)
+class ConsumerSession:
+    """A consumer on one connection, from its SUBSCRIBE frame on."""
+
+    conn: int
+    consumer_id: int
+    topic: str
+    subscription: str
+    request: Frame
+    ready: Frame | None = None
+    consumer: OpenedConsumer | None = None
+    """Whose it is, when only one of the Case's consumers can have written it."""
+    ended: Closed | Frame | None = None
+    """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
+    all_again: Frame | None = None
+    """The last request for everything unacknowledged: a client may throw away what waits in its queue with it."""
+
+
+@dataclass(slots=True, eq=False)
+class OpenedConsumer:
+    """A consumer the bench asked for, by its handle. `closing` is the command that ends it or its client."""
+
+    handle: int
+    invoke: Invoke
+    topics: tuple[str, ...]
+    subscription: str
+    closing: Invoke | None = None
+    closed: Completion | None = None
+    paused: Invoke | None = None
+    """Asked to pause, ever: from then on it grants what it likes."""
+    sessions: list[ConsumerSession] = field(default_factory=list)
+    last_seek: Invoke | None = None
+    """What was settled before it says nothing about what comes behind it."""
+    sought: set[tuple[int, int]] = field(default_factory=set)
+    """Positions it was told to seek behind: the broker starts with them, and the client passes them over."""
+    unsure: set[str] = field(default_factory=set)
+    """Topics (partitions apart) on which a session may be its or another consumer's."""
+
+    def last_on(self, topic: str) -> ConsumerSession | None:
+        """Its latest session there."""
+        return next((session for session in reversed(self.sessions) if session.topic == topic), None)
+
+    def live_on(self, topic: str) -> ConsumerSession | None:
+        """Its latest session there, when that has not ended."""
+        session = self.last_on(topic)
+        return session if session is not None and session.ended is None else None
+
+
+class Entry(NamedTuple):
+    """One stored entry: its topic (a local name, the partition kept) and position. Orders in storage order."""
+
+    topic: str
+    ledger: int
+    entry: int
+
+    def __str__(self) -> str:
+        return f"{self.ledger}:{self.entry}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One message of an ack or nack operation. The client was told after `invoke`, and before `completion`."""
+
+    operation: Operation
+    consumer: OpenedConsumer
+    message: Received
+    entry: Entry
+    cumulative: bool
+
+    @property
+    def invoke(self) -> Invoke:
+        return self.operation.invoke
+
+    @property
+    def called_ns(self) -> int:
+        """When the client had certainly been told; only once the operation has completed."""
+        completion = self.operation.completion
+        assert completion is not None
+        alone = len(self.invoke.args.get("messages", ())) == 1
+        return completion.called_ns if alone and completion.called_ns is not None else completion.t_ns
