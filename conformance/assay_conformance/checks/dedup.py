@@ -1,6 +1,6 @@
 """Deduplication: a topic that remembers each producer name's highest sequence id, and a client that goes along with it.
 
-The broker's half is `dedup_broker.py`. The client takes a duplicate's receipt as success
+The broker's half is the package `dedup_broker`. The client takes a duplicate's receipt as success
 (`duplicate-receipt-completes`), numbers a new producer after the last id the broker knows (`resumes-after-last-id`),
 and one that comes back after its own (`keeps-own-numbering`). Together: each message is stored exactly once and in
 order (`effectively-once`).

@@ -1,8 +1,6 @@
-"""One connection to a broker: handshake, requests and their answers, keep-alive, and who gets which frame.
+"""One connection to a broker: the handshake, and who gets which frame.
 
-CONNECT is the first frame and nothing follows it before CONNECTED: whoever wants to use the connection waits. A request
-ends in exactly one of its answer, its time-out, or the connection's end. Any inbound byte proves the peer alive; after
-an interval without one a PING goes out, and after another the connection is given up.
+CONNECT is the first frame and nothing follows it before CONNECTED: whoever wants to use the connection waits.
 """
 
 from __future__ import annotations
@@ -11,10 +9,11 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Protocol
 
+from assay_conformance.client.keep_alive import KeepAlive
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, server_refusal
+from assay_conformance.client.requests import Answered, Requests
 from assay_conformance.client.shared import MS, Shared
-from assay_conformance.client.timers import Timer
 from assay_conformance.wire import (
     FRAME_PADDING_BYTES,
     BaseCommand,
@@ -33,7 +32,6 @@ PROTOCOL_VERSION = 21
 CLIENT_VERSION = "assay-reference-client"
 _LENGTH_BYTES = 4
 
-Answered = Callable[[Frame | Refusal], None]
 Usable = Callable[["Connection | Refusal"], None]
 
 
@@ -64,14 +62,6 @@ class ConsumerEndpoint(Endpoint, Protocol):
     def message(self, frame: Frame) -> None: ...
 
 
-class _Request:
-    __slots__ = ("answered", "timer")
-
-    def __init__(self, answered: Answered, timer: Timer) -> None:
-        self.answered = answered
-        self.timer = timer
-
-
 class Connection:
     """`number` is its number at the sink; `max_message_bytes` and `version` what CONNECTED told."""
 
@@ -86,9 +76,8 @@ class Connection:
         self._state = State.OPENING
         self._splitter = Splitter()
         self._waiting: list[Usable] = []
-        self._requests: dict[int, _Request] = {}
-        self._heard_ns = shared.now_ns
-        self._keep_alive: Timer | None = None
+        self._requests = Requests(shared)
+        self._keep_alive = KeepAlive(shared, lambda: self.send(command(CommandType.PING)), self._silent)
         self._deadline = shared.after(
             shared.settings.connection_timeout_ms * MS, lambda: self.close(Cause.TIMED_OUT, "connecting took too long")
         )
@@ -107,16 +96,13 @@ class Connection:
 
     def request(self, build: Callable[[int], BaseCommand], answered: Answered) -> int:
         """Write a request made for its id; `answered` gets the answer, or why none came in time."""
-        request_id = next(self._shared.request_ids)
-        timeout_ns = self._shared.settings.operation_timeout_ms * MS
-        timer = self._shared.after(timeout_ns, lambda: self._timed_out(request_id))
-        self._requests[request_id] = _Request(answered, timer)
+        request_id = self._requests.begin(answered)
         self.send(build(request_id))
         return request_id
 
     def wait_longer(self, request_id: int) -> None:
         """The broker will answer this request once more, whenever it can: producer_ready was false."""
-        self._requests[request_id].timer.cancel()
+        self._requests.wait_longer(request_id)
 
     def send(self, built: BaseCommand) -> None:
         self.write(encode(built))
@@ -151,7 +137,7 @@ class Connection:
     def received(self, data: bytes) -> None:
         if not self.usable:
             return
-        self._heard_ns = self._shared.now_ns
+        self._keep_alive.heard()
         if self._loses(data):
             return
         try:
@@ -168,15 +154,11 @@ class Connection:
             return
         self._state = State.CLOSED
         self._deadline.cancel()
-        if self._keep_alive is not None:
-            self._keep_alive.cancel()
+        self._keep_alive.stop()
         refusal = Refusal(cause, text)
         for endpoint in [*self.producers.values(), *self.consumers.values()]:
             endpoint.connection_lost()
-        requests, self._requests = self._requests, {}
-        for request in requests.values():
-            request.timer.cancel()
-            request.answered(refusal)
+        self._requests.end(refusal)
         waiting, self._waiting = self._waiting, []
         for usable in waiting:
             usable(refusal)
@@ -216,7 +198,7 @@ class Connection:
         )
         self._state = State.READY
         self._deadline.cancel()
-        self._listen()
+        self._keep_alive.listen()
         self._release()
 
     def _release(self) -> None:
@@ -225,26 +207,13 @@ class Connection:
             usable(self)
 
     def _answer(self, frame: Frame) -> None:
-        request = self._requests.pop(frame.body.request_id, None)
-        if request is None:  # late, or not ours: ignored (CON-009)
-            return
-        if frame.type is CommandType.PRODUCER_SUCCESS and not frame.body.producer_ready:
-            self._requests[frame.body.request_id] = request
-        else:
-            request.timer.cancel()
-        request.answered(frame)
+        self._requests.answer(frame)
 
     def _error(self, frame: Frame) -> None:
         refusal = server_refusal(frame.body.error, frame.body.message)
-        request = self._requests.pop(frame.body.request_id, None)
-        if request is not None:
-            request.timer.cancel()
-            request.answered(refusal)
-        elif self._state is State.GREETING:
+        known = self._requests.refuse(frame.body.request_id, refusal)
+        if not known and self._state is State.GREETING:
             self.close(Cause.LOST, refusal.text)
-
-    def _timed_out(self, request_id: int) -> None:
-        self._requests.pop(request_id).answered(Refusal(Cause.TIMED_OUT, "the broker did not answer in time"))
 
     def _receipt(self, frame: Frame) -> None:
         producer = self.producers.get(frame.body.producer_id)
@@ -297,28 +266,8 @@ class Connection:
         else:
             self.send(command(CommandType.PONG))
 
-    # --- keep-alive ---
-
-    def _listen(self) -> None:
-        interval_ns = self._shared.settings.keep_alive_ms * MS
-        self._keep_alive = self._shared.timers.at(self._heard_ns + interval_ns, self._idle)
-
-    def _idle(self) -> None:
-        interval_ns = self._shared.settings.keep_alive_ms * MS
-        if self._shared.now_ns < self._heard_ns + interval_ns:
-            self._listen()
-            return
-        heard_ns = self._heard_ns
-        self.send(command(CommandType.PING))
-        self._keep_alive = self._shared.after(interval_ns, lambda: self._judge_silence(heard_ns))
-
-    def _judge_silence(self, heard_ns: int) -> None:
-        if self._heard_ns > heard_ns:
-            self._listen()
-        elif self._shared.mutated(Mutation.STAYS_WITH_SILENT_PEER):
-            self._idle()
-        else:
-            self.close(Cause.LOST, "the broker was silent for two keep-alive intervals")
+    def _silent(self) -> None:
+        self.close(Cause.LOST, "the broker was silent for two keep-alive intervals")
 
 
 _HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
