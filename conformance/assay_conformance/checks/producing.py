@@ -124,7 +124,8 @@ class CloseSettlesPending(Check):
         """Session -> what the broker answered to that."""
         self._closed: dict[int, Completion] = {}
         self._left: dict[int, Frame] = {}
-        """Connection -> the first receipt ahead of a producer's head: a client leaves over it, and reads no further."""
+        """Connection -> the first answer over which a client leaves it, and reads no further: a SEND_ERROR, or a
+        receipt ahead of a producer's head."""
         self._end_ns = 0
 
     @on(Ended)
@@ -143,6 +144,11 @@ class CloseSettlesPending(Check):
         session = self._asked.get((event.conn, event.request_id or 0))
         if session is not None and event.to_receiver:
             self._answers.setdefault(session.request.seq, event)
+
+    @on(Frame, "SEND_ERROR")
+    def refused(self, event: Frame) -> None:
+        if event.to_receiver:
+            self._left.setdefault(event.conn, event)
 
     @on(Frame, "SEND_RECEIPT")
     def receipted(self, event: Frame) -> None:

@@ -206,6 +206,15 @@ def test_receipt_behind_one_over_which_the_client_leaves_saves_nothing() -> None
     assert _codes(story.judged()) == []
 
 
+def test_receipt_behind_a_send_error_of_the_connection_saves_nothing() -> None:
+    story = _Closing()
+    story.down("SEND_ERROR", producer_id=1, sequence_id=0, fields={"error": "ChecksumError"})
+    story.receipt(0)
+    story.answer()
+    story.unknown(0, ErrorClass.CLOSED)
+    assert _codes(story.judged()) == []
+
+
 def test_send_without_a_receipt_may_fail_with_the_close() -> None:
     story = _Closing()
     story.answer()
