@@ -36,10 +36,7 @@ STEADY_MS = 60
 
 def one_interval() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 10)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(10)), receives=10)
     plan.ack(consumer, numbers=range(5))
     plan.wait_ms(FLUSHED_MS)
     for number in range(5, 10):
@@ -57,10 +54,7 @@ def one_interval() -> Case:
 def steady_acks() -> Case:
     """An ack more than once in every interval must not put off those before it."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(8)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 8)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(8)), receives=8)
     for number in range(8):
         plan.ack(consumer, numbers=[number])
         plan.wait_ms(STEADY_MS)
@@ -75,10 +69,7 @@ def steady_acks() -> Case:
 
 def cumulative_out_of_order() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 10)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(10)), receives=10)
     plan.ack(consumer, numbers=[4, 8, 6], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
@@ -112,10 +103,7 @@ def close_with_pending_acks() -> Case:
 def full_group() -> Case:
     """More than a group, all at once: had the timer taken some of it, a whole group would still be left."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[{**plain(0), "copies": MORE_THAN_A_GROUP}])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, MORE_THAN_A_GROUP)
-    plan.wait_ops()
+    consumer = plan.consumer_of([{**plain(0), "copies": MORE_THAN_A_GROUP}], receives=MORE_THAN_A_GROUP)
     plan.ack(consumer)
     plan.wait_ops()
     plan.wait_ms(FLUSHED_MS)
@@ -131,10 +119,7 @@ def full_group() -> Case:
 
 def no_interval() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(6)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 6)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(6)), receives=6)
     plan.ack(consumer, numbers=[0])
     plan.wait_ms(MOMENT_MS)
     plan.ack(consumer, numbers=[1, 2])
@@ -152,10 +137,7 @@ def no_interval() -> Case:
 def while_away() -> Case:
     """The handshake of the second connection is held for so long that a flush falls into the outage."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[0])
     plan.wait_frame("ACK", Direction.TO_BROKER)
     lost = plan.last
@@ -180,10 +162,7 @@ def while_away() -> Case:
 def redelivered_while_held() -> Case:
     """Refused, then acknowledged at once: the redelivery comes long before the group's interval is over."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[0, 1])
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, count=3, deadline_ms=1_500)
@@ -202,10 +181,7 @@ def redelivered_while_held() -> Case:
 def redelivered_after_lost_ack() -> Case:
     """The connection dies of the ACK: the broker never gets it, and delivers again what the application settled."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(4)), receives=3)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)
     plan.receive(consumer, 2)
@@ -223,10 +199,7 @@ def redelivered_after_lost_ack() -> Case:
 def permits_of_what_was_dropped() -> Case:
     """With a queue of one, a permit that is not returned leaves none."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(4)), receives=2)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_fired(0)
     plan.receive(consumer, 2, timeout_ms=STARVED_MS)
@@ -242,10 +215,7 @@ def permits_of_what_was_dropped() -> Case:
 
 def cumulative_on_shared() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.ack(consumer, numbers=[1], cumulative=True)
     plan.wait_ops()
     plan.wait_ms(FLUSHED_MS)

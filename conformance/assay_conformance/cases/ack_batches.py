@@ -14,10 +14,7 @@ BY_INDEX: Config = {**GROUPED, "batch_index_ack": True, "subscription_type": "sh
 
 def batch_half_settled() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
     plan.wait_ms(FLUSHED_MS)
     plan.ack(consumer, numbers=[3])
@@ -33,10 +30,7 @@ def batch_half_settled() -> Case:
 def half_settled_batch_redelivered() -> Case:
     """What is at stake: the message that was not acknowledged must come again."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 1, 2])
     plan.wait_ms(FLUSHED_MS)
     lost = plan.last
@@ -57,10 +51,7 @@ def half_settled_batch_redelivered() -> Case:
 def cumulative_inside_batch() -> Case:
     """To the second message of four, to the third, and then to the last."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[*plains(range(2)), batch(range(2, 6)), *plains([6])])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 7)
-    plan.wait_ops()
+    consumer = plan.consumer_of([*plains(range(2)), batch(range(2, 6)), *plains([6])], receives=7)
     plan.ack(consumer, numbers=[3], cumulative=True)
     plan.wait_ms(FLUSHED_MS)
     plan.ack(consumer, numbers=[4], cumulative=True)
@@ -77,10 +68,7 @@ def cumulative_inside_batch() -> Case:
 
 def one_by_one_by_index() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of([batch(range(4))], receives=4)
     for numbers in ([1], [0, 3], [2]):
         plan.ack(consumer, numbers=numbers)
         plan.wait_ms(FLUSHED_MS)
@@ -95,10 +83,7 @@ def one_by_one_by_index() -> Case:
 def rest_of_batch_redelivered() -> Case:
     """Two of four are acknowledged when the connection dies: the entry comes again, with an ack_set."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(4))])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of([batch(range(4))], receives=4)
     plan.ack(consumer, numbers=[0, 2])
     plan.wait_frame("ACK", Direction.TO_BROKER)
     plan.wait_ms(50)

@@ -56,10 +56,7 @@ LEAST = Pace(
 
 def held_too_long(pace: Pace) -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[1])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
     plan.receive(consumer, 2, timeout_ms=2_000)
@@ -72,10 +69,7 @@ def held_too_long(pace: Pace) -> Case:
 def slow_application(pace: Pace) -> Case:
     """Takes the first message, settles it, and comes back for the others after the time-out."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 1)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(3)), receives=1)
     plan.ack(consumer)
     plan.wait_ms(pace.over_ms)
     plan.receive(consumer, 2)
@@ -92,10 +86,7 @@ def slow_application(pace: Pace) -> Case:
 
 def settled_in_time(pace: Pace) -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[*plains(range(2)), batch(range(2, 4))])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of([*plains(range(2)), batch(range(2, 4))], receives=4)
     plan.ack(consumer, numbers=[0, 1])
     plan.ack(consumer, numbers=[2])
     plan.ack(consumer, numbers=[3])
@@ -111,10 +102,7 @@ def settled_in_time(pace: Pace) -> Case:
 
 def settled_cumulatively(pace: Pace) -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[2], cumulative=True)
     plan.wait_ms(pace.over_ms)
     return pace.case(
@@ -128,10 +116,7 @@ def settled_cumulatively(pace: Pace) -> Case:
 
 def chunked_message_held(pace: Pace) -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=chunks(0, 3))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 1)
-    plan.wait_ops()
+    consumer = plan.consumer_of(chunks(0, 3), receives=1)
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
     plan.receive(consumer, 1, timeout_ms=2_000)
     plan.wait_ops()
@@ -143,10 +128,7 @@ def chunked_message_held(pace: Pace) -> Case:
 def refused_within_timeout(pace: Pace) -> Case:
     """The redelivery delay is the longer of the two clocks."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=3 * pace.over_ms)

@@ -149,6 +149,14 @@ class Schedule:
         self.steps.append(Step(Who.AGENT, verb, dict(args), saves=self._saved))
         return self._saved
 
+    def consumer_of(self, entries: Sequence[Mapping[str, Any]], *, receives: int, timeout_ms: int = 10_000) -> int:
+        """A consumer of topic `t`, which holds these entries (`cases.stored`), that was handed so many messages."""
+        self.broker("store_entries", topic="t", entries=entries)
+        consumer = self.consumer(self.client())
+        self.receive(consumer, receives, timeout_ms)
+        self.wait_ops()
+        return consumer
+
     # --- what the broker and the bench do ---
 
     def broker(self, verb: str, **args: Any) -> None:

@@ -132,10 +132,7 @@ def oversize() -> Case:
 
 def last_chunk_missing() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[*chunks(0, 3)[:2], *chunks(1, 3), plain(2)])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2, RECEIVE_MS)
-    plan.wait_ops()
+    plan.consumer_of([*chunks(0, 3)[:2], *chunks(1, 3), plain(2)], receives=2, timeout_ms=RECEIVE_MS)
     return plan.case(
         "chunking/last-chunk-missing",
         "Two of three chunks, then a whole chunked message, then a small one",
@@ -147,10 +144,7 @@ def last_chunk_missing() -> Case:
 def middle_chunk_missing() -> Case:
     first, _, last = chunks(0, 3)
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[first, last, *chunks(1, 3), plain(2)])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2, RECEIVE_MS)
-    plan.wait_ops()
+    plan.consumer_of([first, last, *chunks(1, 3), plain(2)], receives=2, timeout_ms=RECEIVE_MS)
     return plan.case(
         "chunking/middle-chunk-missing",
         "The first and the last of three chunks, then a whole chunked message, then a small one",
@@ -162,10 +156,7 @@ def middle_chunk_missing() -> Case:
 def chunks_interleaved() -> Case:
     plan = Schedule()
     entries = [chunk for pair in zip(chunks(0, 3), chunks(1, 3), strict=True) for chunk in pair]
-    plan.broker("store_entries", topic="t", entries=entries)
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2, RECEIVE_MS)
-    plan.wait_ops()
+    plan.consumer_of(entries, receives=2, timeout_ms=RECEIVE_MS)
     return plan.case(
         "chunking/chunks-interleaved",
         "The chunks of two messages by turns",
@@ -178,10 +169,7 @@ def chunk_sent_twice() -> Case:
     """As a producer stores it that lost the receipts of chunks 1 and 2."""
     first, second, third, last = chunks(0, 4)
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[first, second, third, second, third, last])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 1, RECEIVE_MS)
-    plan.wait_ops()
+    consumer = plan.consumer_of([first, second, third, second, third, last], receives=1, timeout_ms=RECEIVE_MS)
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.ack(consumer)
     plan.wait_ops()
@@ -195,10 +183,7 @@ def chunk_sent_twice() -> Case:
 
 def chunk_redelivered() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=chunks(0, 4))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 1, RECEIVE_MS)
-    plan.wait_ops()
+    consumer = plan.consumer_of(chunks(0, 4), receives=1, timeout_ms=RECEIVE_MS)
     plan.wait_ms(ACKS_FLUSHED_MS)
     plan.ack(consumer)
     plan.wait_ops()

@@ -45,10 +45,7 @@ def reads_every_codec() -> Case:
     entries = [compressed(codec, plain(number)) for number, codec in enumerate(CODECS)]
     firsts = range(len(CODECS), 4 * len(CODECS), 3)
     entries += [compressed(codec, batch(range(first, first + 3))) for first, codec in zip(firsts, CODECS, strict=True)]
-    plan.broker("store_entries", topic="t", entries=entries)
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 16, timeout_ms=STARVED_MS)
-    plan.wait_ops()
+    plan.consumer_of(entries, receives=16, timeout_ms=STARVED_MS)
     return plan.case(
         "compression/reads-every-codec",
         "A topic holds a message and a batch of three in each codec, as other clients write them",

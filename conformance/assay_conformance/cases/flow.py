@@ -17,10 +17,7 @@ STARVED_MS = 1_500
 def first_permits() -> Case:
     """The answer to SUBSCRIBE is held up a little, so that permits granted before it can be told from those after."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3, timeout_ms=1_500)
-    plan.wait_ops()
+    plan.consumer_of(plains(range(3)), receives=3, timeout_ms=1_500)
     return plan.case(
         "flow/first-permits",
         "A consumer with a queue of seven subscribes and takes three messages",
@@ -71,10 +68,7 @@ def partly_acked_batch() -> Case:
 
 def batches_beyond_permits() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(first, first + 3)) for first in range(0, 18, 3)])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 18, STARVED_MS)
-    plan.wait_ops()
+    plan.consumer_of([batch(range(first, first + 3)) for first in range(0, 18, 3)], receives=18, timeout_ms=STARVED_MS)
     return plan.case(
         "flow/batches-beyond-permits",
         "A consumer with a queue of four gets batches of three",

@@ -45,10 +45,7 @@ def bad_batch() -> Case:
         "producer_name": NAME,
         "metadata": {"num_messages_in_batch": 3},
     }
-    plan.broker("store_entries", topic="t", entries=[plain(0), bad, batch([2, 3])])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3, STARVED_MS)
-    plan.wait_ops()
+    plan.consumer_of([plain(0), bad, batch([2, 3])], receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "robustness/bad-batch",
@@ -61,10 +58,7 @@ def bad_batch() -> Case:
 
 def bad_metadata() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3, STARVED_MS)
-    plan.wait_ops()
+    plan.consumer_of(plains(range(4)), receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "robustness/bad-metadata",

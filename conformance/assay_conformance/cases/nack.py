@@ -27,10 +27,7 @@ REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
 
 def one_of_three() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[1])
     plan.ack(consumer, numbers=[0, 2])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -47,10 +44,7 @@ def one_of_three() -> Case:
 
 def first_of_three_exclusive() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[0])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, 3, timeout_ms=2_000)
@@ -66,10 +60,7 @@ def first_of_three_exclusive() -> Case:
 
 def batch_member() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(3)), *plains([3])])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 4)
-    plan.wait_ops()
+    consumer = plan.consumer_of([batch(range(3)), *plains([3])], receives=4)
     plan.nack(consumer, numbers=[1])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, 3, timeout_ms=2_000)
@@ -85,10 +76,7 @@ def batch_member() -> Case:
 
 def then_acked() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[0, 1])
     plan.wait_ms(WINDOW_OVER_MS)
@@ -106,10 +94,7 @@ def then_acked() -> Case:
 def then_acked_exclusive() -> Case:
     """The REDELIVER of an exclusive consumer names nothing and brings back all that is open, and only that."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(3)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.nack(consumer, numbers=[0, 1])
     plan.ack(consumer, numbers=[0])
     plan.wait_ms(WINDOW_OVER_MS)
@@ -126,10 +111,7 @@ def then_acked_exclusive() -> Case:
 
 def refused_three_times() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
     for _ in range(3):
         plan.nack(consumer, numbers=[0])
         plan.receive(consumer, 1, timeout_ms=2_000)
@@ -145,10 +127,7 @@ def refused_three_times() -> Case:
 
 def at_once() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(2)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 2)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, 1, timeout_ms=2_000)
@@ -163,10 +142,7 @@ def at_once() -> Case:
 
 def many_together() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(MANY)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, MANY)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(MANY)), receives=MANY)
     plan.nack(consumer)
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
     plan.receive(consumer, MANY, timeout_ms=2_000)
@@ -183,10 +159,7 @@ def many_together() -> Case:
 def middle_of_five_exclusive() -> Case:
     """What was handed over behind the refused message comes again, too."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(5)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 5)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(5)), receives=5)
     plan.ack(consumer, numbers=[1])
     plan.nack(consumer, numbers=[2])
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
@@ -204,10 +177,7 @@ def middle_of_five_exclusive() -> Case:
 def steady_refusals() -> Case:
     """More often than any tick, and for longer than delay, tick and tolerance together."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(STEADY_COUNT)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, STEADY_COUNT)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(STEADY_COUNT)), receives=STEADY_COUNT)
     for number in range(STEADY_COUNT):
         plan.nack(consumer, numbers=[number])
         plan.wait_ms(STEADY_MS)

@@ -16,10 +16,7 @@ STARVED_MS = 1_500
 def damaged_messages() -> Case:
     """Both messages of the first queueful: a client that keeps their permits never gets another one."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(5)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 3, timeout_ms=STARVED_MS)
-    plan.wait_ops()
+    plan.consumer_of(plains(range(5)), receives=3, timeout_ms=STARVED_MS)
     return plan.case(
         "robustness/damaged-messages",
         "A bit of the first two messages flips on the way to a consumer with a queue of two",

@@ -99,10 +99,7 @@ def tighter_of_two_rates() -> Case:
 def refused_again_and_again() -> Case:
     """Asked for five times in a second, when the rate gives them twice."""
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(10)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 10)
-    plan.wait_ops()
+    consumer = plan.consumer_of(plains(range(10)), receives=10)
     for _ in range(5):
         plan.nack(consumer, numbers=list(range(10)))
         plan.receive(consumer, 10, timeout_ms=200)

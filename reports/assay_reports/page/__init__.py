@@ -58,7 +58,8 @@ def page(report: Report) -> str:
     css, script = _own("report.css"), _own("report.js")
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
-    told = [(failure, chart.chart(failure.story), axis.story(failure.story)) for failure in report.failures]
+    drawn = [(failure, chart.chart(failure.story)) for failure in report.failures]
+    told = [(failure, drawing, axis.story(failure.story, drawing)) for failure, drawing in drawn]
     return (
         _environment()
         .get_template("report.html.j2")
@@ -96,7 +97,12 @@ def _environment() -> Environment:
     )
     environment.globals.update(chart=chart, counted_words=counted, Side=Side)
     environment.filters.update(
-        shown=shown, tone=tone, state=lambda state: STATE_WORDS[state], http=is_http, anchor=lambda text: f"r-{text}"
+        seen=overview.seen,
+        shown=shown,
+        tone=tone,
+        state=lambda state: STATE_WORDS[state],
+        http=is_http,
+        anchor=lambda text: f"r-{text}",
     )
     return environment
 

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import json
 
+from assay_reports.page.chart import Chart
 from assay_reports.text import clean
 from assay_reports.timeline import Timeline
 
 
-def story(timeline: Timeline) -> str:
+def story(timeline: Timeline, drawing: Chart) -> str:
     """JSON: `points` as [milliseconds, lane, text, seq, number in the finding or 0] and `bands` as [label, text, from
     ms, to ms or null while not healed]. Empty for a timeline without events."""
     if not timeline.points:
         return ""
-    # The numbers are those of the chart, which shows every named event.
-    numbers = {row.seq: number for number, row in enumerate((r for r in timeline.rows if r.named), start=1)}
+    # The chart shows every event of the finding, and numbers and labels are its own.
+    numbers = {drawn.row.seq: drawn.number for drawn in drawing.rows if drawn.number}
     told = {
         "points": [
             [_ms(row.t_ns), row.lane.value, clean(row.text), row.seq, numbers.get(row.seq, 0)]
             for row in timeline.points
         ],
         "bands": [
-            [f"F{band.fault}", clean(band.text), _ms(band.start_ns), None if band.end_ns is None else _ms(band.end_ns)]
-            for band in timeline.bands
+            [drawn.label, clean(drawn.band.text), _ms(drawn.band.start_ns), _ms(drawn.band.end_ns)]
+            for drawn in drawing.bands
         ],
     }
     return json.dumps(told, separators=(",", ":"))
 
 
-def _ms(t_ns: int) -> float:
-    return round(t_ns / 1e6, 3)
+def _ms(t_ns: int | None) -> float | None:
+    return None if t_ns is None else round(t_ns / 1e6, 3)
