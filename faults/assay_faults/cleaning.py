@@ -1,0 +1,260 @@
+"""Removing what a run left: its own at its end, or that of runs that were killed.
+
+Only what stands in a ledger and carries the mark of its entry (`ledger.py`) is touched. What cannot be removed stays in
+the ledger, and is said with the reason. Doing it twice, or two at once, does no harm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from assay_faults.ledger import MARKER, SUFFIX, Entry, Kind, Ledger, mark_done, read
+from assay_faults.processes.identity import Identity, marked, send_signal
+
+LABEL: Final = "assay.ledger"
+"""The label in which a container, and a network of containers, carries the id of its entry."""
+
+_NAMESPACES: Final = Path("/run/netns")
+_MNT_DETACH: Final = 2
+_PATIENCE_S: Final = 5
+_PAUSE_S: Final = 0.01
+_ROUNDS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What became of one entry: what was removed, as a person reads it, or why it could not be."""
+
+    entry: Entry
+    removed: str = ""
+    trouble: str = ""
+
+
+class _TroubleError(Exception):
+    """It is still there; the sentence says why."""
+
+
+def clean(folder: Path) -> list[Cleaned]:
+    """Remove what dead runs noted in the ledgers of `folder`; empty when there was nothing."""
+    cleaned: list[Cleaned] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        with _abandoned(path) as descriptor:
+            if descriptor is not None:
+                cleaned += _sweep(path, descriptor)
+    return cleaned
+
+
+def finish(ledger: Ledger) -> list[Cleaned]:
+    """Remove what this run itself still has open, and let go of its ledger."""
+    cleaned = list(_removed(ledger.path.stem, ledger.left(), ledger.done))
+    ledger.close()
+    return cleaned
+
+
+@contextlib.contextmanager
+def _abandoned(path: Path) -> Iterator[int | None]:
+    """The ledger, locked by us; None when its owner lives, or another cleaner is at it or has done with it."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+    except OSError:
+        yield None
+        return
+    try:
+        owner, _ = read(path)
+        # The lock alone would do, were there no file systems on which locks are only half kept.
+        dead = owner is None or not owner.alive()
+        # Of a dead run it is held for the moment that a child needs to become its program, or by another cleaner.
+        locked = _locked(descriptor, patience_s=_PATIENCE_S if owner and dead else 0)
+        yield descriptor if dead and locked and os.fstat(descriptor).st_nlink else None
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int, patience_s: float) -> bool:
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
+def _sweep(path: Path, descriptor: int) -> list[Cleaned]:
+    _, entries = read(path)
+    cleaned = list(_removed(path.stem, entries, partial(mark_done, descriptor)))
+    if not any(outcome.trouble for outcome in cleaned):
+        path.unlink(missing_ok=True)
+    return cleaned
+
+
+def _removed(run: str, entries: Sequence[Entry], done: Callable[[Entry], None]) -> Iterator[Cleaned]:
+    """What was removed, or could not be; `done` hears of each entry that nothing is left of."""
+    killed = _kill_marked(run)
+    # Of one kind the last first, for it may lie inside an earlier one.
+    for entry in (entry for kind in Kind for entry in reversed(entries) if entry.kind is kind):
+        outcome = _remove(entry, killed.get(entry.id, ()))
+        if not outcome.trouble:
+            done(entry)
+        if outcome.removed or outcome.trouble:
+            yield outcome
+
+
+def _remove(entry: Entry, killed: Sequence[int]) -> Cleaned:
+    try:
+        if entry.kind is Kind.PROCESS:
+            return Cleaned(entry, _process(entry, killed))
+        return Cleaned(entry, _REMOVERS[entry.kind](entry))
+    except _TroubleError as trouble:
+        return Cleaned(entry, trouble=str(trouble))
+    except OSError as error:
+        return Cleaned(entry, trouble=f"{entry.kind} {entry.name}: {error.strerror or error}")
+
+
+def _kill_marked(run: str) -> dict[str, list[int]]:
+    """Kill whatever this run has started, until nothing is found twice in a row: what is killed may have been about to
+    start another, and a program that is just beginning shows no environment for a moment. Which pids had which mark."""
+    killed: dict[str, list[int]] = {}
+    quiet = rounds = 0
+    while quiet < 2 and rounds < _ROUNDS:
+        found = marked(MARKER, f"{run}-")
+        for process, mark in found.items():
+            if _kill(process):
+                killed.setdefault(mark, []).append(process.pid)
+        quiet, rounds = 0 if found else quiet + 1, rounds + 1
+    return killed
+
+
+def _kill(process: Identity) -> bool:
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        with contextlib.suppress(PermissionError):  # said where it is looked for what is left
+            if send_signal(process, signal.SIGKILL):
+                waiting = select.poll()
+                waiting.register(descriptor, select.POLLIN)
+                return bool(waiting.poll(_PATIENCE_S * 1000))
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _process(entry: Entry, killed: Sequence[int]) -> str:
+    left = [process.pid for process, mark in marked(MARKER, entry.id).items() if mark == entry.id]
+    if left:
+        raise _TroubleError(f"process {entry.name}: {left[0]} cannot be killed; end it, and clean again")
+    return f"process {entry.name} ({', '.join(map(str, killed))})" if killed else ""
+
+
+def _mount(entry: Entry) -> str:
+    """Unmount as often as it was mounted; at last lazily, for whoever is still inside is none of ours."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    times = 0
+    while entry.name in [place for place, source in _mounts() if source == entry.id]:
+        place = os.fsencode(entry.name)
+        if libc.umount2(place, 0) and libc.umount2(place, _MNT_DETACH):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        times += 1
+    return f"mount {entry.name}" if times else ""
+
+
+def _mounts() -> list[tuple[str, str]]:
+    """Where and what, for each mount we see: proc(5), mountinfo."""
+    found = []
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/mountinfo").read_text().splitlines():
+            before, _, behind = line.partition(" - ")
+            place = before.split()[4].encode().decode("unicode_escape")
+            found.append((place, behind.split()[1]))
+    return found
+
+
+def _namespace(entry: Entry) -> str:
+    if not (_NAMESPACES / entry.name).exists():
+        return ""
+    _run("ip", "netns", "delete", entry.name)
+    return f"namespace {entry.name}"
+
+
+def _container(entry: Entry) -> str:
+    """Containers first: a network goes only when nobody is on it."""
+    marked_so = ("--filter", f"label={LABEL}={entry.id}")
+    removed = []
+    for thing, listing, removing in (
+        ("container", ("ps", "--all", "--quiet"), ("rm", "--force", "--volumes")),
+        ("network", ("network", "ls", "--quiet"), ("network", "rm")),
+    ):
+        for found in _run("docker", *listing, *marked_so).split():
+            _run("docker", *removing, found)
+            removed.append(f"{thing} {found}")
+    return ", ".join(removed)
+
+
+def _proxy(entry: Entry) -> str:
+    """A proxy inside a server that somebody else runs at `detail["url"]`; a server of ours is a process."""
+    url = f"{entry.detail['url'].rstrip('/')}/proxies/{entry.name}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method="DELETE"), timeout=_PATIENCE_S):
+            return f"proxy {entry.name} at {entry.detail['url']}"
+    except urllib.error.HTTPError as error:
+        if error.code == 404:
+            return ""
+        raise _TroubleError(f"proxy {entry.name}: {entry.detail['url']} answers {error.code}") from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, ConnectionRefusedError):  # the server has ended, and its proxies with it
+            return ""
+        raise _TroubleError(f"proxy {entry.name}: {entry.detail['url']}: {error.reason}") from error
+
+
+def _directory(entry: Entry) -> str:
+    path = Path(entry.name)
+    if entry.id not in path.name or not path.is_dir() or path.is_symlink():
+        return ""
+    held = [place for place, _ in _mounts() if Path(place).is_relative_to(path)]
+    if held:
+        raise _TroubleError(f"directory {path}: {held[0]} is mounted in it; unmount it, and clean again")
+    shutil.rmtree(path)
+    return f"directory {path}"
+
+
+def _run(*command: str) -> str:
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    except FileNotFoundError as error:
+        raise _TroubleError(f"{' '.join(command[:2])}: there is no program {command[0]} to remove it with") from error
+    except subprocess.CalledProcessError as error:
+        raise _TroubleError(f"{' '.join(command)}: {error.stderr.strip()}") from error
+    except subprocess.TimeoutExpired as error:
+        raise _TroubleError(f"{' '.join(command)}: no end after {error.timeout} s") from error
+    return ended.stdout
+
+
+_REMOVERS: Final[Mapping[Kind, Callable[[Entry], str]]] = {
+    Kind.MOUNT: _mount,
+    Kind.NAMESPACE: _namespace,
+    Kind.CONTAINER: _container,
+    Kind.PROXY: _proxy,
+    Kind.DIRECTORY: _directory,
+}
+"""Kind -> what removes it (processes come before, all of a run at once): says what it removed, nothing when there was
+nothing of ours."""

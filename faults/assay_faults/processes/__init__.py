@@ -1,0 +1,1 @@
+"""Real processes: who they are, what state they are in, and what is done to them."""

@@ -1,0 +1,102 @@
+"""Which process a number means: its pid and when it started, as the kernel tells both. Linux only.
+
+A pid is given to another process as soon as its own has been waited for; a pid with its start time is never given
+again. Whoever is about to send a signal asks here first.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+_PROC: Final = Path("/proc")
+# Places in /proc/PID/stat behind the program's name, which may hold blanks and brackets itself: proc(5), fields 3, 22.
+_STATE, _START = 0, 19
+
+
+class ProcessState(StrEnum):
+    """What /proc says of a process, in the letters it uses; the many ways to be alive are one."""
+
+    ALIVE = "alive"
+    STOPPED = "T"
+    ZOMBIE = "Z"
+    GONE = "gone"
+
+
+_STATES: Final = {"T": ProcessState.STOPPED, "Z": ProcessState.ZOMBIE, "X": ProcessState.GONE}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One process, never another: `start_ticks` since the machine came up."""
+
+    pid: int
+    start_ticks: int
+
+
+def identify(pid: int) -> Identity | None:
+    """Who has this pid now; None when nobody has."""
+    fields = _stat(pid)
+    return Identity(pid, int(fields[_START])) if fields else None
+
+
+def state(process: Identity) -> ProcessState:
+    """How it is; GONE as well when its pid is another's by now."""
+    fields = _stat(process.pid)
+    if not fields or int(fields[_START]) != process.start_ticks:
+        return ProcessState.GONE
+    return _STATES.get(fields[_STATE], ProcessState.ALIVE)
+
+
+def send_signal(process: Identity, number: signal.Signals) -> bool:
+    """Signal this very process; False when it is gone. PermissionError when it is another user's.
+
+    The descriptor is opened before its identity is read: what it refers to then cannot be exchanged any more.
+    """
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if identify(process.pid) != process:
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def marked(variable: str, prefix: str) -> dict[Identity, str]:
+    """The processes that were started with a `variable` that begins so, and its value, as far as we may look."""
+    wanted = f"{variable}={prefix}".encode()
+    found = {}
+    for entry in _PROC.iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        # Before the environment: if the pid changes hands in between, the identity is that of nobody.
+        process = identify(int(entry.name))
+        value = next((word for word in _environment(entry) if word.startswith(wanted)), None)
+        if process is not None and value is not None:
+            found[process] = value.decode("utf-8", "replace").partition("=")[2]
+    return found
+
+
+def _environment(entry: Path) -> list[bytes]:
+    try:
+        return (entry / "environ").read_bytes().split(b"\0")
+    except OSError:  # it has ended, or is another user's, and then none that we started
+        return []
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
