@@ -35,6 +35,7 @@ from assay_conformance.model.fault import (
     Rewrite,
     Truncate,
 )
+from assay_conformance.model.outside import MEANS
 from assay_conformance.wire import (
     BODY_FIELDS,
     PAYLOAD_TYPES,
@@ -317,6 +318,17 @@ class _Refuse(Act):
         return None
 
 
+class Outside(Act):
+    """Begins and ends here, and an injector carries it out (injector.py): no passage is changed."""
+
+    needs_frame = False
+
+    def on(self, passage: Passage, desk: Desk) -> Numbers | None:
+        del passage
+        desk.hold(Wait())
+        return None
+
+
 ACTS: Final[Mapping[type[Action], Callable[[Any, CommandType | None, Direction | None], Act]]] = {
     Drop: _Drop,
     Hold: _Hold,
@@ -331,6 +343,7 @@ ACTS: Final[Mapping[type[Action], Callable[[Any, CommandType | None, Direction |
     Cut: _Cut,
     Refuse: _Refuse,
     AnswerError: _AnswerError,
+    **dict.fromkeys(MEANS, Outside),
 }
 
 

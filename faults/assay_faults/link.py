@@ -17,15 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from assay_conformance.history.recorder import Recorder
-from assay_conformance.model.event import ClosedBy, Fate, Fired, Healed, Opened, Sides, Undecodable
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.event import ClosedBy, Fact, Fate, Fired, Healed, Opened, Sides, Undecodable
 from assay_conformance.model.event import Frame as FrameEvent
 from assay_conformance.model.fault import Direction, Fault
+from assay_conformance.model.outside import means_of
 from assay_conformance.wire import Frame, ProtocolError, decode
 from assay_conformance.wire.describe import Describer
-from assay_faults.channel import Channel, Entry
+from assay_faults.channel import Channel, Entry, Wait
 from assay_faults.connection import DIRECTIONS, Connection, Ways
 from assay_faults.live import Live
 from assay_faults.outbox import LinkSink
@@ -34,17 +36,31 @@ from assay_faults.passage import Injected, Passage
 from assay_faults.triggers import FrameTrigger, names_party
 from assay_faults.witness import header
 
-__all__ = ["FrameLink", "LinkSink"]
+__all__ = ["FrameLink", "LinkSink", "Outside"]
 
 _PARTITION: Final = "-partition-"
+NO_FACTS: Final[Mapping[str, Fact]] = {}
 
 # What looks at each frame of a command: a trigger, the fault it belongs to, and whether it ends that fault.
 Watch = tuple[FrameTrigger, Live, bool]
 Acted = Sequence[tuple[Live, tuple[int, ...]]]
 
 
+class Outside(Protocol):
+    """Who carries out the faults that are not the link's, and tells it what came of them by `acted` and `healed`."""
+
+    def begin(self, fault: int, frames: tuple[int, ...], conn: int | None) -> None:
+        """The fault's trigger fired; by this frame of this connection, if by any."""
+        ...
+
+    def end(self, fault: int) -> None:
+        """A fault that has begun is over."""
+        ...
+
+
 class FrameLink:
     """All connections of one Case. `topics` maps full topic names to the topology's. `grows`: faults may be added.
+    `outside` gets the faults that are not of frames; without it such a fault cannot work.
 
     `fired` counts how often each fault acted. Raises UsageError for a fault that cannot work. Whatever calls the broker
     other than by a delivery of this link does so within `busy()`.
@@ -58,8 +74,10 @@ class FrameLink:
         *,
         topics: Mapping[str, str],
         grows: bool = False,
+        outside: Outside | None = None,
     ) -> None:
         self._sink = sink
+        self._outside = outside
         self._recorder = recorder
         self._topics = topics
         self._describers = {direction: Describer() for direction in DIRECTIONS}
@@ -80,6 +98,10 @@ class FrameLink:
         """One more fault behind those there are; its number. Its scope may name topics and the like only if the link
         `grows`."""
         live = Live(len(self._lives), fault, self._next_number)
+        if live.outside and self._outside is None:
+            raise UsageError(
+                f"fault {live.number}: {live.action!r} needs {means_of(fault.action)}; here are only frames"
+            )
         self._lives.append(live)
         self.fired.append(0)
         self._watch()
@@ -136,6 +158,16 @@ class FrameLink:
         else:
             self._outbox.call(self._sink.deliver, conn, direction, frame)
             self._outbox.run()
+
+    # --- faults outside the frames ---
+
+    def acted(self, fault: int, frames: tuple[int, ...], conn: int | None, facts: Mapping[str, Fact]) -> None:
+        """The injector has done what the fault says."""
+        self._fire(self._lives[fault], frames, conn, facts)
+
+    def healed(self, fault: int, facts: Mapping[str, Fact]) -> None:
+        """The injector has undone it."""
+        self._recorder.add(Healed, fault=fault, facts=dict(facts))
 
     # --- steps and time ---
 
@@ -220,12 +252,18 @@ class FrameLink:
             self._begin(live, now_ns)
             if (numbers := live.act.on(passage, live)) is not None:
                 acted.append((live, numbers))
+            elif live.outside:
+                self._hand_over(live, (number,), connection.number)
         self._carry_out(connection, passage, acted)
         self._progress(now_ns)
 
     def _strike(self, live: Live, now_ns: int) -> None:
-        """A fault acts without a frame: on every connection of its scope."""
+        """A fault acts without a frame: on every connection of its scope, or on none at all."""
         self._begin(live, now_ns)
+        if live.outside:
+            live.hold(Wait())
+            self._hand_over(live, (), None)
+            return
         for connection in tuple(self._connections.values()):
             if connection.within(live.fault.scope):
                 passage = Passage(None, -1, now_ns, None)
@@ -295,14 +333,24 @@ class FrameLink:
             if live.ends_ns is not None:
                 self._deadlines.add(live.ends_ns)
 
-    def _fire(self, live: Live, numbers: tuple[int, ...], conn: int | None) -> None:
+    def _fire(
+        self, live: Live, numbers: tuple[int, ...], conn: int | None, facts: Mapping[str, Fact] = NO_FACTS
+    ) -> None:
         self.fired[live.number] = live.acted()
-        self._recorder.add(Fired, fault=live.number, action=live.action, frames=numbers, conn=conn)
+        self._recorder.add(Fired, fault=live.number, action=live.action, frames=numbers, conn=conn, facts=dict(facts))
+
+    def _hand_over(self, live: Live, numbers: tuple[int, ...], conn: int | None) -> None:
+        assert self._outside is not None, "checked when it was added"
+        self._outbox.call(self._outside.begin, live.number, numbers, conn)
 
     def _end(self, live: Live) -> None:
         live.finish()
         self._watch()
-        if live.fired:
+        if live.outside:
+            if live.begun:
+                assert self._outside is not None, "checked when it was added"
+                self._outbox.call(self._outside.end, live.number)
+        elif live.fired:
             self._recorder.add(Healed, fault=live.number)
 
     def _progress(self, now_ns: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame, Refuse
-from assay_faults.actions import ACTS, NS_PER_MS
+from assay_faults.actions import ACTS, NS_PER_MS, Outside
 from assay_faults.channel import Wait
 from assay_faults.triggers import FrameTrigger
 
@@ -42,6 +42,11 @@ class Live:
     def action(self) -> str:
         """The name of what it does."""
         return str(self.fault.action.__struct_config__.tag)
+
+    @property
+    def outside(self) -> bool:
+        """Whether an injector carries it out."""
+        return isinstance(self.act, Outside)
 
     @property
     def at_ns(self) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from assay_conformance.model import event as ev
 from assay_conformance.model import fault as fl
+from assay_conformance.model import outside as out
 from assay_conformance.model.case import Case
 from assay_reports.text import counted, ms, one_line
 
@@ -150,7 +151,11 @@ def _cursor(event: ev.Cursor) -> str:
 def _fired(event: ev.Fired) -> str:
     frames = f"on frame {', '.join(map(str, event.frames[:4]))}" if event.frames else ""
     conn = f"on connection {event.conn}" if event.conn is not None and not frames else ""
-    return _joined(f"fault {event.fault} fired: {event.action}", frames, conn)
+    return _joined(f"fault {event.fault} fired: {event.action}", frames, conn, _facts(event))
+
+
+def _facts(event: ev.Fired | ev.Healed) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {one_line(str(value))}" for name, value in event.facts.items())
 
 
 def _ended_agent(event: ev.AgentEnded) -> str:
@@ -174,7 +179,7 @@ _EVENTS: dict[type, Callable[[Any], str]] = {
     ev.Stepped: lambda e: f"step {e.step} {'skipped: ' + e.skipped if e.skipped else 'issued'}",
     ev.Waited: lambda e: f"wait of step {e.step} {'met' if e.met else 'not met by its deadline'}",
     ev.Fired: _fired,
-    ev.Healed: lambda e: f"fault {e.fault} healed",
+    ev.Healed: lambda e: _joined(f"fault {e.fault} healed", _facts(e)),
     ev.Overdue: lambda e: f"{e.verb} not ended after {e.deadline_ms} ms · op {e.op}",
     ev.AgentEnded: _ended_agent,
     ev.ClockOffset: lambda e: f"agent clock offset {ms(e.offset_ns)} ± {ms(e.error_ns)}",
@@ -213,7 +218,39 @@ _ACTIONS: dict[type, Callable[[Any], str]] = {
     fl.Cut: lambda a: f"{_CUTS[a.how]} {'before' if a.before else 'at'}",
     fl.Refuse: lambda a: f"refuse {counted(a.connections, 'connection')} from" if a.connections else "refuse from",
     fl.AnswerError: lambda a: f"answer {a.error} to",
+    out.Latency: lambda a: (
+        f"bytes {a.latency_ms} ms late{f' +- {a.jitter_ms}' if a.jitter_ms else ''}{_stream(a)}, from"
+    ),
+    out.Bandwidth: lambda a: f"at most {a.rate_kb_s} kB/s{_stream(a)}, from",
+    out.SlowClose: lambda a: f"ends {a.delay_ms} ms late{_stream(a)}, from",
+    out.Timeout: lambda a: f"nothing passes{_stream(a)}, from",
+    out.ResetPeer: lambda a: f"connections reset after {a.timeout_ms} ms{_stream(a)}, from",
+    out.Slicer: lambda a: f"bytes in pieces of {a.average_bytes}{_stream(a)}, from",
+    out.LimitData: lambda a: f"connections end after {counted(a.limit_bytes, 'byte')}{_stream(a)}, from",
+    out.Disable: lambda _: "the network down, from",
+    out.Kill: lambda a: f"kill {_target(a.target)} at",
+    out.Pause: lambda a: f"pause {_target(a.target)} at",
+    out.Stop: lambda a: f"stop {_target(a.target)} at",
+    out.FillDisk: lambda a: f"fill the disk of {_target(a.target)} at",
+    out.ReadOnlyDisk: lambda a: f"the disk of {_target(a.target)} read-only from",
+    out.Shape: lambda a: f"packets with {_shape(a)}{_stream(a)}, from",
+    out.Partition: lambda a: f"no packets{_stream(a)}, from",
 }
+
+
+def _stream(action: Any) -> str:
+    return "" if action.direction is None else f" {_TOWARDS[action.direction]}"
+
+
+def _target(target: out.Target) -> str:
+    if target.owner_of is not None:
+        return f"the owner of {target.owner_of}"
+    return f"{target.role.value} {target.index}"
+
+
+def _shape(shape: out.Shape) -> str:
+    told = [(name, getattr(shape, name)) for name in shape.__struct_fields__ if name != "direction"]
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in told if value) or "nothing changed"
 
 
 def _trigger(trigger: fl.Trigger) -> str:

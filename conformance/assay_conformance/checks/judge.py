@@ -175,6 +175,8 @@ def _verdict(
         return Verdict.HARNESS_ERROR, "the history has no end", ()
     if attempt_end.ended.how in (Ending.HARNESS, Ending.INTERRUPTED):
         return Verdict.HARNESS_ERROR, attempt_end.ended.text, ()
+    if attempt_end.ended.how is Ending.UNAVAILABLE:
+        return Verdict.UNAVAILABLE, attempt_end.ended.text, ()
     if check is None:
         return Verdict.UNSUPPORTED, f"needs {', '.join(requirement.capabilities)}", ()
     if check.crashed is not None:

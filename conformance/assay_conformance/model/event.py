@@ -19,7 +19,10 @@ from typing import Any
 
 import msgspec
 
-from assay_conformance.model.fault import Direction
+from assay_conformance.model.direction import Direction
+
+Fact = int | float | str | bool
+"""What an injector measured."""
 
 
 class Witness(StrEnum):
@@ -351,18 +354,23 @@ class Waited(_Event, frozen=True, tag="waited"):
 
 
 class Fired(_Event, frozen=True, tag="fired", gc=True):
-    """Receipt: fault number `fault` of the Case acted, on these frames (link numbers), or on this connection."""
+    """Receipt: fault number `fault` of the Case acted, on these frames (link numbers), or on this connection.
+
+    `facts` is what its injector saw of it, for a fault outside the frames: pid, signal, bytes, packets, ...
+    """
 
     fault: int
     action: str
     frames: tuple[int, ...] = ()
     conn: int | None = None
+    facts: dict[str, Fact] = {}
 
 
-class Healed(_Event, frozen=True, tag="healed"):
-    """Fault `fault` ended; `frames` left then, where it had held some."""
+class Healed(_Event, frozen=True, tag="healed", gc=True):
+    """Fault `fault` ended. `facts` as in `Fired`."""
 
     fault: int
+    facts: dict[str, Fact] = {}
 
 
 class Overdue(_Event, frozen=True, tag="overdue"):
@@ -408,6 +416,7 @@ class Ending(StrEnum):
     DONE = "done"
     DEADLINE = "deadline"
     AGENT_LOST = "agent-lost"
+    UNAVAILABLE = "unavailable"
     HARNESS = "harness"
     INTERRUPTED = "interrupted"
 

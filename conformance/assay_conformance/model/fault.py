@@ -11,14 +11,10 @@ from enum import StrEnum
 
 import msgspec
 
+from assay_conformance.model.direction import Direction as Direction
+from assay_conformance.model.outside import OutsideAction
+
 FieldValue = int | str | bool
-
-
-class Direction(StrEnum):
-    """Which way a frame travels."""
-
-    TO_BROKER = "c2b"
-    TO_CLIENT = "b2c"
 
 
 class OnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="frame", tag_field="when"):
@@ -191,7 +187,7 @@ class AnswerError(msgspec.Struct, frozen=True, omit_defaults=True, tag="answer-e
     message: str = "injected"
 
 
-Action = (
+LinkAction = (
     Drop
     | Hold
     | Delay
@@ -206,6 +202,7 @@ Action = (
     | Refuse
     | AnswerError
 )
+Action = LinkAction | OutsideAction
 
 
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

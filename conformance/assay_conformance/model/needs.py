@@ -1,0 +1,51 @@
+"""What a Case needs of its broker, read off the Case itself: nobody has to declare it, and nobody can forget to.
+
+A need is a word: a broker verb (`step:hold_store`), a setting of broker.conf that it changes
+(`setting:expiry_check_ms`), a constant of the protocol (`announces:keep_alive_ms`), several brokers, a process of a
+role (`process:bookie`), or what `Case.needs` adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from assay_conformance.model.case import Case, Topology, Who
+from assay_conformance.model.outside import Means, Target, means_of
+
+Need = str
+
+SEVERAL_BROKERS: Need = "several-brokers"
+_ANNOUNCED = ("max_message_bytes", "keep_alive_ms", "protocol_version")
+
+
+def needs(case: Case) -> frozenset[Need]:
+    return frozenset(_needs(case))
+
+
+def means(case: Case) -> frozenset[Means]:
+    """By which means its faults go wrong."""
+    return frozenset(means_of(fault.action) for fault in case.faults)
+
+
+def _needs(case: Case) -> Iterator[Need]:
+    yield from case.needs
+    yield from (f"step:{step.verb}" for step in case.steps if step.who is Who.BROKER)
+    yield from (f"setting:{name}" for name in changed(case.topology.settings))
+    yield from (f"announces:{name}" for name in changed(case.topology) if name in _ANNOUNCED)
+    if case.topology.brokers > 1:
+        yield SEVERAL_BROKERS
+    for fault in case.faults:
+        target = getattr(fault.action, "target", None)
+        if isinstance(target, Target):
+            yield f"process:{target.role.value}"
+
+
+def changed(value: msgspec.Struct) -> tuple[str, ...]:
+    """The fields that are not as they are by default."""
+    plain = type(value)()
+    return tuple(name for name in value.__struct_fields__ if getattr(value, name) != getattr(plain, name))
+
+
+assert set(_ANNOUNCED) <= set(Topology.__struct_fields__)
