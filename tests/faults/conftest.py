@@ -20,6 +20,19 @@ TO_BROKER, TO_CLIENT = Direction.TO_BROKER, Direction.TO_CLIENT
 FULL = "persistent://public/default/w-"
 
 
+class Injectors:
+    """Who carries out the faults that are not the link's: they write down what they are told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int, tuple[int, ...], int | None]] = []
+
+    def begin(self, fault: int, frames: tuple[int, ...], conn: int | None) -> None:
+        self.told.append(("begin", fault, frames, conn))
+
+    def end(self, fault: int) -> None:
+        self.told.append(("end", fault, (), None))
+
+
 class Rig:
     """One link with connection 0 to broker 0 open. Time is `now_ns` and moves by `at_ms` alone."""
 
@@ -30,9 +43,10 @@ class Rig:
         self.pieces: dict[Direction, list[bytes]] = {TO_BROKER: [], TO_CLIENT: []}
         self.closes: list[tuple[int, CutHow, bool]] = []
         self.broker: Callable[[Frame], None] = lambda _: None
+        self.outside = Injectors()
         recorder = Recorder(lambda: self.now_ns, self.events.append)
         topics = {FULL + name: name for name in ("t", "u")}
-        self.link = FrameLink(faults, self, recorder, topics=topics)
+        self.link = FrameLink(faults, self, recorder, topics=topics, outside=self.outside)
         self.opened(0)
 
     # --- LinkSink ---

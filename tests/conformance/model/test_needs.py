@@ -1,0 +1,45 @@
+"""What a Case needs of its broker and of the bench is read off the Case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Topology
+from assay_conformance.model.fault import AfterStep, Cut, Fault
+from assay_conformance.model.needs import SEVERAL_BROKERS, means, needs
+from assay_conformance.model.outside import Kill, Latency, Means, Role, Target
+from assay_conformance.model.policy import BrokerSettings
+
+
+def case(*verbs: str, **fields: Any) -> Case:
+    plan = Schedule()
+    for verb in verbs:
+        plan.broker(verb, topic="t")
+    return plan.case("x/y", "t", ("x.y",), **fields)
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        (case(), set()),
+        (case("unload", "unload"), {"step:unload"}),
+        (case(topology=Topology(brokers=2)), {SEVERAL_BROKERS}),
+        (case(topology=Topology(keep_alive_ms=500)), {"announces:keep_alive_ms"}),
+        (case(topology=Topology(settings=BrokerSettings(expiry_check_ms=5))), {"setting:expiry_check_ms"}),
+        (case(needs=("acme/slow-disk",)), {"acme/slow-disk"}),
+        (
+            case(faults=(Fault(trigger=AfterStep(0), action=Kill(target=Target(role=Role.BOOKIE))),)),
+            {"process:bookie"},
+        ),
+    ],
+)
+def test_needs(asked: Case, needed: set[str]) -> None:
+    assert needs(asked) == needed
+
+
+def test_the_means_of_a_case_are_those_of_its_faults() -> None:
+    faults = tuple(Fault(trigger=AfterStep(0), action=action) for action in (Cut(), Latency(latency_ms=1), Kill()))
+    assert means(case(faults=faults)) == {Means.FRAMES, Means.TOXIPROXY, Means.PROCESSES}
