@@ -1,0 +1,94 @@
+"""What may be done to a process, each done when the call returns: the kernel's word, not that a signal was sent.
+
+The process is known by pid and start time, so that none of these ever reaches another that was given its pid.
+HarnessError, with the process's name, when it is gone already or does not become so in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import Final
+
+from assay_conformance.model.errors import HarnessError
+from assay_faults.processes.identity import Identity, ProcessState, identify, send_signal, state
+
+PATIENCE_S: Final = 10.0
+"""For what the kernel does at once, on a machine that may be busy."""
+
+GRACE_S: Final = 30.0
+"""For a process that is asked to end, and may put its house in order."""
+
+_LOOK_AGAIN_S: Final = 0.001
+
+
+def known(name: str, pid: int | None) -> Identity:
+    """Who it is, for the calls below; HarnessError when it is down."""
+    process = identify(pid) if pid is not None else None
+    if process is None:
+        raise HarnessError(f"{name} is down: expected a process to harm")
+    return process
+
+
+async def kill(name: str, process: Identity) -> None:
+    """SIGKILL; a stopped one dies as well."""
+    await _end(name, process, signal.SIGKILL, PATIENCE_S)
+
+
+async def stop(name: str, process: Identity, grace_s: float = GRACE_S) -> None:
+    """SIGTERM, and wait; a paused one is let go on, for it could not hear it."""
+    _send(name, process, signal.SIGCONT)
+    await _end(name, process, signal.SIGTERM, grace_s)
+
+
+async def pause(name: str, process: Identity) -> None:
+    """SIGSTOP: it keeps its connections and says nothing."""
+    _send(name, process, signal.SIGSTOP)
+    await _until(name, process, ProcessState.STOPPED)
+
+
+async def resume(name: str, process: Identity) -> None:
+    """SIGCONT."""
+    _send(name, process, signal.SIGCONT)
+    await _until(name, process, ProcessState.ALIVE)
+
+
+def _send(name: str, process: Identity, number: signal.Signals) -> None:
+    if not send_signal(process, number):
+        raise _gone(name, process, number)
+
+
+def _gone(name: str, process: Identity, number: signal.Signals) -> HarnessError:
+    return HarnessError(f"{name} (pid {process.pid}) has ended by itself: expected it up for {number.name}")
+
+
+async def _end(name: str, process: Identity, number: signal.Signals, within_s: float) -> None:
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        raise HarnessError(
+            f"{name} (pid {process.pid}) has ended by itself: expected it up for {number.name}"
+        ) from None
+    ended, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_reader(descriptor, ended.set)
+    try:
+        _send(name, process, number)
+        async with asyncio.timeout(within_s):
+            await ended.wait()
+    except TimeoutError:
+        raise HarnessError(f"{name} (pid {process.pid}) outlived {number.name} by {within_s:g} s") from None
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+async def _until(name: str, process: Identity, wanted: ProcessState) -> None:
+    # The kernel tells nobody but the parent that a process stops or goes on: one has to look.
+    until = asyncio.get_running_loop().time() + PATIENCE_S
+    while (seen := state(process)) is not wanted:
+        if seen in (ProcessState.ZOMBIE, ProcessState.GONE):
+            raise HarnessError(f"{name} (pid {process.pid}) has ended by itself: expected it {wanted.name.lower()}")
+        if asyncio.get_running_loop().time() > until:
+            raise HarnessError(f"{name} (pid {process.pid}) is not {wanted.name.lower()} after {PATIENCE_S:g} s")
+        await asyncio.sleep(_LOOK_AGAIN_S)
