@@ -170,7 +170,7 @@ def _mount(entry: Entry) -> str:
     """Unmount as often as it was mounted; at last lazily, for whoever is still inside is none of ours."""
     libc = ctypes.CDLL(None, use_errno=True)
     times = 0
-    while entry.name in [place for place, source in _mounts() if source == entry.id]:
+    while entry.id in Path(entry.name).name and entry.name in _mounts():
         place = os.fsencode(entry.name)
         if libc.umount2(place, 0) and libc.umount2(place, _MNT_DETACH):
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -178,15 +178,12 @@ def _mount(entry: Entry) -> str:
     return f"mount {entry.name}" if times else ""
 
 
-def _mounts() -> list[tuple[str, str]]:
-    """Where and what, for each mount we see: proc(5), mountinfo."""
-    found = []
+def _mounts() -> list[str]:
+    """Where something is mounted: proc(5), mountinfo."""
     with contextlib.suppress(OSError):
-        for line in Path("/proc/self/mountinfo").read_text().splitlines():
-            before, _, behind = line.partition(" - ")
-            place = before.split()[4].encode().decode("unicode_escape")
-            found.append((place, behind.split()[1]))
-    return found
+        lines = Path("/proc/self/mountinfo").read_text().splitlines()
+        return [line.split()[4].encode().decode("unicode_escape") for line in lines]
+    return []
 
 
 def _namespace(entry: Entry) -> str:
@@ -230,7 +227,7 @@ def _directory(entry: Entry) -> str:
     path = Path(entry.name)
     if entry.id not in path.name or not path.is_dir() or path.is_symlink():
         return ""
-    held = [place for place, _ in _mounts() if Path(place).is_relative_to(path)]
+    held = [place for place in _mounts() if Path(place).is_relative_to(path)]
     if held:
         raise _TroubleError(f"directory {path}: {held[0]} is mounted in it; unmount it, and clean again")
     shutil.rmtree(path)

@@ -9,10 +9,10 @@ each on the disk before the call that writes it returns:
     {"done": "assay-3f9c01ab-7"}                       removed again, or never made
 
 **The mark.** Whatever is made carries the id of its entry: a process and its children in their environment
-(`environment_of`), a directory and a namespace in their name, a mount as its source, a container as its label, a proxy
-in its name. What does not carry it is never touched: neither a pid given to another process, nor a directory that
-somebody put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may outlive the run,
-and would make the thing behind the cleaner's back.
+(`environment_of`), a directory, a namespace and a proxy in their name, a mount in the name of the directory it is on, a
+container as its label. What does not carry it is never touched: neither a pid given to another process, nor a
+directory that somebody put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may
+outlive the run, and would make the thing behind the cleaner's back.
 
 **The owner** holds a lock on the file as long as it lives, and so does a child of it that has yet to become the program
 it was started as; whoever gets the lock may clean, and nobody else meanwhile.
@@ -52,7 +52,7 @@ class Kind(StrEnum):
     DIRECTORY = "directory"
 
 
-_NAMED: Final = frozenset({Kind.NAMESPACE, Kind.PROXY, Kind.DIRECTORY})
+_NAMED: Final = frozenset({Kind.MOUNT, Kind.NAMESPACE, Kind.PROXY, Kind.DIRECTORY})
 
 
 class Owner(msgspec.Struct, frozen=True):

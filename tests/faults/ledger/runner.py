@@ -27,9 +27,10 @@ def directory(ledger: Ledger, place: Path) -> Entry:
 
 
 def mount(ledger: Ledger, place: Path) -> Entry:
-    inside = Path(directory(ledger, place).name)
-    entry = ledger.creating(Kind.MOUNT, str(inside))
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", entry.id, str(inside)], env=_marked(entry), check=True)
+    parent = directory(ledger, place)
+    entry = ledger.creating(Kind.MOUNT, f"{parent.name}/{{id}}")
+    Path(entry.name).mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "x", entry.name], env=_marked(entry), check=True)
     return entry
 
 

@@ -89,9 +89,9 @@ def test_a_link_where_the_directory_was_is_not_followed(tmp_path: Path) -> None:
 def test_a_mount_is_removed_before_the_directory_it_is_on(tmp_path: Path) -> None:
     with Ledger.begin(tmp_path / "ledgers") as ledger:
         place = ledger.creating(Kind.DIRECTORY, str(tmp_path / "{id}"))
-        Path(place.name).mkdir()
-        entry = ledger.creating(Kind.MOUNT, place.name)
-        subprocess.run(["mount", "-t", "tmpfs", entry.id, place.name], check=True)
+        entry = ledger.creating(Kind.MOUNT, f"{place.name}/{{id}}")
+        Path(entry.name).mkdir(parents=True)
+        subprocess.run(["mount", "-t", "tmpfs", "x", entry.name], check=True)
         assert [c.entry for c in finish(ledger)] == [entry, place]
     assert not Path(place.name).exists()
 

@@ -1,0 +1,150 @@
+"""A disk of its own for a process's data: an ext4 in a file where there is a loop device, else a tmpfs.
+
+Ext4 is preferred because it can be made read-only under a process that has files open for writing, by `remount,abort`,
+which is what the kernel does itself when a disk fails; a plain `remount,ro` is refused then. It ends as a failed disk
+does: unmounted and mounted again, with nobody on it. A tmpfs can only be made read-only while nobody writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay_conformance.model.errors import HarnessError, UnavailableError
+from assay_faults.ledger import MARKER, Kind, Ledger
+
+_IMAGE: Final = "image"
+_FILLER: Final = ".assay-filler"
+_PROBE: Final = ".assay-probe"
+_MOUNT_WITHIN_S: Final = 30
+
+
+@contextlib.contextmanager
+def small_disk(ledger: Ledger, parent: Path, size_bytes: int) -> Iterator[Disk]:
+    """A disk below `parent` for as long as the block lasts. UnavailableError where none can be mounted."""
+    if reason := lacking():
+        raise UnavailableError(reason)
+    with ledger.directory(parent) as place:
+        entry = ledger.creating(Kind.MOUNT, str(place / "{id}"))
+        disk = Disk(Path(entry.name))
+        disk.path.mkdir()
+        try:
+            disk.format(size_bytes)
+            disk.mount(size_bytes)
+            yield disk
+        finally:
+            disk.unmount()
+            ledger.done(entry)
+
+
+def lacking() -> str:
+    """What this machine lacks for a disk of one's own; empty when nothing."""
+    if os.geteuid() != 0:
+        return "a disk that fills or turns read-only has to be mounted: expected root, run as it or without disk faults"
+    if shutil.which("mount") is None:
+        return "a disk that fills or turns read-only has to be mounted: expected the program mount in PATH"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A disk mounted by `small_disk` at `path`. Whatever fails is a HarnessError, unless said otherwise."""
+
+    path: Path
+
+    @property
+    def free_bytes(self) -> int:
+        room = os.statvfs(self.path)
+        return room.f_bavail * room.f_frsize
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it takes no writes: tried, for the kernel has several ways to say so."""
+        probe = self.path / _PROBE
+        try:
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            return error.errno == errno.EROFS
+        return False
+
+    def fill(self, leave_bytes: int = 0) -> None:
+        """Leave so many bytes free, or none: then not even a block more fits."""
+        try:
+            with (self.path / _FILLER).open("wb") as file:
+                while (more := self.free_bytes - leave_bytes) > 0:
+                    os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, more)
+        except OSError as error:
+            # What the file system needs for its own books is not free either.
+            if error.errno != errno.ENOSPC:
+                raise HarnessError(f"{self.path} cannot be filled: {error.strerror}") from error
+
+    def free(self) -> None:
+        """Undo `fill`."""
+        (self.path / _FILLER).unlink(missing_ok=True)
+
+    def seal(self) -> None:
+        """From now on it takes no writes. UnavailableError on a tmpfs that somebody writes to."""
+        for option in ("ro", "abort") if self._image.exists() else ("ro",):
+            with contextlib.suppress(HarnessError):
+                self._run("mount", "-o", f"remount,{option}", str(self.path))
+            if self.read_only:
+                return
+        raise UnavailableError(
+            f"{self.path} is a tmpfs with files open for writing, which cannot be made read-only: expected mkfs.ext4 "
+            "in PATH and a kernel with ext4 and loop devices"
+        )
+
+    def unseal(self) -> None:
+        """It takes writes again. Whoever is on it has to be down by then: a failed disk is mounted anew."""
+        with contextlib.suppress(HarnessError):
+            self._run("mount", "-o", "remount,rw", str(self.path))
+        if self.read_only:
+            self.unmount()
+            self.mount()
+        if self.read_only:
+            raise HarnessError(f"{self.path} takes no writes after it was mounted anew; expected it to")
+
+    def mount(self, size_bytes: int = 0) -> None:
+        if self._image.exists():
+            self._run("mount", "-o", "loop", str(self._image), str(self.path))
+        else:
+            self._run("mount", "-t", "tmpfs", "-o", f"size={size_bytes}", self.path.name, str(self.path))
+
+    def unmount(self) -> None:
+        if os.path.ismount(self.path):
+            self._run("umount", str(self.path))
+
+    def format(self, size_bytes: int) -> None:
+        """An ext4 in a file beside it, where this machine can mount one."""
+        formats = Path("/proc/filesystems").read_text().split()
+        if "ext4" not in formats or not Path("/dev/loop-control").exists() or shutil.which("mkfs.ext4") is None:
+            return
+        with self._image.open("wb") as file:
+            file.truncate(size_bytes)
+        # No blocks kept back for root, which is who fills it here.
+        self._run("mkfs.ext4", "-q", "-m", "0", str(self._image))
+
+    @property
+    def _image(self) -> Path:
+        return self.path.parent / _IMAGE
+
+    def _run(self, *command: str) -> None:
+        # Its mount point is named by its entry, and so is every program that mounts it: it may outlive the run.
+        environment = {**os.environ, MARKER: self.path.name}
+        try:
+            subprocess.run(
+                command, capture_output=True, text=True, env=environment, timeout=_MOUNT_WITHIN_S, check=True
+            )
+        except subprocess.CalledProcessError as error:
+            words = error.stderr.strip().splitlines()
+            raise HarnessError(f"{' '.join(command)}: {words[0] if words else error.returncode}") from error
+        except subprocess.TimeoutExpired as error:
+            raise HarnessError(f"{' '.join(command)}: no end after {error.timeout} s") from error
