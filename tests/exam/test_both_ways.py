@@ -28,7 +28,12 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DEDUP_STORES_DUPLICATES: "DDP-001",
     BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: "DDP-002",
     BrokerMutation.DEDUP_TELLS_NEXT_ID: "DDP-005",
-    BrokerMutation.DEDUP_FORGETS_ON_LOAD: "DDP-005",
+    BrokerMutation.DEDUP_FORGETS_ON_LOAD: "DDP-013",
+    BrokerMutation.DEDUP_FORGETS_SNAPSHOT: "DDP-013",
+    BrokerMutation.DEDUP_RECORDS_LOWEST: "DDP-003",
+    BrokerMutation.DEDUP_COMPARES_HIGHEST: "DDP-004",
+    BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: "DDP-011",
+    BrokerMutation.DEDUP_KEEPS_UNWRITTEN: "DDP-012",
     BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER: "PRD-001",
     BrokerMutation.FORGETS_WAITING_PRODUCER: "PRD-001",
     BrokerMutation.LOSES_RECEIPTED_APPEND: "DDP-010",
@@ -94,6 +99,12 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"THR-010"}),
         "with tokens used up that do not count a read has any size",
     ),
+    BrokerMutation.DEDUP_RECORDS_LOWEST: (frozenset({"DDP-005"}), "what is remembered is what a producer is told"),
+    BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: (
+        frozenset({"CHK-016", "DDP-010"}),
+        "chunks that are dropped as duplicates take their message with them",
+    ),
+    BrokerMutation.DEDUP_KEEPS_UNWRITTEN: (frozenset({"ROB-009"}), "what is refused for ever never ends"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

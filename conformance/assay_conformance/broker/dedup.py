@@ -64,8 +64,9 @@ class Deduplication:
     def push(self, name: str, lowest: int, highest: int) -> Copy:
         """Judge a SEND and, when it is new, record that its write begins."""
         last = self._pushed.get(name)
-        if last is not None and lowest <= last:
-            return Copy.DUPLICATE if lowest <= self._persisted.get(name, NOTHING) else Copy.UNKNOWN
+        compared = highest if self._host.breaks(BrokerMutation.DEDUP_COMPARES_HIGHEST) else lowest
+        if last is not None and compared <= last:
+            return Copy.DUPLICATE if compared <= self._persisted.get(name, NOTHING) else Copy.UNKNOWN
         self._pushed[name] = max(lowest, highest)
         return Copy.NEW
 
@@ -92,13 +93,15 @@ class Deduplication:
 
     def forget_unwritten(self) -> None:
         """What was under way is not written: its ids may come again."""
+        if self._host.breaks(BrokerMutation.DEDUP_KEEPS_UNWRITTEN):
+            return
         self._pushed = dict(self._persisted)
 
     def recover(self) -> None:
         """Start again from what is written down, as a broker that loads the topic does."""
         self._purge()
         self._keep_due(len(self._entries))
-        self._persisted = dict(self._snapshot)
+        self._persisted = {} if self._host.breaks(BrokerMutation.DEDUP_FORGETS_SNAPSHOT) else dict(self._snapshot)
         if self._host.breaks(BrokerMutation.DEDUP_FORGETS_ON_LOAD):
             self._covered = len(self._entries)
         for entry in islice(self._entries, self._covered, None):

@@ -117,13 +117,25 @@ class Publishing:
             if self._throttles_wrongly(producer, lowest, last, highest):
                 return
             self._pace(producer, max(1, send.num_messages), len(payload.block))
-        recorded = self.dedup is not None and not (send.is_chunk and _is_early_chunk(payload))
-        if recorded and not self._is_new(producer, lowest, last, highest):
+        recorded = self._recorded(send, payload, lowest, last)
+        if recorded is not None and not self._is_new(producer, lowest, recorded, highest):
             return
-        publish = Publish(self, producer, payload, lowest, highest, last if recorded else None)
+        publish = Publish(self, producer, payload, lowest, highest, recorded)
         self._write(publish)
         if not publish.written:
             publish.wait()
+
+    def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
+        """The id deduplication notes of a SEND; None for one that it lets pass unseen."""
+        if self.dedup is None:
+            return None
+        if (
+            send.is_chunk
+            and _is_early_chunk(payload)
+            and not self._host.breaks(BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS)
+        ):
+            return None
+        return lowest if self._host.breaks(BrokerMutation.DEDUP_RECORDS_LOWEST) else last
 
     def _is_new(self, producer: Producer, lowest: int, last: int, highest: int) -> bool:
         """Ask deduplication, and answer what is not new."""

@@ -139,42 +139,6 @@ def told_the_last_id() -> Case:
     )
 
 
-def duplicate_after_an_unload() -> Case:
-    """What a broker knows of a name it reads again from what is stored when it loads the topic."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.send(producer, 3)
-    plan.wait_sends(3)
-    plan.broker("unload", topic="t")
-    plan.wait_ops()
-    return plan.case(
-        "dedup/duplicate-after-an-unload",
-        "Three stored sends lose their receipts and come again when their topic was loaded anew",
-        ("dedup.duplicate-not-stored",),
-        capabilities=("resend_pending",),
-        topology=DEDUPLICATED,
-        faults=(lost_receipts(3),),
-        limits=QUICK,
-    )
-
-
-def told_the_last_id_after_an_unload() -> Case:
-    plan = Schedule()
-    client = plan.client()
-    first = plan.producer(client)
-    plan.wait_ops(plan.send(first, 3))
-    plan.wait_ops(plan.close(first))
-    plan.broker("unload", topic="t")
-    plan.producer(client)
-    return plan.case(
-        "dedup/told-the-last-id-after-an-unload",
-        "A name that has sent three messages is opened again when its topic was loaded anew",
-        ("dedup.tells-last-id",),
-        topology=DEDUPLICATED,
-        producer=NAMED,
-    )
-
-
 def own_numbers(told: int) -> Case:
     """What the broker says is changed on its way, so that it differs from what the producer knows."""
     plan = Schedule()
@@ -255,9 +219,7 @@ CASES = (
     chosen_first_id(),
     chosen_first_id_zero(),
     copy_while_the_store_is_slow(),
-    duplicate_after_an_unload(),
     told_the_last_id(),
-    told_the_last_id_after_an_unload(),
     own_numbers(1),
     own_numbers(41),
     effectively_once(),

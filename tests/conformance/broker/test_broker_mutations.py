@@ -8,7 +8,8 @@ import pytest
 from tests.conformance.broker.bench import Bench, C
 
 from assay_conformance.broker import BrokerMutation
-from assay_conformance.model.case import Rate
+from assay_conformance.model.case import Rate, Topic, Topology
+from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -82,6 +83,60 @@ def ids_are_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     bench.step("unload", topic="t")
     return bool(bench.produce().body.last_sequence_id >= 5)
+
+
+def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+    settings = BrokerSettings(dedup_snapshot_entries=1)
+    bench = Bench(*mutations, topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=settings))
+    bench.connect()
+    bench.produce()
+    bench.publish(5)
+    bench.wait(100)
+    bench.step("unload", topic="t")
+    bench.take()
+    return bool(bench.produce().body.last_sequence_id >= 5)
+
+
+def batch_with_an_old_id_is_dropped(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations, deduplication=True))
+    before = len(bench.content)
+    bench.publish_batch(0, 8)
+    return len(bench.content) == before
+
+
+def ids_of_a_batch_are_remembered(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.publish_batch(0, 4)
+    bench.wait(100)
+    bench.publish(2)
+    bench.wait(100)
+    return bench.content == [0]
+
+
+def failed_write_is_forgotten(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t")
+    bench.publish(0)
+    bench.wait(100)
+    bench.step("fail_store", topic="t")
+    bench.produce()
+    bench.publish(0)
+    bench.wait(100)
+    return bench.content == [0]
+
+
+def deduplicated_chunks_all_stored(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    for chunk_id in range(2):
+        bench.publish_chunk(0, chunk_id, 2)
+    bench.wait(100)
+    return {payload.metadata.chunk_id for _, _, payload in bench.stored_entries} == {0, 1}
 
 
 def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
@@ -237,6 +292,11 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.FORGETS_WAITING_PRODUCER: waiting_producer_gets_its_turn,
     BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,
     BrokerMutation.DEDUP_FORGETS_ON_LOAD: ids_are_known_after_an_unload,
+    BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
+    BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,
+    BrokerMutation.DEDUP_COMPARES_HIGHEST: batch_with_an_old_id_is_dropped,
+    BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: deduplicated_chunks_all_stored,
+    BrokerMutation.DEDUP_KEEPS_UNWRITTEN: failed_write_is_forgotten,
     BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
     BrokerMutation.LOSES_CHUNK: chunks_all_stored,
     BrokerMutation.REDELIVERS_ACKED: acked_never_comes_back,
@@ -257,8 +317,11 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.FLOW_COUNTS_ENTRIES: batch_costs_its_messages,
 }
 
-# A rate that is not looked at repays nothing, a loss is a loss whatever was lost, and a consumer that comes rewinds.
+# A rate that is not looked at repays nothing, a loss is a loss whatever was lost, a duplicate is one whatever of, and a
+# consumer that comes rewinds.
 ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
+    BrokerMutation.DEDUP_STORES_DUPLICATES: {batch_with_an_old_id_is_dropped, ids_of_a_batch_are_remembered},
+    BrokerMutation.LOSES_CHUNK: {deduplicated_chunks_all_stored},
     BrokerMutation.DISPATCH_IGNORES_RATE: {
         overshoot_repaid,
         bytes_are_limited,

@@ -2,13 +2,28 @@
 
 Two numbers a name: the highest sequence id that has arrived (`pushed`), and the highest that is stored (`persisted`). A
 SEND at or below the second is a duplicate (`duplicate-not-stored`), one between the two cannot be judged yet
-(`undecided-copy-is-refused`), and a new producer of that name is told the first (`tells-last-id`).
+(`undecided-copy-is-refused`), and a new producer of that name is told the first (`tells-last-id`). A batch is compared
+by its lowest id (`batch-stands-or-falls`) and remembered by its highest (`records-highest-id`), a chunked message by
+its last chunk (`checks-last-chunk-only`). What could not be written is forgotten (`takes-failed-again`), and what was
+written is known to whoever loads the topic next (`survives-load`).
 """
 
 from __future__ import annotations
 
-from assay_conformance.checks.dedup_broker.duplicates import DuplicateNotStored
+from assay_conformance.checks.dedup_broker.duplicates import BatchStandsOrFalls, DuplicateNotStored, RecordsHighestId
+from assay_conformance.checks.dedup_broker.early_chunks import ChecksLastChunkOnly
 from assay_conformance.checks.dedup_broker.early_copies import UndecidedCopyIsRefused
 from assay_conformance.checks.dedup_broker.last_id import TellsLastId
+from assay_conformance.checks.dedup_broker.loads import SurvivesLoad
+from assay_conformance.checks.dedup_broker.retries import TakesFailedAgain
 
-__all__ = ["DuplicateNotStored", "TellsLastId", "UndecidedCopyIsRefused"]
+__all__ = [
+    "BatchStandsOrFalls",
+    "ChecksLastChunkOnly",
+    "DuplicateNotStored",
+    "RecordsHighestId",
+    "SurvivesLoad",
+    "TakesFailedAgain",
+    "TellsLastId",
+    "UndecidedCopyIsRefused",
+]

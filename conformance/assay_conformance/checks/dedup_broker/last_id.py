@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
-from assay_conformance.checks.dedup_broker.names import Name, checked_later, highest_id
-from assay_conformance.model.event import Fate, Frame, Stored
+from assay_conformance.checks.dedup_broker.names import Name, checked_later, highest_id, told_highest
+from assay_conformance.checks.loading import Loads
+from assay_conformance.model.event import Fate, Fired, Frame, Stepped, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -13,7 +14,8 @@ from assay_conformance.model.requirement import RequirementId
 class TellsLastId(Check):
     """PRODUCER_SUCCESS carries the highest id that has arrived under the name, and -1 without deduplication.
 
-    At least what is stored has arrived; at most what was sent has: between the two lies what a broker refused.
+    At least what is stored has arrived; at most what was sent has: between the two lies what a broker refused. What was
+    stored before the topic was loaded anew is another requirement's matter.
     """
 
     requirement = RequirementId("dedup.tells-last-id")
@@ -23,10 +25,16 @@ class TellsLastId(Check):
         changed = {step.args.get("topic") for step in steps}
         self._on = deduplicated(self.view) - changed
         self._off = {topic.name for topic in self.view.case.topology.topics if not topic.deduplication} - changed
+        self._loads = Loads(self.view.case)
         self._names: dict[tuple[str, str], Name] = {}
         self._asked: dict[tuple[int, int], str] = {}
         self._there: set[tuple[int, int]] = set()
         """Producers on a connection: what is asked for again is answered as it was, without an id."""
+
+    @on(Stepped)
+    @on(Fired)
+    def loaded(self, event: Stepped | Fired) -> None:
+        self._loads.see(event)
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -50,13 +58,14 @@ class TellsLastId(Check):
         session = self.tracker.producer_of(event)
         if event.to_receiver and session is not None and session.name is not None:
             name = self._names.setdefault((session.topic, session.name), Name())
-            name.arrived = max(name.arrived, event.sequence_id or 0, _told_highest(event))
+            name.arrived = max(name.arrived, event.sequence_id or 0, told_highest(event))
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
         if not checked_later(event.meta):
             name = self._names.setdefault((event.topic, event.meta.producer_name), Name())
             name.stored = max(name.stored, highest_id(event))
+            name.loads = self._loads.of(event.topic)
 
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
@@ -69,8 +78,9 @@ class TellsLastId(Check):
             return
         known = self._names.get((topic, str(event.fields.get("producer_name"))), Name()) if base in self._on else Name()
         told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-        if known.stored <= told <= max(known.arrived, known.stored):
-            if known.stored > NO_SEQUENCE_ID:
+        least = known.stored if known.loads == self._loads.of(topic) else NO_SEQUENCE_ID
+        if least <= told <= max(known.arrived, known.stored):
+            if least > NO_SEQUENCE_ID:
                 self.exercise(event)
             return
         self.breach(
@@ -79,9 +89,3 @@ class TellsLastId(Check):
             f"says that {told} was its last sequence id; {known.stored} is stored and {known.arrived} has arrived",
             event,
         )
-
-
-def _told_highest(event: Frame) -> int:
-    """`highest_sequence_id` where the SEND has one; what is there for none is beyond every id of a Case."""
-    highest = event.highest_sequence_id or 0
-    return highest if highest < 1 << 62 else 0

@@ -16,12 +16,20 @@ class Name:
     stored: int = NO_SEQUENCE_ID
     waiting: list[Frame] = field(default_factory=list)
     """SENDs neither stored nor refused yet."""
+    loads: int = 0
+    """The load of its topic in which `stored` was."""
 
 
 def checked_later(meta: object) -> bool:
     """A chunk that is not the last of its message: only the last is checked and remembered."""
     chunk_id, chunks = getattr(meta, "chunk_id", None), getattr(meta, "chunks", None)
     return chunk_id is not None and chunks is not None and chunk_id != chunks - 1
+
+
+def told_highest(event: Frame) -> int:
+    """`highest_sequence_id` where the SEND has one; what is there for none is beyond every id of a Case."""
+    highest = event.highest_sequence_id or 0
+    return highest if highest < 1 << 62 else 0
 
 
 def highest_id(event: Stored) -> int:

@@ -1,0 +1,191 @@
+"""Deduplication, the broker's half: what no client writes by itself, and what is known when a topic is loaded anew."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, LIMIT_BYTES
+from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
+from assay_conformance.model.case import Case, Config, Isolation
+from assay_conformance.model.fault import Fault, Rewrite
+from assay_conformance.model.policy import BrokerSettings
+
+BATCHED: Config = {**NAMED, "batching": True, "batching_max_publish_delay_ms": 500}
+
+
+def _says_ids(k: int, lowest: int, highest: int) -> Fault:
+    """The k-th SEND names these ids, whatever its client wrote."""
+    ids = {"sequence_id": lowest, "highest_sequence_id": highest}
+    return Fault(
+        trigger=up("SEND", k=k), action=Rewrite({**ids, **{f"metadata.{name}": id for name, id in ids.items()}})
+    )
+
+
+def id_inside_a_batch() -> Case:
+    """Clients differ in what they write about a batch: the broker is told the same of all of them."""
+    plan = Schedule()
+    client = plan.client()
+    batched = plan.producer(client, batching=True, batching_max_publish_delay_ms=500)
+    sent = plan.send(batched, 4)
+    plan.flush(batched)
+    plan.wait_ops(sent)
+    plan.wait_ops(plan.close(batched))
+    plan.wait_ops(plan.send(plan.producer(client, initial_sequence_id=1)))
+    return plan.case(
+        "dedup/id-inside-a-batch",
+        "A batch with the ids 0 to 3 is stored, and a message with id 2 comes",
+        ("dedup.records-highest-id",),
+        capabilities=("batching", "explicit_sequence_id"),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(_says_ids(1, 0, 3),),
+        limits=QUICK,
+    )
+
+
+def batch_of_old_and_new() -> Case:
+    """The client is answered as if nothing had been altered."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for count in (1, 3):
+        sent = plan.send(producer, count)
+        plan.flush(producer)
+        plan.wait_ops(sent)
+    return plan.case(
+        "dedup/batch-of-old-and-new",
+        "A message with id 0 is stored, and a batch comes that says it has the ids 0 to 3",
+        ("dedup.batch-stands-or-falls",),
+        capabilities=("batching",),
+        topology=DEDUPLICATED,
+        producer=BATCHED,
+        faults=(
+            _says_ids(2, 0, 3),
+            Fault(trigger=down("SEND_RECEIPT", k=2), action=Rewrite({"sequence_id": 1})),
+        ),
+        limits=QUICK,
+    )
+
+
+def chunks_again() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    return plan.case(
+        "dedup/chunks-again",
+        "A message of four chunks is stored, loses its receipts, and comes again",
+        ("dedup.checks-last-chunk-only",),
+        capabilities=("chunking_producer", "resend_pending"),
+        topology=msgspec.structs.replace(DEDUPLICATED, max_message_bytes=LIMIT_BYTES),
+        isolation=Isolation.OWN_PROCESS,
+        producer={**CHUNKING, **NAMED},
+        faults=(lost_receipts(3), cut_at_send(4)),
+        limits=QUICK,
+    )
+
+
+def failed_write() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 2)
+    plan.wait_sends(2)
+    plan.broker("fail_store", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "dedup/failed-write",
+        "Two sends cannot be written, and come again",
+        ("dedup.takes-failed-again",),
+        capabilities=("resend_pending",),
+        needs=("hold_store", "fail_store"),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        limits=QUICK,
+    )
+
+
+def duplicate_after_an_unload() -> Case:
+    """What a broker knows of a name it reads again from what is stored when it loads the topic."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.broker("unload", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-after-an-unload",
+        "Three stored sends lose their receipts and come again when their topic was loaded anew",
+        ("dedup.survives-load",),
+        capabilities=("resend_pending",),
+        topology=DEDUPLICATED,
+        faults=(lost_receipts(3),),
+        limits=QUICK,
+    )
+
+
+def told_the_last_id_after_an_unload() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    first = plan.producer(client)
+    plan.wait_ops(plan.send(first, 3))
+    plan.wait_ops(plan.close(first))
+    plan.broker("unload", topic="t")
+    plan.producer(client)
+    return plan.case(
+        "dedup/told-the-last-id-after-an-unload",
+        "A name that has sent three messages is opened again when its topic was loaded anew",
+        ("dedup.survives-load",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    )
+
+
+def known_from_a_snapshot() -> Case:
+    """After two entries the broker writes down what it knows; of the first name nothing comes behind that."""
+    plan = Schedule()
+    client = plan.client()
+    for name, count in (("orders", 2), ("bills", 1)):
+        producer = plan.producer(client, producer_name=name)
+        plan.wait_ops(plan.send(producer, count))
+        plan.wait_ops(plan.close(producer))
+    plan.broker("restart")
+    again = plan.client()
+    for name in ("orders", "bills"):
+        plan.producer(again, producer_name=name)
+    return plan.case(
+        "dedup/known-from-a-snapshot",
+        "A broker dies; one name it finds in its snapshot, another in what was stored behind it",
+        ("dedup.survives-load",),
+        topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2)),
+    )
+
+
+def duplicate_at_another_broker() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.broker("move", topic="t", broker=1)
+    plan.wait_ops()
+    return plan.case(
+        "dedup/duplicate-at-another-broker",
+        "Three stored sends lose their receipts and come again to the broker their topic was moved to",
+        ("dedup.survives-load",),
+        capabilities=("resend_pending",),
+        topology=msgspec.structs.replace(DEDUPLICATED, brokers=2),
+        faults=(lost_receipts(3),),
+        limits=QUICK,
+    )
+
+
+CASES = (
+    id_inside_a_batch(),
+    batch_of_old_and_new(),
+    chunks_again(),
+    failed_write(),
+    duplicate_after_an_unload(),
+    told_the_last_id_after_an_unload(),
+    known_from_a_snapshot(),
+    duplicate_at_another_broker(),
+)

@@ -1,0 +1,46 @@
+"""What a broker knows of producer names when it loads a topic that others served before."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.dedup import NO_SEQUENCE_ID
+from assay_conformance.checks.dedup_broker.copies import Copied, CopiesCheck
+from assay_conformance.model.event import Fate, Frame
+from assay_conformance.model.requirement import RequirementId
+
+
+class SurvivesLoad(CopiesCheck):
+    """Judged on duplicates of what was stored before the load, and on what a producer of that name is told."""
+
+    requirement = RequirementId("dedup.survives-load")
+    kinds = frozenset({Copied.LOADED})
+
+    def start(self) -> None:
+        super().start()
+        self._asked: dict[tuple[int, int], str] = {}
+
+    @on(Frame, "PRODUCER")
+    def asked(self, event: Frame) -> None:
+        if event.to_receiver and event.request_id is not None and event.fate is not Fate.DUPLICATED:
+            self._asked[event.conn, event.request_id] = self.tracker.local_topic(str(event.fields.get("topic")))
+
+    @on(Frame, "PRODUCER_SUCCESS")
+    def admitted(self, event: Frame) -> None:
+        if not event.from_sender or event.fate is Fate.INJECTED or event.fields.get("producer_ready") is False:
+            return
+        topic = self._asked.pop((event.conn, event.request_id or 0), "")
+        name = str(event.fields.get("producer_name"))
+        record = self.records.get((topic, name))
+        if record is None or record.loads == self.loads.of(topic) or self.is_idle(record, event):
+            return
+        told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+        if told >= record.highest:
+            self.exercise(event)
+            return
+        self.breach(
+            "forgotten",
+            f"sequence id {record.highest} of producer {name} was stored on topic {topic} by {ms(record.event.t_ns)}; "
+            f"after the topic was loaded anew PRODUCER_SUCCESS at {ms(event.t_ns)} says that {told} was its last",
+            record.event,
+            event,
+        )

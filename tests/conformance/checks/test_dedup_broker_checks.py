@@ -1,0 +1,291 @@
+"""What a broker remembers of producer names: each rule on a history that keeps it and on one that breaks it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.dedup_broker import (
+    BatchStandsOrFalls,
+    ChecksLastChunkOnly,
+    DuplicateNotStored,
+    RecordsHighestId,
+    SurvivesLoad,
+    TakesFailedAgain,
+    TellsLastId,
+)
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import DUPLICATE, NAME, Script
+from assay_conformance.model.case import Case, Step, Topic, Topology, Who
+from assay_conformance.model.event import Fired, Meta, Stepped
+
+CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
+RESTARTED = msgspec.structs.replace(CASE, steps=(Step(Who.BROKER, "restart"),))
+
+
+def judged(check: type[Check], story: Script, case: Case = CASE) -> tuple[list[str], int]:
+    said = trial(check, story.done(), case)
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def _refused(story: Script, sequence_id: int, conn: int = 0) -> None:
+    story.down("SEND_ERROR", conn, producer_id=0, sequence_id=sequence_id, fields={"error": "PersistenceError"})
+
+
+def _batch_stored() -> Script:
+    """A batch with the ids 0 to 3 is stored and receipted."""
+    story = Script()
+    story.producer()
+    meta = Meta(producer_name=NAME, sequence_id=0, highest_sequence_id=3, batch=4)
+    story.send_frame(0, 1, 2, 3, highest_sequence_id=3, meta=meta)
+    story.stored(0, 1, 2, 3, meta=meta)
+    story.receipt(0)
+    return story
+
+
+# --- records-highest-id -----------------------------------------------------------------------------------------------
+
+
+def test_id_from_within_a_batch_that_is_a_duplicate_is_accepted() -> None:
+    story = _batch_stored()
+    story.send_frame(2)
+    story.receipt(2, id=DUPLICATE)
+    assert judged(RecordsHighestId, story) == ([], 1)
+
+
+def test_id_from_within_a_batch_that_is_stored_is_found() -> None:
+    story = _batch_stored()
+    story.send_frame(2)
+    story.stored(2)
+    story.receipt(2)
+    assert judged(RecordsHighestId, story)[0] == ["wrong-answer", "duplicate-stored"]
+
+
+def test_id_behind_a_batch_is_new() -> None:
+    story = _batch_stored()
+    story.send_frame(4)
+    story.stored(4)
+    story.receipt(4)
+    assert judged(RecordsHighestId, story) == ([], 0)
+
+
+def test_batch_that_comes_again_is_another_requirements_matter() -> None:
+    story = _batch_stored()
+    story.send_frame(0, 1, 2, 3, highest_sequence_id=3)
+    story.receipt(0, id=DUPLICATE)
+    assert judged(RecordsHighestId, story) == ([], 0)
+
+
+# --- batch-stands-or-falls --------------------------------------------------------------------------------------------
+
+
+def _old_and_new() -> Script:
+    """A message with id 0 is stored, and a batch with the ids 0 to 3 comes."""
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.stored(0)
+    story.receipt(0)
+    story.send_frame(1, 2, 3, sequence_id=0, highest_sequence_id=3)
+    return story
+
+
+def test_batch_of_old_and_new_that_is_dropped_is_accepted() -> None:
+    story = _old_and_new()
+    story.receipt(0, id=DUPLICATE)
+    assert judged(BatchStandsOrFalls, story) == ([], 1)
+
+
+def test_batch_of_old_and_new_that_is_stored_is_found() -> None:
+    story = _old_and_new()
+    story.stored(1, 2, 3, sequence_id=0)
+    story.receipt(0)
+    assert judged(BatchStandsOrFalls, story)[0] == ["wrong-answer", "duplicate-stored"]
+
+
+# --- what is stored is told late --------------------------------------------------------------------------------------
+
+
+def test_entries_that_are_told_at_the_end_are_stored_once() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.receipt(0)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    story.stored(0)
+    assert judged(DuplicateNotStored, story) == ([], 1)
+
+
+def test_entries_that_are_told_at_the_end_show_a_duplicate() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.receipt(0)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    story.stored(0)
+    story.stored(0)
+    assert judged(DuplicateNotStored, story)[0] == ["duplicate-stored"]
+
+
+# --- checks-last-chunk-only -------------------------------------------------------------------------------------------
+
+
+def _chunks(story: Script, conn: int = 0) -> None:
+    for chunk in range(3):
+        meta = Meta(producer_name=NAME, sequence_id=0, chunk_id=chunk, chunks=3, uuid="u")
+        story.send_frame(0, conn=conn, unit=chunk, meta=meta)
+
+
+def _chunks_again() -> Script:
+    """Three chunks of one message are stored, and come again."""
+    story = Script()
+    story.producer()
+    _chunks(story)
+    for entry in range(3):
+        story.stored(0, entry=entry)
+    story.cut()
+    story.producer_again(1)
+    _chunks(story, conn=1)
+    return story
+
+
+def test_chunks_that_are_stored_again_but_the_last_are_accepted() -> None:
+    story = _chunks_again()
+    story.receipt(0, conn=1)
+    story.receipt(0, conn=1)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    assert judged(ChecksLastChunkOnly, story) == ([], 2)
+
+
+def test_duplicates_receipt_that_overtakes_those_of_earlier_chunks_is_accepted() -> None:
+    story = _chunks_again()
+    story.receipt(0, conn=1, id=DUPLICATE)
+    story.receipt(0, conn=1)
+    story.receipt(0, conn=1)
+    assert judged(ChecksLastChunkOnly, story) == ([], 2)
+
+
+def test_early_chunk_that_is_taken_for_a_duplicate_is_found() -> None:
+    story = _chunks_again()
+    for _ in range(3):
+        story.receipt(0, conn=1, id=DUPLICATE)
+    assert judged(ChecksLastChunkOnly, story)[0] == ["chunk-dropped", "chunk-dropped"]
+
+
+def test_last_chunk_that_is_taken_for_a_duplicate_of_the_first_is_found() -> None:
+    story = Script()
+    story.producer()
+    _chunks(story)
+    story.receipt(0)
+    story.receipt(0)
+    story.receipt(0, id=DUPLICATE)
+    assert judged(ChecksLastChunkOnly, story)[0] == ["chunk-dropped"]
+
+
+# --- takes-failed-again -----------------------------------------------------------------------------------------------
+
+
+def _failed_write() -> Script:
+    """A write fails; the SEND comes again."""
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    _refused(story, 0)
+    story.send_frame(0)
+    return story
+
+
+def test_failed_write_that_is_made_up_for_is_accepted() -> None:
+    story = _failed_write()
+    story.stored(0)
+    story.receipt(0)
+    assert judged(TakesFailedAgain, story) == ([], 1)
+
+
+def test_retry_that_is_refused_is_found() -> None:
+    story = _failed_write()
+    _refused(story, 0)
+    assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
+
+
+def test_retry_that_is_taken_for_a_duplicate_is_found() -> None:
+    story = _failed_write()
+    story.receipt(0, id=DUPLICATE)
+    assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
+
+
+def test_copy_of_what_may_still_be_written_is_not_judged() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.cut()
+    story.producer_again(1)
+    for _ in range(2):
+        story.send_frame(0, conn=1)
+        _refused(story, 0, conn=1)
+    assert judged(TakesFailedAgain, story) == ([], 0)
+
+
+# --- survives-load ----------------------------------------------------------------------------------------------------
+
+
+def _restarted(*, last: int) -> Script:
+    """A message is stored, the broker dies, and the producer comes back."""
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.stored(0)
+    story.cut()
+    story.add(Stepped, step=0)
+    story.producer_again(1, last_sequence_id=last)
+    return story
+
+
+def test_name_that_is_known_after_a_restart_is_accepted() -> None:
+    story = _restarted(last=0)
+    story.send_frame(0, conn=1)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    assert judged(SurvivesLoad, story, RESTARTED) == ([], 2)
+
+
+def test_name_that_is_forgotten_after_a_restart_is_found() -> None:
+    assert judged(SurvivesLoad, _restarted(last=-1), RESTARTED)[0] == ["forgotten"]
+
+
+def test_duplicate_that_is_stored_after_a_restart_is_found() -> None:
+    story = _restarted(last=0)
+    story.send_frame(0, conn=1)
+    story.stored(0)
+    story.receipt(0, conn=1)
+    assert judged(SurvivesLoad, story, RESTARTED)[0] == ["wrong-answer", "duplicate-stored"]
+
+
+def test_broker_that_was_killed_has_loaded_its_topics_anew() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.receipt(0)
+    story.add(Fired, fault=0, action="kill")
+    story.producer_again(1, last_sequence_id=-1)
+    assert judged(SurvivesLoad, story)[0] == ["forgotten"]
+
+
+def test_name_that_is_forgotten_after_a_restart_is_no_matter_of_what_is_told() -> None:
+    assert judged(TellsLastId, _restarted(last=-1), RESTARTED) == ([], 0)
+
+
+def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.stored(0)
+    story.cut()
+    story.at(361 * 60_000).add(Stepped, step=0)
+    story.producer_again(1, last_sequence_id=-1)
+    assert judged(SurvivesLoad, story, RESTARTED) == ([], 0)
