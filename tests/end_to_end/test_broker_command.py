@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -119,6 +120,23 @@ def test_log_has_every_frame_while_it_runs(tmp_path: Path) -> None:
     assert [line.get("command") for line in lines if line.get("kind") == "frame"] == ["CONNECT", "CONNECTED"]
 
 
+def test_log_that_the_disk_has_no_room_for_ends_it_with_one_sentence(tmp_path: Path) -> None:
+    script = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (60, 60))
+from assay_fixtures.cli import main
+main({["broker", *ANY_PORTS, "--json", "--log", str(tmp_path / "log")]!r})
+"""
+    program = [sys.executable, "-B", "-c", script]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = urlsplit(json.loads(process.stdout.readline())["service_url"])
+        with socket.create_connection((address.hostname, address.port), DEADLINE_S):
+            _, told = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, told.count("\n")) == (4, 1)
+    assert told.startswith(f"assay: {tmp_path / 'log'}: cannot be written: ")
+
+
 def test_taken_port_is_one_sentence_and_two() -> None:
     with serving() as (_, where):
         for option, url in (("--port", where["service_url"]), ("--http-port", where["admin_url"])):
@@ -134,6 +152,8 @@ def test_taken_port_is_one_sentence_and_two() -> None:
         (["--port", "70000"], "70000 is not in the range"),
         (["--host", "host.invalid"], "cannot listen on host.invalid:"),
         (["--log", "."], "is a directory"),
+        (["--log", "nowhere/log.jsonl"], "nowhere/log.jsonl: there is no folder nowhere"),
+        (["--name", ""], "expected what clients are to connect to"),
         (["--log", "/dev/null/log.jsonl"], "/dev/null/log.jsonl"),
         (["--conf", "none.conf"], "none.conf: cannot be read"),
         (["--faults", "none.json"], "none.json: cannot be read"),
