@@ -19,6 +19,7 @@ import msgspec
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, routes
 from assay_conformance.checks.liveness import OperationsEnd
+from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Who
@@ -98,7 +99,7 @@ class BenchFacts:
 
 def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
     """One pass, after the one that reads ahead: every check sees the events it has handlers for, then its `finish`."""
-    events = tuple(events)
+    events = in_log_order(tuple(events))
     tracker.foresight.read(events)
     attempt = BenchFacts(tracker.load)
     by_type, by_word = _table(checks, attempt)

@@ -1,0 +1,59 @@
+"""Stored entries where they belong: in the order of their log, each no later than those behind it.
+
+The embedded broker tells of an entry as it is appended. Of a real broker the bench learns by the first frame that names
+the entry, or when it reads the topic at the end: an entry whose receipt was lost, or came over another connection, is
+told late. A log only grows at its end, so what lies in front of a known entry was stored before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from assay_conformance.model.event import Event, Stored
+
+
+def in_log_order(events: Sequence[Event]) -> Sequence[Event]:
+    """The events, late `Stored` ones moved ahead (with the time of what they were moved before); the same object when
+    there are none."""
+    logs: dict[str, list[int]] = {}
+    late = set()
+    for index, event in enumerate(events):
+        if type(event) is Stored:
+            log = logs.setdefault(event.topic, [])
+            if log and event.id.position < events[log[-1]].id.position:  # type: ignore[union-attr]
+                late.add(event.topic)
+            log.append(index)
+    if not late:
+        return events
+    places: dict[int, int] = {}
+    for topic in late:
+        places.update(_places(events, logs[topic]))
+    return _moved(events, places)
+
+
+def _places(events: Sequence[Event], log: Sequence[int]) -> Mapping[int, int]:
+    """Index of each entry that is late -> index in front of which it belongs."""
+    ordered = sorted(log, key=lambda index: events[index].id.position)  # type: ignore[union-attr]
+    places: dict[int, int] = {}
+    earliest = len(events)
+    for index in reversed(ordered):
+        if index > earliest:
+            places[index] = earliest
+        else:
+            earliest = index
+    return dict(reversed(places.items()))
+
+
+def _moved(events: Sequence[Event], places: Mapping[int, int]) -> Sequence[Event]:
+    arriving: dict[int, list[Event]] = {}
+    for index, place in places.items():
+        t_ns = min(events[index].t_ns, events[place].t_ns)
+        arriving.setdefault(place, []).append(msgspec.structs.replace(events[index], t_ns=t_ns))
+    moved: list[Event] = []
+    for index, event in enumerate(events):
+        moved += arriving.get(index, ())
+        if index not in places:
+            moved.append(event)
+    return tuple(moved)
