@@ -60,7 +60,7 @@ class Timeout(_Toxic, frozen=True, omit_defaults=True, kw_only=True, tag="timeou
 
 
 class ResetPeer(_Toxic, frozen=True, omit_defaults=True, kw_only=True, tag="reset-peer", tag_field="do"):
-    """Connections that come are reset after `timeout_ms`; one that was open ends by FIN at its next byte."""
+    """Connections that come are reset `timeout_ms` after their first byte; one that was open ends so by FIN."""
 
     timeout_ms: int = 0
 

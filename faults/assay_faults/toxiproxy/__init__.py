@@ -1,0 +1,1 @@
+"""Faults of bytes, by a real toxiproxy server between clients and brokers."""

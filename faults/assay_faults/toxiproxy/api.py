@@ -1,0 +1,156 @@
+"""The one place that speaks to a toxiproxy server, through toxiproxy-python.
+
+That library's HTTP layer is used, and not the objects it builds on top, since these have traps that cannot be walked
+around from outside:
+
+* Host and port are attributes of the class `APIConsumer`, so that a process has one server. Here each `Api` has a
+  subclass of its own.
+* It sets no deadline, and sends requests to 127.0.0.1 through the proxy that HTTP_PROXY names. Both are said with every
+  request here.
+* An answer that is neither 400, 404 nor 409 counts as success, a 500 too. Here only 2xx does.
+* `add_toxic` returns nothing, and the server takes attributes it does not know for nothing at all. Here what the server
+  says that it took is compared with what it was told.
+* The default name of a toxic is its type and stream, so that a second one of a type is refused as a proxy that exists.
+  Here every toxic is named by its caller.
+* A toxic cannot be changed. Here it can (`update`).
+* `reset` enables proxies that are meant to be down, `populate` tears down proxies that stand, `destroy` of a name does
+  nothing. None of them is used.
+
+Every call blocks; call from a thread of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError
+from assay_faults.toxiproxy.toxics import Toxic
+
+T = TypeVar("T")
+
+_DEADLINE_S: Final = 10.0
+_OWN_HOST: Final = "127.0.0.1"
+_LOCAL: Final = frozenset({_OWN_HOST, "localhost", "::1"})
+
+
+class Proxy(msgspec.Struct, frozen=True):
+    """A proxy as the server tells of it. `listen` is where, with the port the kernel chose."""
+
+    name: str
+    listen: str
+    upstream: str
+    enabled: bool
+
+
+class _Version(msgspec.Struct, frozen=True):
+    version: str
+
+
+class Api:
+    """The server at `url`. HarnessError, in every call, for one that does not answer or does not do as it is told.
+
+    UsageError when the URL is none of a server on this machine, UnavailableError when the library is not installed.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError:
+            port = None
+        if parts.scheme != "http" or port is None or parts.path.strip("/"):
+            raise UsageError(f"toxiproxy server {url!r}: expected http://HOST:PORT")
+        if parts.hostname not in _LOCAL:
+            raise UsageError(
+                f"toxiproxy server {url!r}: expected one on this machine, since client, server and brokers meet on "
+                f"{_OWN_HOST}"
+            )
+        self.url = f"http://{parts.netloc}"
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        self._consumer = type("Consumer", (_library().APIConsumer,), {"host": host, "port": port})
+
+    def version(self) -> str:
+        """What the server calls itself."""
+        return self._answer(_Version, "get", "/version").version
+
+    def create(self, name: str, upstream: str) -> Proxy:
+        """A proxy on a port of the kernel's choice."""
+        told = {"name": name, "upstream": upstream, "listen": f"{_OWN_HOST}:0", "enabled": True}
+        return self._answer(Proxy, "post", "/proxies", told)
+
+    def destroy(self, name: str) -> None:
+        """The proxy and its connections end."""
+        self._ask("delete", f"/proxies/{name}")
+
+    def enable(self, name: str, enabled: bool) -> None:
+        """A disabled proxy drops its connections and refuses new ones. It keeps its port."""
+        proxy = self._answer(Proxy, "post", f"/proxies/{name}", {"enabled": enabled})
+        if proxy.enabled is not enabled:
+            raise HarnessError(f"{self._who()}: proxy {name} was told enabled={enabled} and did not do so")
+
+    def add(self, proxy: str, toxic: Toxic) -> None:
+        self._compare(toxic, self._answer(Toxic, "post", f"/proxies/{proxy}/toxics", asdict(toxic)))
+
+    def update(self, proxy: str, toxic: Toxic) -> None:
+        """Give a toxic that is there other attributes, or another toxicity."""
+        path = f"/proxies/{proxy}/toxics/{toxic.name}"
+        self._compare(toxic, self._answer(Toxic, "post", path, asdict(toxic)))
+
+    def remove(self, proxy: str, toxic: str) -> None:
+        """The toxic ends; what it holds of open connections is passed on, or they end, as its type has it."""
+        self._ask("delete", f"/proxies/{proxy}/toxics/{toxic}")
+
+    def toxics(self, proxy: str) -> tuple[Toxic, ...]:
+        return self._answer(tuple[Toxic, ...], "get", f"/proxies/{proxy}/toxics")
+
+    def proxies(self) -> Mapping[str, Proxy]:
+        """By name; those of others as well."""
+        return self._answer(dict[str, Proxy], "get", "/proxies")
+
+    def _compare(self, told: Toxic, taken: Toxic) -> None:
+        if taken != told:
+            raise HarnessError(f"{self._who()}: was told {told} and took {taken}; is it toxiproxy 2.x?")
+
+    def _answer(self, type: type[T], method: str, path: str, told: object = None) -> T:
+        content = self._ask(method, path, told)
+        try:
+            return msgspec.json.decode(content, type=type)
+        except msgspec.MsgspecError as error:
+            raise HarnessError(f"{self._who()}: {method} {path}: unexpected answer: {error}") from error
+
+    def _ask(self, method: str, path: str, told: object = None) -> bytes:
+        import requests
+
+        library = _library()
+        # A name for which no proxy stands is not looked up in the environment again.
+        how: dict[str, Any] = {"timeout": _DEADLINE_S, "proxies": {"http": None, "all": None}}
+        if told is not None:
+            how["json"] = told
+        try:
+            response = getattr(self._consumer, method)(path, **how)
+        except (library.ProxyExists, library.NotFound, library.InvalidToxic) as refusal:
+            raise HarnessError(f"{self._who()}: {method} {path}: refused: {refusal}") from refusal
+        except requests.RequestException as error:
+            raise HarnessError(f"{self._who()}: {method} {path}: no answer: {error}; does it still run?") from error
+        if response.status_code // 100 != 2:
+            raise HarnessError(f"{self._who()}: {method} {path}: answers {response.status_code}: {response.text}")
+        content: bytes = response.content
+        return content
+
+    def _who(self) -> str:
+        return f"toxiproxy at {self.url}"
+
+
+def _library() -> Any:
+    try:
+        from toxiproxy import api
+    except ImportError as error:
+        raise UnavailableError(
+            "the library toxiproxy-python is not installed: expected pip install 'mq-assay[toxiproxy]'"
+        ) from error
+    return api

@@ -1,0 +1,275 @@
+"""The second look at a toxic: a connection of our own through the same proxy, and what happened to it.
+
+toxiproxy tells nobody when a toxic acts. So every fault is tried on ourselves before it counts as having happened: each
+probe here is about one action, and says what was seen in numbers, or raises `UnseenError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from assay_conformance.model.direction import Direction
+from assay_conformance.model.event import Fact
+from assay_conformance.model.outside import (
+    Bandwidth,
+    Disable,
+    Latency,
+    LimitData,
+    ResetPeer,
+    Slicer,
+    SlowClose,
+    Timeout,
+)
+from assay_faults.toxiproxy.tap import Stream, Tap
+
+Facts = dict[str, Fact]
+
+PATIENCE_S: Final = 10.0
+"""For what has to happen at once; a busy machine takes its time."""
+_SILENCE_MS: Final = 50
+"""How long nothing has to come before it counts as nothing."""
+_WATCHED_MS: Final = 1_000
+"""An end that is further off than this is not waited for: silence has to do."""
+_PROBED_RATE_MS: Final = 50
+_TIMER_MS: Final = 1
+_READ_BYTES: Final = 1 << 16
+_BYTE: Final = b"!"
+
+
+class UnseenError(Exception):
+    """The toxic did not do what it is for; the text says what was seen in its place."""
+
+
+class Way:
+    """The way of a client, for one connection of ours: through a proxy that listens at `host`, `port`, to `tap`."""
+
+    def __init__(self, host: str, port: int, tap: Tap) -> None:
+        self._address = (host, port)
+        self._ends: list[Stream] = []
+        self._mark, self._expected = tap.expect()
+
+    async def dial(self, payload: bytes | None = b"") -> Stream:
+        """The client's end. It has written its mark and `payload`; None: nothing."""
+        near = self._kept(Stream(*await asyncio.open_connection(*self._address)))
+        if payload is not None:
+            near.writer.write(self._mark + payload)
+        return near
+
+    async def met(self) -> Stream:
+        """The broker's end, once the mark came through. UnseenError when it does not."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                return self._kept(await self._expected)
+        except TimeoutError as error:
+            raise UnseenError(f"nothing came through within {PATIENCE_S:g} s") from error
+
+    async def pair(self) -> tuple[Stream, Stream]:
+        """Both ends, through a proxy that lets bytes pass."""
+        near = await self.dial()
+        return near, await self.met()
+
+    def close(self) -> None:
+        self._expected.cancel()
+        for end in self._ends:
+            end.abort()
+
+    def _kept(self, end: Stream) -> Stream:
+        self._ends.append(end)
+        return end
+
+
+def _now_ms() -> float:
+    return asyncio.get_running_loop().time() * 1000
+
+
+def _rounded(since_ms: float) -> float:
+    return round(_now_ms() - since_ms, 1)
+
+
+async def passes(way: Way) -> Facts:
+    """Nothing is wrong any more: a byte goes there and back."""
+    since_ms = _now_ms()
+    near, far = await way.pair()
+    far.writer.write(_BYTE)
+    await _read(near, 1)
+    return {"round_trip_ms": _rounded(since_ms)}
+
+
+async def _latency(action: Latency, way: Way) -> Facts:
+    took_ms = await _carry(way, action.direction, 1)
+    if took_ms < max(0, action.latency_ms - action.jitter_ms) - _TIMER_MS:
+        raise UnseenError(f"a byte took {took_ms} ms")
+    return {"took_ms": took_ms}
+
+
+async def _bandwidth(action: Bandwidth, way: Way) -> Facts:
+    size = max(1, action.rate_kb_s * _PROBED_RATE_MS)
+    took_ms = await _carry(way, action.direction, size)
+    if took_ms < _PROBED_RATE_MS * 0.8:
+        raise UnseenError(f"{size} bytes took {took_ms} ms")
+    return {"bytes": size, "took_ms": took_ms}
+
+
+async def _slow_close(action: SlowClose, way: Way) -> Facts:
+    near, far = await way.pair()
+    leaving, staying = (near, far) if action.direction is Direction.TO_BROKER else (far, near)
+    since_ms = _now_ms()
+    leaving.writer.close()
+    if action.delay_ms > _WATCHED_MS:
+        return await _silence(staying, _SILENCE_MS)
+    how = await _end(staying, action.delay_ms / 1000 + PATIENCE_S)
+    took_ms = _rounded(since_ms)
+    if took_ms < action.delay_ms - _TIMER_MS:
+        raise UnseenError(f"the end came after {took_ms} ms")
+    return {"end": how, "took_ms": took_ms}
+
+
+async def _timeout(action: Timeout, way: Way) -> Facts:
+    since_ms = _now_ms()
+    near = await _said(action.direction, way)
+    if not 0 < action.timeout_ms <= _WATCHED_MS:
+        return await _silence(near, _SILENCE_MS)
+    how = await _end(near, action.timeout_ms / 1000 + PATIENCE_S)
+    return {"end": how, "took_ms": _rounded(since_ms)}
+
+
+async def _reset_peer(action: ResetPeer, way: Way) -> Facts:
+    since_ms = _now_ms()
+    near = await _said(action.direction, way)
+    if action.timeout_ms > _WATCHED_MS:
+        return await _silence(near, _SILENCE_MS)
+    how = await _end(near, action.timeout_ms / 1000 + PATIENCE_S)
+    if how != "reset":
+        raise UnseenError(f"the connection ended by {how}")
+    return {"end": how, "took_ms": _rounded(since_ms)}
+
+
+async def _slicer(action: Slicer, way: Way) -> Facts:
+    near, far = await way.pair()
+    source, sink = (near, far) if action.direction is Direction.TO_BROKER else (far, near)
+    size = min(16 * action.average_bytes, _READ_BYTES)
+    source.writer.write(bytes(size))
+    pieces = await _pieces(sink, size)
+    # Without a pause between them the kernel may put pieces together again.
+    if action.delay_us and len(pieces) < 2:
+        raise UnseenError(f"{size} bytes came in one piece")
+    return {"bytes": size, "pieces": len(pieces), "largest_bytes": max(pieces)}
+
+
+async def _limit_data(action: LimitData, way: Way) -> Facts:
+    limit = action.limit_bytes
+    if action.direction is Direction.TO_BROKER:
+        # One byte more than may pass, the mark included.
+        near = await way.dial(bytes(limit))
+        sink, got = (await way.met(), 1) if limit else (near, 0)
+    else:
+        sink, far = await way.pair()
+        far.writer.write(bytes(limit + 1))
+        got = 0
+    got += await _all(sink)
+    if got != limit:
+        raise UnseenError(f"{got} bytes came, and then the end")
+    return {"bytes": got, "end": "fin"}
+
+
+async def _disable(action: Disable, way: Way) -> Facts:
+    del action
+    try:
+        await way.dial(None)
+    except ConnectionRefusedError:
+        return {"refused": True}
+    raise UnseenError("a connection was accepted")
+
+
+async def _said(direction: Direction, way: Way) -> Stream:
+    """The client's end of a connection on which a byte was sent in this direction; the mark is one."""
+    if direction is Direction.TO_BROKER:
+        return await way.dial()
+    near, far = await way.pair()
+    far.writer.write(_BYTE)
+    return near
+
+
+async def _carry(way: Way, direction: Direction, size: int) -> float:
+    """How many milliseconds so many bytes took; those of the client begin with the mark."""
+    since_ms = _now_ms()
+    if direction is Direction.TO_BROKER:
+        await way.dial(bytes(size - 1))
+        await _read(await way.met(), size - 1)
+        return _rounded(since_ms)
+    near, far = await way.pair()
+    since_ms = _now_ms()
+    far.writer.write(bytes(size))
+    await _read(near, size)
+    return _rounded(since_ms)
+
+
+async def _read(end: Stream, size: int) -> None:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            await end.reader.readexactly(size)
+    except (asyncio.IncompleteReadError, OSError) as error:  # TimeoutError is one
+        raise UnseenError(f"{size} bytes did not come whole: {error}") from error
+
+
+async def _pieces(end: Stream, size: int) -> list[int]:
+    pieces: list[int] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while sum(pieces) < size and (data := await end.reader.read(_READ_BYTES)):
+            pieces.append(len(data))
+    return pieces or [0]
+
+
+async def _all(end: Stream) -> int:
+    """How many bytes came until the end."""
+    got = 0
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while data := await end.reader.read(_READ_BYTES):
+                got += len(data)
+    except TimeoutError as error:
+        raise UnseenError(f"{got} bytes came, and no end") from error
+    except ConnectionResetError:
+        pass
+    return got
+
+
+async def _silence(end: Stream, silence_ms: int) -> Facts:
+    """Nothing comes for so long, no end either."""
+    try:
+        async with asyncio.timeout(silence_ms / 1000):
+            data = await end.reader.read(_READ_BYTES)
+    except TimeoutError:
+        return {"silent_ms": silence_ms}
+    except ConnectionResetError:
+        raise UnseenError("the connection was reset at once") from None
+    raise UnseenError(f"{len(data)} bytes came" if data else "the connection ended at once")
+
+
+async def _end(end: Stream, patience_s: float) -> str:
+    """How the connection ended; no byte may come before that."""
+    try:
+        async with asyncio.timeout(patience_s):
+            data = await end.reader.read(_READ_BYTES)
+    except TimeoutError as error:
+        raise UnseenError(f"no end came within {patience_s:g} s") from error
+    except ConnectionResetError:
+        return "reset"
+    if data:
+        raise UnseenError(f"{len(data)} bytes came")
+    return "fin"
+
+
+PROBES: Final[Mapping[type, Callable[[Any, Way], Awaitable[Facts]]]] = {
+    Latency: _latency,
+    Bandwidth: _bandwidth,
+    SlowClose: _slow_close,
+    Timeout: _timeout,
+    ResetPeer: _reset_peer,
+    Slicer: _slicer,
+    LimitData: _limit_data,
+    Disable: _disable,
+}
+"""Action -> what shows that it acts."""

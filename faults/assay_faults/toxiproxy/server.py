@@ -1,0 +1,96 @@
+"""The toxiproxy server of a run: somebody's that runs already, or one of ours, started when it is first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from assay_conformance.model.errors import HarnessError, UnavailableError
+from assay_faults.ledger import Kind, Ledger, environment_of
+from assay_faults.toxiproxy.api import Api
+
+_READY_DEADLINE_S: Final = 10.0
+_READY_POLL_S: Final = 0.01
+_TRIES: Final = 5
+
+FindServer = Callable[[], Awaitable[Api]]
+"""UnavailableError when there is none."""
+
+
+class RunningServer:
+    """The server at a URL that we were told. It outlives us, so that what we make in it is in the ledger."""
+
+    def __init__(self, url: str) -> None:
+        self._api = Api(url)
+
+    async def __call__(self) -> Api:
+        try:
+            await asyncio.to_thread(self._api.version)
+        except HarnessError as error:
+            raise UnavailableError(f"{error} Start it, or leave it to assay") from error
+        return self._api
+
+
+class OwnServer:
+    """A server of this run alone, which ends with the run's ledger. `command` starts it, but for its address;
+    UnavailableError when it cannot be had. What it says goes to `log`."""
+
+    def __init__(self, command: Callable[[], Sequence[str]], ledger: Ledger, log: Path) -> None:
+        self._command = command
+        self._ledger = ledger
+        self._log = log
+        self._lock = asyncio.Lock()
+        self._api: Api | None = None
+
+    async def __call__(self) -> Api:
+        async with self._lock:
+            if self._api is None:
+                self._api = await self._start()
+            return self._api
+
+    async def _start(self) -> Api:
+        command = self._command()
+        for _ in range(_TRIES):
+            # toxiproxy does not tell which port the kernel gave it. One that is free now may be taken before it
+            # listens: then it ends, and another one is tried.
+            port = _free_port()
+            api = Api(f"http://127.0.0.1:{port}")
+            process = self._spawn((*command, "-host", "127.0.0.1", "-port", str(port)))
+            if await _ready(process, api):
+                return api
+        raise HarnessError(f"{command[-1]}: ended {_TRIES} times as soon as it was started; see {self._log}")
+
+    def _spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        entry = self._ledger.creating(Kind.PROCESS, "toxiproxy")
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **environment_of(entry)}
+            )
+
+
+async def _ready(process: subprocess.Popen[bytes], api: Api) -> bool:
+    """True once it answers; False when it ended. Whoever answers while it lives is it: the port is its own, or it
+    would not."""
+    deadline_s = asyncio.get_running_loop().time() + _READY_DEADLINE_S
+    while process.poll() is None:
+        if asyncio.get_running_loop().time() > deadline_s:
+            raise HarnessError(f"{api.url}: toxiproxy does not answer within {_READY_DEADLINE_S:g} s")
+        try:
+            await asyncio.to_thread(api.version)
+        except HarnessError:
+            await asyncio.sleep(_READY_POLL_S)
+        else:
+            return process.poll() is None
+    return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probing:
+        probing.bind(("127.0.0.1", 0))
+        port: int = probing.getsockname()[1]
+        return port

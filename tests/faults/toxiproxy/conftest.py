@@ -1,0 +1,85 @@
+"""A real toxiproxy server for the tests of a session, and an injector between it and an echoing broker."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from assay_conformance.model.errors import UnavailableError
+from assay_conformance.model.fault import Fault
+from assay_faults.cleaning import finish
+from assay_faults.ledger import Ledger
+from assay_faults.toxiproxy.api import Api
+from assay_faults.toxiproxy.injector import ToxiproxyInjector
+from assay_faults.toxiproxy.server import OwnServer
+from assay_fixtures.injectors import toxiproxy_command
+
+NEEDED_VARIABLE = "ASSAY_TESTS_NEED"
+"""Means that must be there, where a test that is skipped would hide that they are not."""
+
+
+@pytest.fixture(scope="session")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    ledger = Ledger.begin(tmp_path_factory.mktemp("ledgers"))
+    yield ledger
+    finish(ledger)
+
+
+@pytest.fixture(scope="session")
+def api(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Api:
+    """A real server."""
+    try:
+        toxiproxy_command()
+    except UnavailableError as error:
+        if "toxiproxy" in os.environ.get(NEEDED_VARIABLE, ""):
+            raise
+        pytest.skip(str(error))
+    return asyncio.run(OwnServer(toxiproxy_command, ledger, tmp_path_factory.mktemp("logs") / "log")())
+
+
+Fronted = Callable[[Mapping[int, Fault]], AbstractAsyncContextManager[tuple[ToxiproxyInjector, str]]]
+
+
+@pytest.fixture
+def fronted(api: Api, ledger: Ledger) -> Fronted:
+    """For a block: an injector prepared for these faults, and the address in front of an echoing broker."""
+
+    async def find() -> Api:
+        return api
+
+    @asynccontextmanager
+    async def front(faults: Mapping[int, Fault]) -> AsyncIterator[tuple[ToxiproxyInjector, str]]:
+        broker = await asyncio.start_server(_echo, "127.0.0.1", 0)
+        injector = ToxiproxyInjector(find, ledger)
+        try:
+            await injector.prepare(faults)
+            port = broker.sockets[0].getsockname()[1]
+            yield injector, await injector.front(f"pulsar://127.0.0.1:{port}")
+        finally:
+            await injector.close()
+            broker.close()
+
+    return front
+
+
+def run(awaitable: Awaitable[None]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(30):
+            await awaitable
+
+    asyncio.run(bounded())
+
+
+async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()
