@@ -114,7 +114,6 @@ def copy_while_the_store_is_slow() -> Case:
         "Two sends come again before their first copies are stored, and are refused until they are",
         ("dedup.undecided-copy-is-refused",),
         capabilities=("resend_pending",),
-        needs=("hold_store",),
         topology=DEDUPLICATED,
         producer=NAMED,
         faults=(cut_at_send(2),),

@@ -65,7 +65,6 @@ def receipts_after_a_slow_store() -> Case:
         "ordering/receipts-after-a-slow-store",
         "Four sends become durable at the same moment, and are receipted in order",
         ("ordering.receipts-in-send-order",),
-        needs=("hold_store",),
     )
 
 

@@ -56,7 +56,6 @@ def close_with_sends_in_flight() -> Case:
         "producer/close-with-sends-in-flight",
         "A producer is closed while three sends wait for the store, which then takes them",
         ("producer.close-settles-pending",),
-        needs=("hold_store",),
         limits=QUICK,
     )
 

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Drop, Duplicate, Fault, Hold, Until
+from assay_conformance.model.fault import (
+    AfterStep,
+    Cut,
+    Delay,
+    Direction,
+    Drop,
+    Duplicate,
+    Fault,
+    Hold,
+    Reorder,
+    Truncate,
+    Until,
+)
 
 QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 """For Cases in which a wrong client leaves an operation open: it is not waited for longer than this."""
@@ -38,6 +50,20 @@ def unreceipted_sends() -> Case:
     )
 
 
+def send_cut_in_the_middle() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 3, size=1_000)
+    plan.wait_ops()
+    return plan.case(
+        "resend/send-cut-in-the-middle",
+        "The connection ends with the first 100 bytes of the second of three sends, none receipted",
+        ("resend.unreceipted-again",),
+        faults=(lost_receipts(1), Fault(trigger=up("SEND", k=2), action=Truncate(100))),
+        limits=QUICK,
+    )
+
+
 def cut_between_receipts() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -50,7 +76,6 @@ def cut_between_receipts() -> Case:
         "resend/cut-between-receipts",
         "Three sends are in flight, and the connection dies behind the second receipt",
         ("resend.unreceipted-again",),
-        needs=("hold_store",),
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
         limits=QUICK,
     )
@@ -145,7 +170,6 @@ def receipt_twice() -> Case:
         "resend/receipt-twice",
         "A receipt that comes twice completes nothing but its own send",
         ("resend.ignores-stale-receipt",),
-        needs=("hold_store",),
         faults=(
             Fault(trigger=down("SEND_RECEIPT", k=1), action=Duplicate()),
             Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=quiet)),
@@ -181,9 +205,26 @@ def receipt_ahead() -> Case:
         "resend/receipt-ahead",
         "The first of three receipts is lost, and the second one comes",
         ("resend.leaves-on-receipt-ahead",),
-        needs=("hold_store",),
         producer={"send_timeout_ms": 2_500},
         faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),),
+        limits=QUICK,
+    )
+
+
+def receipts_change_places() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 3)
+    plan.wait_sends(3)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "resend/receipts-change-places",
+        "Of three receipts the second comes first",
+        ("resend.leaves-on-receipt-ahead",),
+        producer={"send_timeout_ms": 2_500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Reorder()),),
         limits=QUICK,
     )
 
@@ -244,6 +285,7 @@ def idle_before_a_batch() -> Case:
 
 CASES = (
     unreceipted_sends(),
+    send_cut_in_the_middle(),
     cut_between_receipts(),
     queue_order(),
     same_message(),
@@ -252,6 +294,7 @@ CASES = (
     receipt_twice(),
     receipt_after_the_time_out(),
     receipt_ahead(),
+    receipts_change_places(),
     send_times_out(),
     send_times_out_across_a_reconnect(),
     idle_before_a_batch(),
