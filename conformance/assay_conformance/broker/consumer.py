@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.broker import replies
+from assay_conformance.broker.rules import CHECKSUM_VERSION
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.store import Entry
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, Schema
@@ -51,7 +52,7 @@ class Consumer:
         self.unacked = 0
         self.blocked = False
         self.gone = False
-        self.epoch: int | None = request.consumer_epoch if request.HasField("consumer_epoch") else None
+        self.epoch = epoch_of(request)
 
     @property
     def is_able(self) -> bool:
@@ -63,7 +64,17 @@ class Consumer:
         charged = entry.messages if unacked is None else unacked.bit_count()
         self.permits -= charged
         frame = replies.message(
-            self.consumer_id, entry, self.partition, redeliveries=redeliveries, unacked=unacked, epoch=epoch
+            self.consumer_id,
+            entry,
+            self.partition,
+            redeliveries=redeliveries,
+            unacked=unacked,
+            epoch=epoch,
+            checksum=self.session.version >= CHECKSUM_VERSION,
         )
         self.session.send(frame)
         return charged
+
+
+def epoch_of(request: CommandSubscribe) -> int | None:
+    return request.consumer_epoch if request.HasField("consumer_epoch") else None

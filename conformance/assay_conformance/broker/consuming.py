@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.consumer import Consumer, epoch_of
 from assay_conformance.broker.describing import check_consumer_schema
 from assay_conformance.broker.housekeeping import MS_PER_S
+from assay_conformance.broker.names import parse
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Attached, Session
 from assay_conformance.broker.store import Entry
+from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.topic import Topic
 from assay_conformance.wire import NO_ID, CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import (
@@ -39,18 +41,22 @@ _UNMEASURED = ("msgRateOut", "msgThroughputOut", "msgRateRedeliver", "msgRateExp
 
 
 def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
-    """SUBSCRIBE. An id that exists on this connection is answered as it was."""
-    if body.consumer_id in session.consumers:
+    """SUBSCRIBE. An id that exists on this connection is answered as it was; its epoch is what is named now."""
+    name = parse(body.topic)
+    known = session.consumers.get(body.consumer_id)
+    if known is not None:
+        known.consumer.epoch = epoch_of(body)
         _succeed(session, body.request_id)
         return
     if body.consumer_id in session.joining_consumers:
         raise RefusalError(ServerError.ServiceNotReady, "Consumer is already present on the connection")
+    topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
+    check_consumer_schema(session, topic, body)
     if body.read_compacted and body.subType not in (CommandSubscribe.Exclusive, CommandSubscribe.Failover):
         text = "readCompacted only allowed on failover or exclusive subscriptions"
         raise RefusalError(ServerError.NotAllowedError, text)
-    name = session.topics.resolve(body.topic)
-    topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
-    check_consumer_schema(session, topic, body)
+    if body.read_compacted and not topic.persistent:
+        raise RefusalError(ServerError.NotAllowedError, "readCompacted only valid on persistent topics")
     consumer = Consumer(session, body, topic.partition)
     session.joining_consumers[body.consumer_id] = consumer
 
@@ -91,13 +97,19 @@ def acknowledge(session: Session, body: CommandAck, _frame: Frame) -> None:
     if attached is None:
         return
     refused: dict[str, Any] = {}
-    if body.HasField("txnid_least_bits") and body.HasField("txnid_most_bits"):
+    if _in_transaction(body, attached.subscription):
         refused = {"error": ServerError.NotAllowedError, "message": "Transactions are not enabled."}
     else:
         attached.subscription.acknowledge(attached.consumer, body)
     if body.HasField("request_id"):
         ids = {"consumer_id": body.consumer_id, "request_id": body.request_id}
         session.send(replies.reply(CommandType.ACK_RESPONSE, **ids, **refused))
+
+
+def _in_transaction(body: CommandAck, subscription: Subscription) -> bool:
+    """A cumulative ACK that would change nothing is not looked at closer."""
+    idle = body.ack_type == CommandAck.Cumulative and not subscription.takes_cumulative(body)
+    return body.HasField("txnid_least_bits") and body.HasField("txnid_most_bits") and not idle
 
 
 def redeliver(session: Session, body: CommandRedeliverUnacknowledgedMessages, _frame: Frame) -> None:
@@ -126,6 +138,8 @@ def seek(session: Session, body: CommandSeek, _frame: Frame) -> None:
 def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Frame) -> None:
     """GET_LAST_MESSAGE_ID: the last entry there is for this consumer, with its last batch index where it is a batch."""
     attached = _attached(session, body.consumer_id)
+    if not attached.topic.persistent:
+        raise RefusalError(ServerError.UnknownError, "getLastMessageId is not supported on non-persistent topic")
     store = attached.topic.store
     last = {"ledgerId": NO_ID, "entryId": NO_ID, "partition": attached.topic.partition, "batch_index": -1}
     entry = _last(attached)
@@ -154,23 +168,30 @@ def _last(attached: Attached) -> Entry | None:
 
 
 def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
-    """CONSUMER_STATS: what is counted here. Rates are not, and no address is known: 0 and the connection's number."""
-    attached = session.consumers.get(body.consumer_id)
-    kind = CommandType.CONSUMER_STATS_RESPONSE
-    if attached is None:
-        answer = replies.reply(
-            kind,
-            request_id=body.request_id,
-            error_code=ServerError.ConsumerNotFound,
-            error_message=f"Consumer {body.consumer_id} not found",
+    """CONSUMER_STATS: what is counted here. Rates are not, and no address is known: 0 and the connection's number.
+
+    For a consumer that is not there the connection ends: a real broker trips over it (ServerCnx.handleConsumerStats).
+    """
+    if body.consumer_id in session.joining_consumers:
+        session.send(
+            replies.reply(
+                CommandType.CONSUMER_STATS_RESPONSE,
+                request_id=body.request_id,
+                error_code=ServerError.ConsumerNotFound,
+                error_message=f"Consumer {body.consumer_id} not found",
+            )
         )
-    else:
-        consumer, subscription = attached.consumer, attached.subscription
-        answer = replies.reply(
-            kind,
+        return
+    attached = session.consumers.get(body.consumer_id)
+    if attached is None:
+        raise ViolationError
+    consumer, subscription = attached.consumer, attached.subscription
+    session.send(
+        replies.reply(
+            CommandType.CONSUMER_STATS_RESPONSE,
             request_id=body.request_id,
             consumerName=consumer.name,
-            availablePermits=max(consumer.permits, 0),
+            availablePermits=consumer.permits & NO_ID,
             unackedMessages=consumer.unacked,
             blockedConsumerOnUnackedMsgs=consumer.blocked,
             type=_TYPE_NAMES[subscription.kind],
@@ -179,7 +200,7 @@ def stats(session: Session, body: CommandConsumerStats, _frame: Frame) -> None:
             connectedSince=datetime.fromtimestamp(consumer.since_ms / MS_PER_S, UTC).isoformat(),
             **dict.fromkeys(_UNMEASURED, 0),
         )
-    session.send(answer)
+    )
 
 
 def unsubscribe(session: Session, body: CommandUnsubscribe, _frame: Frame) -> None:

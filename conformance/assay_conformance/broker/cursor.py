@@ -59,12 +59,12 @@ class Cursor:
         self.mark = index
         return True
 
-    def ack_members(self, index: int, unacked: int, members: int) -> bool:
-        """Clear the bits that `unacked` does not set; True when that acknowledged the whole entry."""
+    def ack_members(self, index: int, unacked: int) -> bool:
+        """Clear the bits that `unacked` does not set; True when that acknowledged the whole entry. Nobody looks how
+        many members the entry has: bits beyond them stay as well."""
         if self.is_acked(index):
             return False
-        everything = (1 << members) - 1
-        left = self.partial.get(index, everything) & unacked & everything
+        left = self.partial.get(index, unacked) & unacked
         if not left:
             return self.ack(index)
         self.partial[index] = left

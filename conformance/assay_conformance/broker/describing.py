@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.broker import replies
 from assay_conformance.broker.names import base_of
 from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.schemas import is_valid
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.policy import Policies, SchemaCompatibility
@@ -32,7 +33,8 @@ def producer_schema(session: Session, topic: Topic, body: CommandProducer) -> by
 
 
 def check_consumer_schema(session: Session, topic: Topic, body: CommandSubscribe) -> None:
-    """A new consumer's schema: the first of a topic nobody has used, else able to read what is there.
+    """A new consumer's schema: the first of a topic nobody has used, else able to read what is there. What would
+    be the first and is no schema is passed over (ServerCnx.ignoreUnrecoverableBKException).
 
     Raises RefusalError.
     """
@@ -40,7 +42,8 @@ def check_consumer_schema(session: Session, topic: Topic, body: CommandSubscribe
         return
     schemas, full = session.topics.schemas, base_of(topic.name.full)
     if schemas.latest(full) is None and not _is_used(topic):
-        _add(session, topic, body.schema)
+        if is_valid(body.schema):
+            _add(session, topic, body.schema)
     else:
         schemas.check_reader(full, body.schema, _rule(topic.policies))
 
@@ -61,13 +64,14 @@ def _rule(policies: Policies) -> SchemaCompatibility:
 
 
 def get_schema(session: Session, body: CommandGetSchema, _frame: Frame) -> None:
-    """GET_SCHEMA: the latest, or the version that is named."""
+    """GET_SCHEMA: the latest, or the version that is named; whatever its name was, it has its topic's."""
     kind = CommandType.GET_SCHEMA_RESPONSE
     try:
+        names_version = body.HasField("schema_version")
+        if names_version and not body.schema_version:
+            raise RefusalError(ServerError.IncompatibleSchema, "Empty schema version")
         full = base_of(session.topics.resolve(body.topic).full)
-        if body.HasField("schema_version"):
-            if not body.schema_version:
-                raise RefusalError(ServerError.IncompatibleSchema, "Empty schema version")
+        if names_version:
             found = session.topics.schemas.find(full, body.schema_version)
         else:
             found = session.topics.schemas.latest(full)
@@ -78,7 +82,10 @@ def get_schema(session: Session, body: CommandGetSchema, _frame: Frame) -> None:
             kind, request_id=body.request_id, error_code=refusal.error, error_message=refusal.message
         )
     else:
-        answer = replies.reply(kind, request_id=body.request_id, schema=found.schema, schema_version=found.bytes)
+        named = Schema()
+        named.CopyFrom(found.schema)
+        named.name = full.partition("://")[2]
+        answer = replies.reply(kind, request_id=body.request_id, schema=named, schema_version=found.bytes)
     session.send(answer)
 
 

@@ -12,8 +12,10 @@ from collections.abc import Iterable
 from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.failover import active_of, rank
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.store import Entry
 from assay_conformance.broker.timers import Timer
 from assay_conformance.model.policy import Policies
@@ -81,18 +83,15 @@ class Dispatcher(ABC):
 
 
 class SingleActive(Dispatcher):
-    """Exclusive and Failover. In Failover a while passes between choosing another active consumer and its first entry.
-
-    `partition` spreads the active consumers of a partitioned topic over those that are there.
-    """
+    """Exclusive and Failover. In Failover a while passes between an active consumer's choice and its first entry."""
 
     individual = False
 
-    def __init__(self, host: Host, backlog: Backlog, *, failover: bool, partition: int) -> None:
+    def __init__(self, host: Host, backlog: Backlog, *, failover: bool, topic: TopicName) -> None:
         super().__init__(host, backlog)
         self.active: Consumer | None = None
         self._failover = failover
-        self._partition = max(partition, 0)
+        self._topic = topic
         self._switch: Timer | None = None
 
     def add(self, consumer: Consumer) -> None:
@@ -141,10 +140,9 @@ class SingleActive(Dispatcher):
                 self._send(consumer, entry, epoch=consumer.epoch)
 
     def _choose(self) -> bool:
-        """Make the first by priority, then by name, the active one; False when it already was."""
-        self.consumers.sort(key=lambda consumer: (consumer.priority, consumer.name))
-        first = [consumer for consumer in self.consumers if consumer.priority == self.consumers[0].priority]
-        chosen = first[self._partition % len(first)]
+        """Make another one the active one; False when it already was."""
+        self.consumers.sort(key=rank)
+        chosen = active_of(self.consumers, self._topic)
         if chosen is self.active:
             return False
         self.active = chosen

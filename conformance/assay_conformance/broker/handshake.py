@@ -60,10 +60,14 @@ def challenge(session: Session) -> None:
 
 
 def answer_challenge(session: Session, body: CommandAuthResponse, _frame: Frame) -> None:
-    """AUTH_RESPONSE. One that was not asked for is checked all the same; one without credentials is none."""
+    """AUTH_RESPONSE. One that was not asked for is checked all the same, and where nothing is asked for it is
+    wrong; one without credentials is none."""
     if not body.HasField("response") or not body.response.HasField("auth_data"):
         raise ViolationError
-    if not _is_known(session, body.response.auth_method_name, body.response.auth_data):
+    tokens = session.host.tokens
+    if not (
+        session.connected and tokens and _is_known(session, body.response.auth_method_name, body.response.auth_data)
+    ):
         _turn_away(session, ServerError.AuthenticationError, "Failed to authenticate")
     elif session.challenged is not None:
         session.challenged.cancel()

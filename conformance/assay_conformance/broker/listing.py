@@ -14,6 +14,7 @@ from typing import Final
 import crc32c
 
 from assay_conformance.broker import replies
+from assay_conformance.broker.names import check_namespace
 from assay_conformance.broker.rules import PATTERN_LENGTH, RefusalError
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import CommandType, Frame
@@ -66,6 +67,9 @@ class Watch:
 
 def topics_of_namespace(session: Session, body: CommandGetTopicsOfNamespace, _frame: Frame) -> None:
     """GET_TOPICS_OF_NAMESPACE. A pattern that is too long is not looked at: the client filters itself then."""
+    check_namespace(body.namespace)
+    if body.mode != CommandGetTopicsOfNamespace.PERSISTENT and not session.topics.has_namespace(body.namespace):
+        raise RefusalError(ServerError.MetadataError, f"Namespace {body.namespace} not found")
     names = [name for domain in _DOMAINS[body.mode] for name in session.topics.of_namespace(body.namespace, domain)]
     filters = body.HasField("topics_pattern") and len(body.topics_pattern) <= PATTERN_LENGTH
     if filters:
@@ -86,11 +90,12 @@ def topics_of_namespace(session: Session, body: CommandGetTopicsOfNamespace, _fr
 
 def watch(session: Session, body: CommandWatchTopicList, _frame: Frame) -> None:
     """WATCH_TOPIC_LIST: the names there are, and from then on every change. A known watcher is answered again."""
+    check_namespace(body.namespace)
+    pattern = _compile(body.topics_pattern, ServerError.InvalidTopicName)
     known = session.watches.get(body.watcher_id)
     if known is None:
         if len(body.topics_pattern) > PATTERN_LENGTH:
             raise RefusalError(ServerError.NotAllowedError, f"Pattern longer than maximum: {PATTERN_LENGTH}")
-        pattern = _compile(body.topics_pattern, ServerError.NotAllowedError)
         known = session.watches[body.watcher_id] = Watch(session, body.watcher_id, body.namespace, pattern)
         session.topics.changed.append(known.changed)
     names = known.names()

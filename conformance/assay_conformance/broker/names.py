@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.model.errors import UsageError
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
@@ -43,6 +43,13 @@ def parse(text: str) -> TopicName:
     if domain not in ("persistent", "non-persistent") or len(parts) != 3 or not all(parts):
         raise RefusalError(ServerError.InvalidTopicName, f"Invalid topic name: {text}")
     return TopicName(domain, f"{parts[0]}/{parts[1]}", parts[2])
+
+
+def check_namespace(text: str) -> None:
+    """ViolationError for what is no `tenant/namespace`: a real broker trips over it."""
+    parts = text.split("/")
+    if len(parts) != 2 or not all(parts):
+        raise ViolationError
 
 
 class LocalNames:

@@ -66,8 +66,9 @@ class Producer:
         self._succeed(self._request_id, self.topic.admission.access.epoch)
 
     def repeat(self, request_id: int) -> None:
-        """The client asked again: the answer it had, without the epoch, as a real broker gives it."""
-        self._succeed(request_id, None)
+        """The client asked again: the answer it had, without the epoch and the last sequence id, as a real broker
+        gives it."""
+        self.session.send(replies.producer_success(request_id, self.name, schema_version=self.schema_version))
 
     def _succeed(self, request_id: int, topic_epoch: int | None) -> None:
         last = self.topic.publishing.last_sequence_id(self.name)
@@ -83,7 +84,9 @@ class Producer:
 
     def queued(self) -> None:
         """It waits for its turn: the client is told to, and the request is answered again then."""
-        self.session.send(replies.producer_success(self._request_id, self.name, ready=False))
+        self.session.send(
+            replies.producer_success(self._request_id, self.name, schema_version=self.schema_version, ready=False)
+        )
 
     def refused(self, refusal: RefusalError) -> None:
         self.gone = True

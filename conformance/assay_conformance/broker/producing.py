@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.describing import producer_schema
+from assay_conformance.broker.names import parse
 from assay_conformance.broker.producer import Producer
+from assay_conformance.broker.publishing import last_sequence_id
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.session import Session
 from assay_conformance.wire import CommandType, Frame
@@ -18,18 +20,20 @@ from assay_conformance.wire.pulsar_pb2 import (
 
 def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> None:
     """PRODUCER. An id that exists on this connection is answered as it was, whatever is asked for."""
+    name = parse(body.topic)
     existing = session.producers.get(body.producer_id)
     if existing is not None:
         existing.repeat(body.request_id)
         return
     if body.producer_id in session.joining_producers:
         raise RefusalError(ServerError.ServiceNotReady, "Producer is already present on the connection")
-    topic = session.topics.open(session.topics.resolve(body.topic), session.broker)
+    topic = session.topics.open(name, session.broker)
     schema_version = producer_schema(session, topic, body)
-    if body.initial_subscription_name and topic.persistent:
-        topic.subscribe(body.initial_subscription_name, 0, durable=True)
-    name = body.producer_name or session.topics.new_producer_name(session.broker)
-    producer = Producer(session, topic, body, name, schema_version)
+    first = body.initial_subscription_name
+    if first and topic.persistent and first not in topic.subscriptions:
+        topic.subscribe(first, 0, durable=True)
+    given = body.producer_name or session.topics.new_producer_name(session.broker)
+    producer = Producer(session, topic, body, given, schema_version)
     session.joining_producers[body.producer_id] = producer
     topic.admission.admit(producer)
 
@@ -46,10 +50,9 @@ def send(session: Session, body: CommandSend, frame: Frame) -> None:
     if payload.checksum_ok():
         producer.topic.publishing.publish(producer, body, payload)
     else:
+        last = last_sequence_id(body)
         session.send(
-            replies.send_error(
-                body.producer_id, body.sequence_id, ServerError.ChecksumError, "Checksum failed on the broker"
-            )
+            replies.send_error(body.producer_id, last, ServerError.ChecksumError, "Checksum failed on the broker")
         )
 
 

@@ -105,8 +105,8 @@ class Publishing:
     def publish(self, producer: Producer, send: CommandSend, payload: Payload) -> None:
         """Serve one SEND whose checksum is right."""
         lowest = send.sequence_id
-        highest = send.highest_sequence_id if send.HasField("highest_sequence_id") else NO_ID
-        last = highest if lowest <= highest != NO_ID else lowest
+        highest = _highest(send)
+        last = last_sequence_id(send)
         if self.terminated:
             _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
             return
@@ -219,6 +219,16 @@ class Publishing:
             ledger, entry = self._store.next_position
             producer.session.send(replies.send_receipt(producer.producer_id, lowest, highest, ledger, entry))
         return True
+
+
+def last_sequence_id(send: CommandSend) -> int:
+    """What a SEND_ERROR and deduplication go by: the highest id of a batch."""
+    highest = _highest(send)
+    return highest if send.sequence_id <= highest != NO_ID else send.sequence_id
+
+
+def _highest(send: CommandSend) -> int:
+    return send.highest_sequence_id if send.HasField("highest_sequence_id") else NO_ID
 
 
 def _present(*gates: PublishGate | None) -> tuple[PublishGate, ...]:

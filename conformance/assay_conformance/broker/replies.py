@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from assay_conformance.broker.store import Entry
-from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command
+from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command, decode, encode_around
 from assay_conformance.wire.pulsar_pb2 import CommandTopicMigrated, ServerError
 
 _SIZES = struct.Struct(">II")
@@ -64,9 +64,17 @@ def send_error(producer_id: int, sequence_id: int, code: ServerError, text: str)
 
 
 def message(
-    consumer_id: int, entry: Entry, partition: int, *, redeliveries: int, unacked: int | None, epoch: int | None
+    consumer_id: int,
+    entry: Entry,
+    partition: int,
+    *,
+    redeliveries: int,
+    unacked: int | None,
+    epoch: int | None,
+    checksum: bool = True,
 ) -> Frame:
-    """MESSAGE around the stored bytes as they are. `unacked` is the bit set of members not acked yet, None = all."""
+    """MESSAGE around the stored bytes as they are, or without their checksum. `unacked` is the bit set of members not
+    acked yet, None = all."""
     built = BaseCommand(type=_MESSAGE)
     body = built.message
     body.consumer_id = consumer_id
@@ -81,6 +89,8 @@ def message(
     if epoch is not None:
         body.consumer_epoch = epoch
     head = built.SerializeToString()
+    if not checksum:
+        return decode(encode_around(built, entry.payload.checksummed))
     block = entry.payload.block
     sizes = _SIZES.pack(4 + len(head) + len(block), len(head))
     return Frame(b"".join((sizes, head, block)), CommandType.MESSAGE, built, entry.payload)

@@ -42,6 +42,8 @@ REFRESH: Final = b"PulsarAuthRefresh"
 """What an AUTH_CHALLENGE says that asks for the same kind of credentials again."""
 CHALLENGE_VERSION: Final = 14
 """Older clients know no AUTH_CHALLENGE."""
+CHECKSUM_VERSION: Final = 11
+"""Older clients get no checksum with a MESSAGE (PulsarCommandSenderImpl)."""
 CLOSE_VERSION: Final = 5
 """Older clients take no CLOSE_PRODUCER / CLOSE_CONSUMER from the broker: their connection is closed instead."""
 SINCE_VERSION: Final[dict[CommandType, int]] = {

@@ -17,6 +17,8 @@ from assay_conformance.wire.pulsar_pb2 import Schema, ServerError
 
 _AVRO_TYPES = frozenset({Schema.Json, Schema.Avro, Schema.Protobuf})
 """Types whose data is an Avro schema."""
+_CLIENT_TYPES = frozenset({Schema.AutoConsume})
+"""Types that only a client knows: no topic has one."""
 _BACKWARD = frozenset(
     {
         SchemaCompatibility.BACKWARD,
@@ -145,7 +147,17 @@ def _check(existing: Schema, new: Schema, rule: SchemaCompatibility) -> None:
             raise _incompatible(f"Error during schema compatibility check with strategy {rule.name}")
 
 
+def is_valid(schema: Schema) -> bool:
+    try:
+        _check_valid(schema)
+    except RefusalError:
+        return False
+    return True
+
+
 def _check_valid(schema: Schema) -> None:
+    if schema.type in _CLIENT_TYPES:
+        raise _incompatible(f"Schema {Schema.Type.Name(schema.type)} is a client-side schema type")
     for part in _parts(schema) if schema.type == Schema.KeyValueSchema else ():
         _check_valid(part)
     try:

@@ -3,7 +3,7 @@
     NEW --CONNECT--> CONNECTED --violation, keep-alive, close--> ENDED
      |------------------refused, keep-alive----------------------->
 
-Before CONNECTED anything but CONNECT, and after it a second CONNECT, ends the connection without an answer.
+Before CONNECTED most of what is not CONNECT, and after it a second CONNECT, ends the connection without an answer.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from assay_conformance.broker.subscription import Subscription
     from assay_conformance.broker.topic import Topic
     from assay_conformance.broker.topics import Topics
+
+_ANY_TIME = frozenset({CommandType.PING, CommandType.PONG, CommandType.AUTH_RESPONSE})
+"""What a broker serves before CONNECT too."""
 
 Handler = Callable[["Session", Any, Frame], None]
 """Serves one command: the session, the command's message, the frame it came in."""
@@ -156,7 +159,7 @@ class Session:
             self.end()
 
     def _serve(self, frame: Frame) -> None:
-        if self._state is State.CONNECTED:
+        if self._state is State.CONNECTED or (self._state is State.NEW and frame.type in _ANY_TIME):
             handler = self._handlers.get(frame.type)
             if handler is None:
                 raise ViolationError

@@ -277,6 +277,9 @@ class Shared(Sharing):
             return self._next()
         owner = self._chunks.get(metadata.uuid)
         if owner is None:
+            # One whose first chunk nobody got waits for it (SharedConsumerAssignor).
+            if metadata.chunk_id:
+                return None
             owner = self._next()
         elif not owner.is_able:
             return None

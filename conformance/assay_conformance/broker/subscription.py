@@ -13,6 +13,7 @@ from assay_conformance.broker.dispatch import Dispatcher, SingleActive
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.key_sharing import KeyShared
 from assay_conformance.broker.mutations import BrokerMutation
+from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.sharing import Shared
 from assay_conformance.broker.store import Entry, Store
@@ -26,7 +27,7 @@ class Subscription:
     """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `properties` and
     `replicated` are what the consumer that made it asked for: nothing here goes by them."""
 
-    def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, partition: int) -> None:
+    def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, topic: TopicName) -> None:
         self.name = name
         self.durable = durable
         self.cursor = cursor
@@ -37,7 +38,7 @@ class Subscription:
         self.properties: dict[str, str] = {}
         self._host = host
         self._store = store
-        self._partition = partition
+        self._topic = topic
         self._told_end = False
         self.dispatcher: Dispatcher = self._dispatcher(self.kind, KeySharedMeta())
 
@@ -91,11 +92,14 @@ class Subscription:
         if ack.ack_type == CommandAck.Individual:
             for position in ack.message_id:
                 self._ack_one(consumer, position)
-        elif len(ack.message_id) == 1 and not self.dispatcher.individual:
+        elif self.takes_cumulative(ack):
             self._ack_up_to(ack.message_id[0])
         self.dispatcher.settle()
         if self.terminated:
             self.tell_end()
+
+    def takes_cumulative(self, ack: CommandAck) -> bool:
+        return len(ack.message_id) == 1 and not self.dispatcher.individual
 
     def _ack_one(self, consumer: Consumer, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)
@@ -105,7 +109,7 @@ class Subscription:
         if not unacked:
             whole = self.cursor.ack(index)
         elif self._host.settings.batch_index_acks:
-            whole = self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+            whole = self.cursor.ack_members(index, unacked)
         else:
             return
         if whole:
@@ -123,7 +127,7 @@ class Subscription:
             return
         self.cursor.ack_up_to(index - 1)
         if self._host.settings.batch_index_acks:
-            self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+            self.cursor.ack_members(index, unacked)
 
     def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
         """Serve a REDELIVER; no positions: everything this consumer has."""
@@ -136,7 +140,7 @@ class Subscription:
         self.close_consumers(None)
         self.cursor.reset(max(index, self._store.deleted))
         if unacked is not None and index < len(self._store.entries):
-            self.cursor.ack_members(index, unacked, self._store.entries[index].messages)
+            self.cursor.ack_members(index, unacked)
 
     def backlog_bytes(self) -> int:
         """Of the entries that are not acknowledged."""
@@ -208,4 +212,4 @@ class Subscription:
         if kind == CommandSubscribe.Key_Shared:
             return KeyShared(self._host, self.backlog, meta)
         failover = kind == CommandSubscribe.Failover
-        return SingleActive(self._host, self.backlog, failover=failover, partition=self._partition)
+        return SingleActive(self._host, self.backlog, failover=failover, topic=self._topic)

@@ -97,7 +97,7 @@ class Topic:
             return known
         cursor = Cursor(max(start, self.store.deleted), forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
         kind = Subscription if self.persistent else TransientSubscription
-        made = kind(self._host, name, self.store, cursor, durable=durable, partition=self.partition)
+        made = kind(self._host, name, self.store, cursor, durable=durable, topic=self.name)
         made.terminated = self.publishing.terminated
         made.backlog.compaction = self.compaction
         self.subscriptions[name] = made

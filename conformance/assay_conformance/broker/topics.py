@@ -66,6 +66,9 @@ class Topics:
             raise RefusalError(ServerError.TopicNotFound, "Namespace not found")
         return name
 
+    def has_namespace(self, namespace: str) -> bool:
+        return self.policies.has_namespace(namespace)
+
     def partitions(self, name: TopicName, *, create: bool) -> int:
         """How many partitions a topic has, 0 for none. Raises RefusalError for one that is not and must not become."""
         full = name.full
@@ -88,17 +91,17 @@ class Topics:
     def open(self, name: TopicName, broker: int, *, create: bool = True) -> Topic:
         """The topic, for a producer or consumer at this broker."""
         full = name.full
+        if create and not self.policies.has_namespace(name.namespace):
+            raise RefusalError(ServerError.ServiceNotReady, f"Namespace of {full} is served by nobody: redo the lookup")
         if (url := self.placement.migrated(full)) is not None and self.placement.owner(full) != broker:
             raise MigratedError(url)
         if self.placement.owner(full) != broker:
             raise RefusalError(
                 ServerError.ServiceNotReady, f"Topic {full} is not served by this broker: redo the lookup"
             )
-        if full in self._partitions:
-            raise RefusalError(ServerError.NotAllowedError, f"{full} is partitioned: name one of its partitions")
         count = self._partitions.get(base_of(full), 0)
         if count and name.partition >= count:
-            raise RefusalError(ServerError.NotAllowedError, f"{full}: its topic has only {count} partitions")
+            raise RefusalError(ServerError.TopicNotFound, f"{full}: its topic has only {count} partitions")
         if not self.exists(full) and not (create and self._auto_creation(name).enabled):
             raise RefusalError(ServerError.TopicNotFound, f"Topic {full} does not exist")
         self.placement.load(full)
@@ -114,9 +117,14 @@ class Topics:
         return full in self._created or 0 <= partition < self._partitions.get(base_of(full), 0)
 
     def of_namespace(self, namespace: str, domain: str = "persistent") -> list[str]:
-        """The full names of its topics, partitions one by one."""
+        """The full names of its topics, partitions one by one; of those that are not persistent the ones in use."""
         prefix = f"{domain}://{namespace}/"
-        return sorted(full for full in self._all() if full.startswith(prefix))
+        found = sorted(full for full in self._all() if full.startswith(prefix))
+        return found if domain == "persistent" else [full for full in found if self._is_in_use(full)]
+
+    def _is_in_use(self, full: str) -> bool:
+        topic = self._topics.get(full)
+        return topic is not None and bool(topic.producers or topic.subscriptions)
 
     def _all(self) -> Iterator[str]:
         yield from self._created
@@ -136,9 +144,14 @@ class Topics:
             raise RefusalError(ServerError.NotAllowedError, f"{full} exists already")
         if partitions:
             self._partitions[full] = partitions
+            self._tell([partition_of(full, index) for index in range(partitions)], [])
         else:
-            self._created.add(full)
-        self._tell([partition_of(full, index) for index in range(partitions)] or [full], [])
+            self._add(full)
+
+    def _add(self, full: str) -> None:
+        """A topic without partitions; there may be a partitioned one of the same name, which Pulsar 4.0 allows."""
+        self._created.add(full)
+        self._tell([full], [])
 
     def grow(self, full: str, partitions: int) -> None:
         """Add partitions; each has the subscriptions of the first from its beginning, as Pulsar makes them.
@@ -255,5 +268,5 @@ class Topics:
             self._topics[name.full] = topic
             self._share_rates(topic)
             if not self.exists(name.full):
-                self.create(name)
+                self._add(name.full)
         return topic

@@ -1,7 +1,7 @@
 """Non-persistent topics: a message goes to who can take it now, and is gone.
 
-Nothing is stored, acknowledged or redelivered. A consumer without permits, and a subscription whose rate is used up,
-miss what comes.
+Nothing is stored, acknowledged or redelivered, and nobody is told who is the active consumer. A consumer
+without permits, and a subscription whose rate is used up, miss what comes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from collections.abc import Iterable
 
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
-from assay_conformance.broker.dispatch import Dispatcher, tell_active
+from assay_conformance.broker.dispatch import Dispatcher
+from assay_conformance.broker.failover import active_of, rank
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.stickiness import selector
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.subscription import Subscription
@@ -32,9 +34,10 @@ class Passing(Dispatcher):
 
     individual = True
 
-    def __init__(self, host: Host, backlog: Backlog, kind: int, meta: KeySharedMeta) -> None:
+    def __init__(self, host: Host, backlog: Backlog, kind: int, meta: KeySharedMeta, topic: TopicName) -> None:
         super().__init__(host, backlog)
         self._kind = kind
+        self._topic = topic
         self._keys = selector(meta) if kind == CommandSubscribe.Key_Shared else None
         self._turn = 0
 
@@ -51,10 +54,7 @@ class Passing(Dispatcher):
         self._changed()
 
     def _changed(self) -> None:
-        self.consumers.sort(key=lambda consumer: (consumer.priority, consumer.name))
-        if self._kind == CommandSubscribe.Failover:
-            for consumer in self.consumers:
-                tell_active(consumer, consumer is self.consumers[0])
+        self.consumers.sort(key=rank)
 
     def pass_on(self, entry: Entry) -> None:
         """Send an entry to whoever it is for, if it can be taken."""
@@ -66,7 +66,7 @@ class Passing(Dispatcher):
         if self._keys is not None:
             return self._keys.select(entry.key_hash)
         if self._kind != CommandSubscribe.Shared:
-            return self.consumers[0] if self.consumers else None
+            return active_of(self.consumers, self._topic) if self.consumers else None
         able = [consumer for consumer in self.consumers if consumer.permits > 0]
         self._turn += 1
         return able[self._turn % len(able)] if able else None
@@ -98,8 +98,11 @@ class TransientSubscription(Subscription):
     def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
         """Nothing is waiting for it."""
 
+    def seek(self, index: int, unacked: int | None = None) -> None:
+        """There is nothing to go back to: the consumers stay."""
+
     def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
         """What was sent is gone."""
 
     def _dispatcher(self, kind: int, meta: KeySharedMeta) -> Dispatcher:
-        return Passing(self._host, self.backlog, kind, meta)
+        return Passing(self._host, self.backlog, kind, meta, self._topic)

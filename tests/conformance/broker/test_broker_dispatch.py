@@ -193,14 +193,14 @@ def test_failover_starts_a_second_after_the_choice() -> None:
     assert bench.kinds() == ["ACTIVE_CONSUMER_CHANGE", "MESSAGE", "MESSAGE"]
 
 
-def test_failover_consumer_with_the_smaller_name_takes_over() -> None:
+def test_failover_consumer_next_to_the_topic_on_the_ring_takes_over() -> None:
     bench = _with_entries(2)
-    bench.subscribe("Failover", consumer_name="b")
+    bench.subscribe("Failover", consumer_name="a")
     bench.flow(10)
     bench.wait(1000)
     bench.take()
     bench.connect(1)
-    bench.subscribe("Failover", 1, consumer_name="a")
+    bench.subscribe("Failover", 1, consumer_name="b")
     bench.flow(10, conn=1)
     bench.wait(1000)
     assert (_changes(bench, 0), bench.delivered(1)) == ([False], [0, 1])
@@ -208,18 +208,18 @@ def test_failover_consumer_with_the_smaller_name_takes_over() -> None:
 
 def test_passive_failover_consumer_is_told_at_once() -> None:
     bench = _with_entries(0)
-    bench.subscribe("Failover", consumer_name="a")
+    bench.subscribe("Failover", consumer_name="b")
     bench.connect(1)
-    bench.request(C.SUBSCRIBE, 1, topic="t", subscription="s", subType=2, consumer_id=1, consumer_name="b")
+    bench.request(C.SUBSCRIBE, 1, topic="t", subscription="s", subType=2, consumer_id=1, consumer_name="a")
     assert bench.kinds(1) == ["ACTIVE_CONSUMER_CHANGE", "SUCCESS"]
 
 
 def test_failover_hands_the_unacked_to_the_next_consumer() -> None:
     bench = _with_entries(3)
-    bench.subscribe("Failover", consumer_name="a")
+    bench.subscribe("Failover", consumer_name="b")
     bench.flow(10)
     bench.connect(1)
-    bench.subscribe("Failover", 1, consumer_name="b")
+    bench.subscribe("Failover", 1, consumer_name="a")
     bench.flow(10, conn=1)
     bench.wait(1000)
     bench.ack(bench.ids[0])
@@ -501,3 +501,30 @@ def test_end_of_a_terminated_topic_is_told_once_all_is_acked() -> None:
     assert bench.kinds() == []
     bench.ack(bench.ids[1])
     assert bench.kinds() == ["REACHED_END_OF_TOPIC"]
+
+
+def test_orphaned_chunk_waits_in_a_shared_subscription() -> None:
+    bench = _with_entries(0)
+    bench.subscribe("Shared")
+    bench.flow(10)
+    bench.publish_chunk(0, 1, 2, conn=9)
+    assert bench.take() == []
+
+
+def test_old_client_gets_no_checksum() -> None:
+    bench = _with_entries(1)
+    bench.connect(1, version=10)
+    bench.subscribe("Shared", 1)
+    bench.flow(1, conn=1)
+    payload = bench.take(1)[-1].payload
+    assert payload is not None
+    assert (payload.checksum, bytes(payload.data)) == (None, b"0")
+
+
+def test_member_beyond_the_batch_keeps_an_entry_unacknowledged() -> None:
+    bench = _with_entries(1)
+    bench.subscribe("Shared")
+    bench.flow(1)
+    position = {"ledgerId": bench.ids[0].ledger, "entryId": bench.ids[0].entry, "ack_set": [2]}
+    bench.ack(message_id=[position])
+    assert bench.cursor().mark_delete is None

@@ -96,10 +96,11 @@ def test_partitions_are_told_and_stored_under_their_own_names() -> None:
     assert (topic, id.partition) == ("t-partition-2", 2)
 
 
-def test_partitioned_topic_itself_takes_no_producer() -> None:
+def test_partitioned_topic_itself_is_one_more_topic() -> None:
     bench = Bench(topology=Topology(topics=(Topic(name="t", partitions=3),)))
     bench.connect()
-    assert bench.produce().body.error == ServerError.NotAllowedError
+    assert bench.produce().type == C.PRODUCER_SUCCESS
+    assert bench.ask(C.PARTITIONED_METADATA, topic=T).body.partitions == 3
 
 
 def test_unknown_topic_is_created_where_that_is_allowed() -> None:

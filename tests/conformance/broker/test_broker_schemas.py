@@ -23,7 +23,7 @@ def _json(**fields: Any) -> Schema:
         for name, given in fields.items()
     ]
     data = json.dumps({"type": "record", "name": "R", "fields": made}).encode()
-    return Schema(name="r", type=Schema.Json, schema_data=data)
+    return Schema(name="public/default/t", type=Schema.Json, schema_data=data)
 
 
 def _plain(kind: Schema.Type) -> Schema:
@@ -179,7 +179,7 @@ def test_key_and_value_are_compared_each(new: Schema, follows: bool) -> None:
 
 
 def test_data_that_is_no_schema_is_refused() -> None:
-    bad = Schema(name="r", type=Schema.Avro, schema_data=b"{")
+    bad = Schema(name="public/default/t", type=Schema.Avro, schema_data=b"{")
     assert _bench().produce(schema=bad).body.error == ServerError.IncompatibleSchema
 
 
@@ -232,7 +232,7 @@ def test_consumer_has_to_read_what_is_there(schema: Schema, answer: int) -> None
 def test_consumer_with_data_that_is_no_schema_is_refused() -> None:
     bench = _bench()
     bench.produce(schema=ONE)
-    bad = Schema(name="r", type=Schema.Json, schema_data=b"{")
+    bad = Schema(name="public/default/t", type=Schema.Json, schema_data=b"{")
     assert bench.subscribe(schema=bad).body.error == ServerError.IncompatibleSchema
 
 

@@ -52,7 +52,7 @@ def test_cursor_equals_a_set_of_acked_members(operations: list[Operation]) -> No
             cursor.ack(index)
             unacked -= {(index, member) for member in range(MEMBERS)}
         elif kind == "members":
-            cursor.ack_members(index, bits, MEMBERS)
+            cursor.ack_members(index, bits)
             unacked -= {(index, member) for member in range(MEMBERS) if not bits >> member & 1}
         else:
             cursor.ack_up_to(index)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.replay import harness, parity, read, read_folder, reading, replay
-from tests.replay.normal import ERASED, RULES, Erased
+from tests.replay.normal import ERASED, RULES
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType
+from assay_fixtures.differential.normal import Erased
 
 CAPTURES = Path(__file__).parents[3] / "fixtures" / "golden" / "captures"
 NAMES = [f"{path.parent.name}/{path.stem}" for path in sorted(CAPTURES.glob("*/*.jsonl"))]
