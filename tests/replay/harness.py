@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 from tests.replay.normal import ERASED, NAMESPACES, TOLD, TURNS
@@ -17,21 +16,21 @@ from assay_conformance.broker.rules import RefusalError
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import MessageId
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.policy import Policies
 from assay_conformance.wire import (
     NO_ID,
     BaseCommand,
     CommandType,
     Frame,
-    MessageIdData,
     Payload,
     decode,
     encode_around,
 )
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe
+from assay_fixtures.differential.normal import message_ids, normal, one_line
 
 NS_PER_US = 1000
 UNREAD_US = 1000
-UNKNOWN = frozenset({0, NO_ID})
 
 Stream = tuple[int, str, int]
 """Connection, and the request, producer or consumer on it: what has an order."""
@@ -96,6 +95,9 @@ class Replay:
             mutations=mutations,
             unix_ms=began_ms(recording),
         )
+        for namespace in NAMESPACES:
+            if not self._cluster.topics.has_namespace(namespace):
+                self._cluster.topics.policies.set_namespace(namespace, Policies())
 
     def run(self) -> list[str]:
         told = TOLD.get(self._recording.name)
@@ -185,7 +187,7 @@ class Replay:
             self._names.setdefault(recorded.body.producer_name, ours.body.producer_name)
 
     def _compare(self, us: int, stream: Stream, recorded: Frame, ours: Frame) -> None:
-        expected, got = self._renamed(recorded), normal(ours.command)
+        expected, got = self._renamed(recorded), normal(ours.command, ERASED)
         if stream[1] == "Shared consumers":
             expected.message.consumer_id = got.message.consumer_id
         same_payload = (recorded.payload is None) == (ours.payload is None) and (
@@ -193,7 +195,7 @@ class Replay:
         )
         if expected != got or not same_payload:
             what = "" if same_payload else " with other payload bytes"
-            self.differences.append(f"{_where(us, stream)}: expected {_one_line(expected)}, got {_one_line(got)}{what}")
+            self.differences.append(f"{_where(us, stream)}: expected {one_line(expected)}, got {one_line(got)}{what}")
 
     def _renamed(self, recorded: Frame) -> BaseCommand:
         command = BaseCommand()
@@ -203,7 +205,7 @@ class Replay:
         if command.HasField("producer_success"):
             name = command.producer_success.producer_name
             command.producer_success.producer_name = self._names.get(name, name)
-        return normal(command)
+        return normal(command, ERASED)
 
     def _compare_rest(self) -> None:
         """What came and was not recorded, but for what the client did not stay to read."""
@@ -218,31 +220,6 @@ class Replay:
 def replay(recording: Recording, *mutations: BrokerMutation) -> list[str]:
     """What this broker answers differently from the recorded one."""
     return Replay(recording, frozenset(mutations)).run()
-
-
-def normal(command: BaseCommand) -> BaseCommand:
-    """The command without what may differ."""
-    result = BaseCommand()
-    result.CopyFrom(command)
-    name = CommandType(command.type).name
-    for row in ERASED:
-        if row.command == name:
-            body = next(value for descriptor, value in result.ListFields() if descriptor.name != "type")
-            body.ClearField(row.field)
-    if result.HasField("send_receipt") and result.send_receipt.highest_sequence_id in UNKNOWN:
-        result.send_receipt.highest_sequence_id = NO_ID
-    return result
-
-
-def message_ids(message: Any) -> Iterable[MessageIdData]:
-    """Every message id inside a command."""
-    for descriptor, value in message.ListFields():
-        if descriptor.message_type is None:
-            continue
-        for part in [value] if hasattr(value, "ListFields") else value:
-            if isinstance(part, MessageIdData):
-                yield part
-            yield from message_ids(part)
 
 
 def turn_takers(recording: Recording) -> dict[tuple[int, int], int]:
@@ -302,8 +279,4 @@ def _where(us: int, stream: Stream) -> str:
 
 
 def _show(frame: Frame | None) -> str:
-    return "the connection's end" if frame is None else _one_line(frame.command)
-
-
-def _one_line(command: BaseCommand) -> str:
-    return " ".join(str(command).split())
+    return "the connection's end" if frame is None else one_line(frame.command)

@@ -1,7 +1,8 @@
 """What may differ between a recorded broker and this one, and why: three tables.
 
 Everything else has to be equal: which frames come on which connection, their fields, their payload bytes, and the order
-of the frames of one request, one producer and one consumer.
+of the frames of one request, one producer and one consumer. What no broker need do alike is the table of the live
+comparison (assay_fixtures.differential.normal); here stands what comes of recording.
 """
 
 from __future__ import annotations
@@ -9,38 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from assay_conformance.model.case import Rate, Topic
-
-
-class Erased(NamedTuple):
-    """A field that is not compared."""
-
-    command: str
-    field: str
-    reason: str
-
-
-_TEXT = "texts name Java classes; clients must not read them, the error code is compared"
-_STANDALONE = "a standalone broker leads through its own service url, a cluster names the broker itself"
-_MEASURED = "measured in the real broker, no rule determines it"
+from assay_fixtures.differential.normal import ERASED as ERASED_ALWAYS
+from assay_fixtures.differential.normal import Erased
 
 ERASED: tuple[Erased, ...] = (
-    Erased("CONNECTED", "server_version", "each broker's own"),
-    Erased("CONNECTED", "feature_flags", "a broker announces what it serves: this one has no replication"),
-    Erased("LOOKUP_RESPONSE", "brokerServiceUrl", "addresses"),
-    Erased("LOOKUP_RESPONSE", "proxy_through_service_url", _STANDALONE),
-    Erased("LOOKUP_RESPONSE", "message", _TEXT),
-    Erased("PARTITIONED_METADATA_RESPONSE", "message", _TEXT),
-    Erased("ERROR", "message", _TEXT),
-    Erased("SEND_ERROR", "message", _TEXT),
+    *ERASED_ALWAYS,
     Erased("GET_TOPICS_OF_NAMESPACE_RESPONSE", "topics", "the recorded broker held topics of other scenarios"),
     Erased("GET_TOPICS_OF_NAMESPACE_RESPONSE", "topics_hash", "a hash of those"),
-    Erased("CONSUMER_STATS_RESPONSE", "address", "addresses"),
-    Erased("CONSUMER_STATS_RESPONSE", "connectedSince", _MEASURED),
-    Erased("CONSUMER_STATS_RESPONSE", "msgRateOut", _MEASURED),
-    Erased("CONSUMER_STATS_RESPONSE", "msgThroughputOut", _MEASURED),
-    Erased("CONSUMER_STATS_RESPONSE", "msgRateRedeliver", _MEASURED),
-    Erased("CONSUMER_STATS_RESPONSE", "msgRateExpired", _MEASURED),
-    Erased("CONSUMER_STATS_RESPONSE", "messageAckRate", _MEASURED),
 )
 
 RULES: dict[str, str] = {
