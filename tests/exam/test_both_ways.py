@@ -54,6 +54,11 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.REDELIVERY_IS_FREE: "THR-009",
     BrokerMutation.READS_BEYOND_QUOTA: "THR-010",
     BrokerMutation.FLOW_COUNTS_ENTRIES: "FLW-004",
+    BrokerMutation.ADMITS_SECOND_OF_A_NAME: "DDP-014",
+    BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER: "ROB-007",
+    BrokerMutation.LEDGER_BEGINS_ANEW: "ORD-008",
+    BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: "ORD-008",
+    BrokerMutation.TRANSIENT_KEEPS_MISSED: "TOP-006",
 }
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
@@ -105,6 +110,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "chunks that are dropped as duplicates take their message with them",
     ),
     BrokerMutation.DEDUP_KEEPS_UNWRITTEN: (frozenset({"ROB-009"}), "what is refused for ever never ends"),
+    BrokerMutation.REORDERS_APPENDS: (frozenset({"ORD-008"}), "a receipt names the place that another message got"),
+    BrokerMutation.LEDGER_BEGINS_ANEW: (frozenset({"ROB-008"}), "an id that two messages have is answered with either"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

@@ -101,7 +101,8 @@ class Admission:
         if holder is None and 0 < (self._topic.policies.max_producers or 0) <= len(self.producers):
             text = f"Topic '{self._topic.name.full}' reached max producers limit"
             raise RefusalError(ServerError.ProducerBusy, text)
-        if holder is None or producer.succeeds(holder):
+        beside = self._host.breaks(BrokerMutation.ADMITS_SECOND_OF_A_NAME)
+        if holder is None or producer.succeeds(holder) or beside:
             self.producers[producer.name] = producer
             if self._topic.publishing.dedup is not None:
                 self._topic.publishing.dedup.joined(producer.name)

@@ -166,8 +166,9 @@ class Publishing:
             self.dedup.persist(publish.producer_name, publish.recorded, entry.index)
         producer = publish.producer
         if not producer.gone:
+            named = entry.entry + self._host.breaks(BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY)
             receipt = replies.send_receipt(
-                producer.producer_id, publish.sequence_id, publish.highest, entry.ledger, entry.entry
+                producer.producer_id, publish.sequence_id, publish.highest, entry.ledger, named
             )
             if self._receipts is None:
                 producer.session.send(receipt)

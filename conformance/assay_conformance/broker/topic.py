@@ -228,7 +228,8 @@ class Topic:
     def reload(self) -> None:
         """Come up again with what was written."""
         self.store.take_waiting()
-        self.store.open_ledger(self._new_ledger())
+        anew = self._host.breaks(BrokerMutation.LEDGER_BEGINS_ANEW)
+        self.store.open_ledger(self.store.next_position[0] if anew else self._new_ledger())
         for subscription in list(self.subscriptions.values()):
             if subscription.durable and self.persistent:
                 subscription.reload()

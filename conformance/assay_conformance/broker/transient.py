@@ -13,6 +13,7 @@ from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.dispatch import Dispatcher
 from assay_conformance.broker.failover import active_of, rank
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.stickiness import selector
 from assay_conformance.broker.store import Entry, Store
@@ -40,6 +41,7 @@ class Passing(Dispatcher):
         self._topic = topic
         self._keys = selector(meta) if kind == CommandSubscribe.Key_Shared else None
         self._turn = 0
+        self._kept: list[Entry] = []
 
     def add(self, consumer: Consumer) -> None:
         if self._keys is not None:
@@ -61,6 +63,8 @@ class Passing(Dispatcher):
         consumer = self._choose(entry)
         if consumer is not None and consumer.permits > 0 and entry.messages and self._backlog.quota(1):
             self._backlog.spend(entry, consumer.deliver(entry, unacked=None))
+        elif self._host.breaks(BrokerMutation.TRANSIENT_KEEPS_MISSED):
+            self._kept.append(entry)
 
     def _choose(self, entry: Entry) -> Consumer | None:
         if self._keys is not None:
@@ -73,6 +77,9 @@ class Passing(Dispatcher):
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         consumer.permits += permits
+        kept, self._kept = self._kept, []
+        for entry in kept:
+            self.pass_on(entry)
 
     def read(self) -> None:
         """There is nothing to read, to send again or to acknowledge."""

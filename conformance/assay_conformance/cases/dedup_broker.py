@@ -98,7 +98,6 @@ def failed_write() -> Case:
         "Two sends cannot be written, and come again",
         ("dedup.takes-failed-again",),
         capabilities=("resend_pending",),
-        needs=("hold_store", "fail_store"),
         topology=DEDUPLICATED,
         producer=NAMED,
         limits=QUICK,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, Config, Topology
+from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.fault import AtTime, Fault, Refuse, Scope
 
 EARLIEST: Config = {"initial_position": "earliest"}
@@ -61,7 +61,33 @@ def _moved(words: str, title: str, *faults: Fault) -> Case:
     )
 
 
+def non_persistent() -> Case:
+    """Nothing is acknowledged. What is sent when the broker is back may come or not, as who comes first decides."""
+    plan = Schedule()
+    client = plan.client()
+    producer, consumer = plan.producer(client), plan.consumer(client)
+    plan.wait_ops(plan.send(producer, 2))
+    plan.wait_ops(plan.receive(consumer, 2, SHORT_MS))
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ops(plan.send(producer, 2))
+    late = plan.consumer(client)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.receive(late, 1, SHORT_MS))
+    plan.broker("restart")
+    plan.wait_ops(plan.send(producer, 2))
+    plan.wait_ops(plan.receive(late, 3, SHORT_MS))
+    return plan.case(
+        "topics/non-persistent",
+        "Messages of a non-persistent topic are sent while a consumer is there, while none is, and around a restart",
+        ("topics.non-persistent-keeps-nothing",),
+        capabilities=("producer", "consumer", "resend_pending"),
+        topology=Topology(topics=(Topic(name="t", persistent=False),)),
+        consumer=EARLIEST,
+    )
+
+
 CASES = (
+    non_persistent(),
     move_after_move(),
     _moved("told-where-it-went", "A topic moves, and its producer and consumer are told where to"),
     _moved(

@@ -146,7 +146,28 @@ def delivery_across_a_cut() -> Case:
     )
 
 
+def ids_across_a_new_ledger() -> Case:
+    """Every load of a topic begins a ledger."""
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    for _ in range(2):
+        plan.wait_ops(plan.send(producer, 4))
+        plan.broker("unload", topic="t")
+    plan.wait_ops(plan.send(producer, 4))
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 12)
+    plan.wait_received(consumer, 12)
+    return plan.case(
+        "ordering/ids-across-a-new-ledger",
+        "Twelve messages go to three ledgers, as their topic is unloaded twice",
+        ("ordering.ids-grow",),
+        capabilities=("consumer", "resend_pending"),
+    )
+
+
 CASES = (
+    ids_across_a_new_ledger(),
     order_across_a_cut(),
     pipelined_sends(),
     receipts_after_a_slow_store(),

@@ -128,7 +128,24 @@ def fencing_throws_out() -> Case:
     )
 
 
+def name_that_is_taken() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client())
+    second = plan.client(operation_timeout_ms=1_000)
+    plan.producer(second)
+    plan.wait_ops(plan.send(first), plan.close(first))
+    plan.wait_ops(plan.send(plan.producer(second)))
+    return plan.case(
+        "producer/name-that-is-taken",
+        "A second connection asks for a producer name that is taken, and again when it is free",
+        ("producer.name-has-one-holder",),
+        producer={"producer_name": "orders"},
+        limits=QUICK,
+    )
+
+
 CASES = (
+    name_that_is_taken(),
     given_name_is_kept(),
     flush_waits_for_receipts(),
     close_with_sends_in_flight(),

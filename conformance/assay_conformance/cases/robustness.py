@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config, Limits
-from assay_conformance.model.fault import Corrupt, Cut, Fault, Refuse, Resegment
+from assay_conformance.model.fault import Corrupt, Cut, Delay, Fault, Refuse, Resegment, Rewrite
 
 EARLIEST: Config = {"initial_position": "earliest"}
 
 STARVED_MS = 1_500
 """How long a consumer waits for messages that its own permits must bring: longer than any answer takes."""
+
+
+NOBODYS_ID = 4_711
+"""A producer id that no client gets to in a Case."""
+
+LATE_MS = 100
+"""How much later than it was written a SEND arrives."""
 
 
 def damaged_messages() -> Case:
@@ -93,7 +100,47 @@ def calls_during_an_outage() -> Case:
     )
 
 
+def send_for_an_unknown_producer() -> Case:
+    """What is altered is known again: it says that it was sent by nobody."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    stray = Rewrite({"producer_id": NOBODYS_ID, "metadata.producer_name": "nobody"})
+    return plan.case(
+        "robustness/send-for-an-unknown-producer",
+        "A SEND names a producer that its connection never opened",
+        ("robustness.send-needs-producer",),
+        capabilities=("resend_pending",),
+        faults=(Fault(trigger=up("SEND", k=2), action=stray),),
+        limits=Limits(operation_ms=6_000),
+    )
+
+
+def send_for_a_closed_producer() -> Case:
+    """The client has a second producer on the connection, which goes on."""
+    plan = Schedule()
+    client = plan.client()
+    first, second = plan.producer(client), plan.producer(client)
+    plan.send(first)
+    plan.wait_sends(1)
+    plan.wait_ops(plan.close(first))
+    plan.wait_ms(2 * LATE_MS)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "robustness/send-for-a-closed-producer",
+        "A SEND comes to the broker when its producer is closed",
+        ("robustness.send-needs-producer",),
+        capabilities=("resend_pending",),
+        producer={"send_timeout_ms": 2_000},
+        faults=(Fault(trigger=up("SEND"), action=Delay(LATE_MS, overtake=True)),),
+        limits=Limits(operation_ms=6_000),
+    )
+
+
 CASES = (
+    send_for_an_unknown_producer(),
+    send_for_a_closed_producer(),
     flushes_side_by_side(),
     calls_during_an_outage(),
     damaged_messages(),

@@ -68,7 +68,7 @@ class Receipts:
             if not self._shared.mutated(Mutation.IGNORES_HIGHER_RECEIPT):
                 self._reconnect(f"receipt for {body.sequence_id}, the oldest pending is {head.sequence_id}")
             return
-        elif position == self._last_position and NO_ID not in position:
+        elif position == self._last_position and NO_ID not in position and self._is_of_last(head):
             # Chunks share a sequence id: one receipt that comes twice must not stand for two of them.
             return
         self.count += 1
@@ -76,6 +76,10 @@ class Receipts:
         self._last_position = position
         self._succeed(head, body.message_id)
         self._pending.settled()
+
+    def _is_of_last(self, head: Op) -> bool:
+        """Whether it is a further chunk of the unit receipted last. What is not stored has one position for all."""
+        return self.last is not None and self.last.sequence_id == head.sequence_id
 
     def error(self, body: pb.CommandSendError) -> None:
         refusal = server_refusal(body.error, body.message)

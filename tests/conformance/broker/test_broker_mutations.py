@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.conformance.broker.bench import Bench, C
+from tests.conformance.broker.bench import Bench, C, T
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate, Topic, Topology
@@ -137,6 +137,50 @@ def deduplicated_chunks_all_stored(*mutations: BrokerMutation) -> bool:
         bench.publish_chunk(0, chunk_id, 2)
     bench.wait(100)
     return {payload.metadata.chunk_id for _, _, payload in bench.stored_entries} == {0, 1}
+
+
+def name_has_one_holder(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce()
+    return bench.produce(producer_id=2).type == C.ERROR
+
+
+def stray_sends_are_not_stored(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce()
+    bench.publish(0, producer_id=9)
+    bench.wait(100)
+    return bench.content == []
+
+
+def ids_grow_over_loads(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations))
+    bench.step("unload", topic="t")
+    bench.produce()
+    bench.publish(6)
+    bench.wait(100)
+    return bench.ids == sorted(set(bench.ids))
+
+
+def receipts_name_what_is_stored(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations))
+    receipts = [frame for frame in bench.take() if frame.type == C.SEND_RECEIPT]
+    named = {(frame.body.message_id.ledgerId, frame.body.message_id.entryId) for frame in receipts}
+    return {id.position for id in bench.ids} <= named
+
+
+def what_nobody_took_is_gone(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, persistent=False)
+    bench.connect()
+    bench.produce(topic=f"non-{T}")
+    bench.subscribe(topic=f"non-{T}")
+    bench.publish(0)
+    bench.wait(100)
+    bench.take()
+    bench.flow(10)
+    return bench.delivered() == []
 
 
 def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
@@ -315,6 +359,11 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.READS_BEYOND_QUOTA: reads_fit_the_quota,
     BrokerMutation.REDELIVERY_IS_FREE: redelivered_waits_for_the_rate,
     BrokerMutation.FLOW_COUNTS_ENTRIES: batch_costs_its_messages,
+    BrokerMutation.ADMITS_SECOND_OF_A_NAME: name_has_one_holder,
+    BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER: stray_sends_are_not_stored,
+    BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
+    BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,
+    BrokerMutation.TRANSIENT_KEEPS_MISSED: what_nobody_took_is_gone,
 }
 
 # A rate that is not looked at repays nothing, a loss is a loss whatever was lost, a duplicate is one whatever of, and a

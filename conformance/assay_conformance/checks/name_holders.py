@@ -1,0 +1,125 @@
+"""Who has a producer name on a topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.model.event import Closed, Fate, Fired, Frame
+from assay_conformance.model.requirement import RequirementId
+
+_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
+_BUSY = "ProducerBusy"
+Place = tuple[int, int]
+"""Connection and producer id."""
+Name = tuple[str, str]
+"""Topic and producer name."""
+
+
+@dataclass(slots=True)
+class _Holder:
+    """A producer that was let in. `closed`: the answer to its CLOSE_PRODUCER."""
+
+    place: Place
+    admitted: Frame
+    gone: bool = False
+    closed: Frame | None = None
+
+
+class NameHasOneHolder(Check):
+    """Gone is a producer that either side closed, or whose connection ended or was cut by a fault, half-open or not.
+
+    A name is certainly free when the broker has answered its holder's CLOSE_PRODUCER. Topics that somebody wants for
+    himself have rules of their own, and are not judged.
+    """
+
+    requirement = RequirementId("producer.name-has-one-holder")
+
+    def start(self) -> None:
+        self._holders: dict[Name, _Holder] = {}
+        self._held: dict[Place, Name] = {}
+        self._asked: dict[tuple[int, int], tuple[Place, str, str]] = {}
+        self._closing: dict[tuple[int, int], _Holder] = {}
+        self._on: dict[int, set[Place]] = {}
+        self._exclusive: set[str] = set()
+
+    @on(Frame, "PRODUCER")
+    def asked(self, event: Frame) -> None:
+        if not event.to_receiver or event.fate in _FORGED:
+            return
+        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+        if event.fields.get("producer_access_mode", "Shared") != "Shared":
+            self._exclusive.add(topic)
+        place = (event.conn, event.producer_id or 0)
+        name = str(event.fields.get("producer_name", ""))
+        self._asked[event.conn, event.request_id or 0] = (place, topic, name)
+
+    @on(Frame, "PRODUCER_SUCCESS")
+    def admitted(self, event: Frame) -> None:
+        asked = self._asked.pop((event.conn, event.request_id or 0), None)
+        if asked is None or not event.from_sender or event.fate in _FORGED:
+            return
+        place, topic, _ = asked
+        name = (topic, str(event.fields.get("producer_name")))
+        holder = self._holders.get(name)
+        if holder is not None and not holder.gone and holder.place != place and topic not in self._exclusive:
+            self.breach(
+                "two-of-a-name",
+                f"producer {place[1]} of connection {place[0]} was let in as {name[1]} on topic {topic} at "
+                f"{ms(event.t_ns)} while producer {holder.place[1]} of connection {holder.place[0]} had that name, "
+                f"since {ms(holder.admitted.t_ns)}; expected ProducerBusy",
+                holder.admitted,
+                event,
+            )
+        self._holders[name] = _Holder(place, event)
+        self._held[place] = name
+        self._on.setdefault(event.conn, set()).add(place)
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        asked = self._asked.pop((event.conn, event.request_id or 0), None)
+        if asked is None or not event.from_sender or event.fields.get("error") != _BUSY:
+            return
+        place, topic, name = asked
+        holder = self._holders.get((topic, name))
+        if holder is None or topic in self._exclusive:
+            return
+        if not holder.gone and holder.place != place:
+            self.exercise(event)
+        elif holder.closed is not None:
+            self.breach(
+                "busy-though-free",
+                f"producer {place[1]} of connection {place[0]} was refused the name {name} on topic {topic} at "
+                f"{ms(event.t_ns)}; who had it was closed, as the broker said at {ms(holder.closed.t_ns)}",
+                holder.closed,
+                event,
+            )
+
+    @on(Frame, "CLOSE_PRODUCER")
+    def closed(self, event: Frame) -> None:
+        if not event.at_broker:
+            return
+        place = (event.conn, event.producer_id or 0)
+        holder = self._leaves(place)
+        if holder is not None and event.to_receiver and event.request_id is not None:
+            self._closing[event.conn, event.request_id] = holder
+
+    @on(Frame, "SUCCESS")
+    def close_answered(self, event: Frame) -> None:
+        holder = self._closing.pop((event.conn, event.request_id or 0), None)
+        if holder is not None and event.from_sender and event.fate not in _FORGED:
+            holder.closed = event
+
+    @on(Closed)
+    @on(Fired)
+    def connection_lost(self, event: Closed | Fired) -> None:
+        if event.conn is not None and (isinstance(event, Closed) or event.action == "cut"):
+            for place in self._on.pop(event.conn, set()):
+                self._leaves(place)
+
+    def _leaves(self, place: Place) -> _Holder | None:
+        holder = self._holders.get(self._held.pop(place, ("", "")))
+        if holder is None or holder.place != place:
+            return None
+        holder.gone = True
+        return holder

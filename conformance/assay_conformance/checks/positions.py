@@ -1,0 +1,122 @@
+"""Message ids: ledger and entry, as the broker gives them out."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.model.event import Fate, Frame, MessageId, ReadBack, Stored
+from assay_conformance.model.requirement import RequirementId
+
+_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
+
+
+class IdsGrow(Check):
+    """Judged are the receipts of each producer, and what a topic holds at the end.
+
+    A receipt names the entry its message is stored as: where another is stored there, it is wrong; where none is, that
+    is a loss and other requirements' matter.
+    """
+
+    requirement = RequirementId("ordering.ids-grow")
+
+    def start(self) -> None:
+        self._sends: dict[tuple[int, int], dict[int, deque[Frame]]] = {}
+        self._receipts: list[tuple[str, Frame | None, Frame]] = []
+        self._units: dict[tuple[str, tuple[int, int]], Stored] = {}
+        self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        """What reached the broker between two lives of a producer is not answered any more."""
+        if event.to_receiver:
+            self._sends.pop((event.conn, event.producer_id or 0), None)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        if event.to_receiver and event.intact is not False:
+            waiting = self._sends.setdefault((event.conn, event.producer_id or 0), {})
+            waiting.setdefault(event.sequence_id or 0, deque()).append(event)
+
+    @on(Frame, "SEND_ERROR")
+    def refused(self, event: Frame) -> None:
+        if event.from_sender:
+            self._send_of(event)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        if not event.from_sender or event.fate in _FORGED or not event.ids:
+            return
+        session = self.tracker.producer_of(event)
+        send = self._send_of(event)
+        if is_duplicate(event) or session is None or session.topic.partition("-partition-")[0] not in self._persistent:
+            return
+        self._receipts.append((session.topic, send, event))
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        self._units[event.topic, event.id.position] = event
+
+    @on(ReadBack)
+    def read_back(self, event: ReadBack) -> None:
+        for before, entry in itertools.pairwise(event.entries):
+            if entry.ledger > before.ledger:
+                self.exercise(event)
+            elif entry.ledger < before.ledger or entry.entry != before.entry + 1:
+                self.breach(
+                    "ids-not-in-step",
+                    f"topic {event.topic} holds {_name(before)} and behind it {_name(entry)}; entries of a ledger are "
+                    "counted one by one, and a later ledger has a greater id",
+                    event,
+                )
+                return
+
+    def finish(self) -> None:
+        last: dict[tuple[int, int, str], Frame] = {}
+        for topic, send, receipt in self._receipts:
+            entry = self._units.get((topic, receipt.ids[0].position))
+            if entry is None:
+                continue
+            place = (receipt.conn, receipt.producer_id or 0, topic)
+            before, last[place] = last.get(place), receipt
+            if before is not None:
+                self._compare(before, receipt)
+            if send is not None and send.unit is not None and entry.unit != send.unit:
+                self._names_another(topic, send, receipt, entry)
+
+    def _compare(self, before: Frame, receipt: Frame) -> None:
+        if receipt.ids[0].position > before.ids[0].position:
+            self.exercise(receipt)
+            return
+        self.breach(
+            "id-falls",
+            f"producer {receipt.producer_id} of connection {receipt.conn} got a receipt for {_name(receipt.ids[0])} at "
+            f"{ms(receipt.t_ns)}, behind one for {_name(before.ids[0])} at {ms(before.t_ns)}",
+            before,
+            receipt,
+        )
+
+    def _names_another(self, topic: str, send: Frame, receipt: Frame, entry: Stored) -> None:
+        self.breach(
+            "receipt-names-another",
+            f"the SEND with sequence id {send.sequence_id} at {ms(send.t_ns)} was told at {ms(receipt.t_ns)} that it "
+            f"is stored as {_name(receipt.ids[0])} of topic {topic}; another message is stored there",
+            send,
+            receipt,
+            entry,
+        )
+
+    def _send_of(self, answer: Frame) -> Frame | None:
+        """The SEND that is answered; None where it may be one of several."""
+        waiting = self._sends.get((answer.conn, answer.producer_id or 0), {}).get(answer.sequence_id or 0)
+        if not waiting:
+            return None
+        alone = len(waiting) == 1
+        send = waiting.popleft()
+        return send if alone else None
+
+
+def _name(id: MessageId) -> str:
+    return f"{id.ledger}:{id.entry}"

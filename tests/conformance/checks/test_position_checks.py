@@ -1,0 +1,69 @@
+"""Message ids, both ways."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.positions import IdsGrow
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import DUPLICATE, Script, entry_id
+from assay_conformance.model.event import MessageId, ReadBack
+
+
+def judged(story: Script) -> tuple[list[str], int]:
+    said = trial(IdsGrow, story.done())
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def _holds(*ids: tuple[int, int]) -> Script:
+    story = Script()
+    story.add(ReadBack, topic="t", entries=tuple(MessageId(*id) for id in ids))
+    return story
+
+
+def _receipted(*places: tuple[int, int]) -> Script:
+    """Message n is stored as entry n, and receipted as the entry of its place."""
+    story = Script()
+    story.producer()
+    for number, (_, entry) in enumerate(places):
+        story.send_frame(number)
+        story.stored(number, entry=entry)
+    for number, (named, _) in enumerate(places):
+        story.receipt(number, id=entry_id(named))
+    return story
+
+
+def test_entries_of_two_ledgers_are_accepted() -> None:
+    assert judged(_holds((1, 0), (1, 1), (4, 0))) == ([], 1)
+
+
+def test_topic_with_nothing_but_one_ledger_shows_no_new_one() -> None:
+    assert judged(_holds((1, 0), (1, 1))) == ([], 0)
+
+
+def test_entry_that_is_left_out_is_found() -> None:
+    assert judged(_holds((1, 0), (1, 2)))[0] == ["ids-not-in-step"]
+
+
+def test_later_ledger_with_a_smaller_id_is_found() -> None:
+    assert judged(_holds((4, 0), (1, 0)))[0] == ["ids-not-in-step"]
+
+
+def test_receipts_that_name_their_entries_are_accepted() -> None:
+    assert judged(_receipted((0, 0), (1, 1))) == ([], 1)
+
+
+def test_receipts_that_change_places_are_found() -> None:
+    assert judged(_receipted((1, 0), (0, 1)))[0] == ["receipt-names-another", "id-falls", "receipt-names-another"]
+
+
+def test_receipt_of_a_duplicate_names_nothing() -> None:
+    story = _receipted((0, 0))
+    story.send_frame(0)
+    story.receipt(0, id=DUPLICATE)
+    assert judged(story) == ([], 0)
+
+
+def test_receipt_of_what_is_not_stored_is_another_requirements_matter() -> None:
+    story = _receipted((0, 0))
+    story.send_frame(1)
+    story.receipt(1, id=entry_id(99))
+    assert judged(story) == ([], 0)

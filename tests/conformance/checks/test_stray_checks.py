@@ -1,0 +1,125 @@
+"""SENDs for producers that are not there, and names that two would have: both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.name_holders import NameHasOneHolder
+from assay_conformance.checks.strays import SendNeedsProducer
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import Script
+from assay_conformance.model.event import Fired
+
+
+def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
+    said = trial(check, story.done())
+    return [finding.code for finding in said.findings], said.exercised
+
+
+# --- send-needs-producer ----------------------------------------------------------------------------------------------
+
+
+def _stray() -> Script:
+    """A SEND for producer 7, which nobody opened."""
+    story = Script()
+    story.producer()
+    story.send_frame(0, producer_id=7)
+    return story
+
+
+def test_stray_send_that_is_not_stored_is_accepted() -> None:
+    assert judged(SendNeedsProducer, _stray()) == ([], 1)
+
+
+def test_stray_send_that_is_stored_is_found() -> None:
+    story = _stray()
+    story.stored(0)
+    assert judged(SendNeedsProducer, story)[0] == ["stray-stored"]
+
+
+def test_stray_send_that_its_producer_repeats_may_be_stored_once() -> None:
+    story = _stray()
+    story.send_frame(0)
+    story.stored(0)
+    assert judged(SendNeedsProducer, story)[0] == []
+    story.stored(0)
+    assert judged(SendNeedsProducer, story)[0] == ["stray-stored"]
+
+
+def test_send_behind_the_close_of_its_producer_is_a_stray() -> None:
+    story = Script()
+    story.producer()
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
+    story.send_frame(0)
+    story.stored(0)
+    assert judged(SendNeedsProducer, story) == (["stray-stored"], 1)
+
+
+# --- name-has-one-holder ----------------------------------------------------------------------------------------------
+
+
+def _asked(**fields: Any) -> Script:
+    """A producer has its name, and one of another connection asks for it."""
+    story = Script()
+    story.producer()
+    story.connected(1)
+    story.producer_asks(1, **fields)
+    return story
+
+
+def _busy(story: Script) -> Script:
+    request = [event for event in story.events if getattr(event, "command", "") == "PRODUCER"][-1]
+    story.down("ERROR", 1, request_id=request.request_id, fields={"error": "ProducerBusy"})  # type: ignore[union-attr]
+    return story
+
+
+def test_second_of_a_name_that_is_refused_is_accepted() -> None:
+    assert judged(NameHasOneHolder, _busy(_asked())) == ([], 1)
+
+
+def test_second_of_a_name_that_is_let_in_is_found() -> None:
+    story = Script()
+    story.producer()
+    story.producer_again(1)
+    assert judged(NameHasOneHolder, story)[0] == ["two-of-a-name"]
+
+
+def test_name_of_a_connection_that_ended_is_free() -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    story.producer_again(1)
+    assert judged(NameHasOneHolder, story)[0] == []
+
+
+def test_name_of_a_connection_that_a_fault_cut_may_be_given_away() -> None:
+    story = Script()
+    story.producer()
+    story.add(Fired, fault=0, action="cut", conn=0)
+    story.producer_again(1)
+    assert judged(NameHasOneHolder, story)[0] == []
+
+
+def test_producer_that_is_created_again_on_its_connection_keeps_its_name() -> None:
+    story = Script()
+    story.producer()
+    story.producer_ready()
+    assert judged(NameHasOneHolder, story)[0] == []
+
+
+def test_name_that_is_refused_though_its_holder_was_closed_is_found() -> None:
+    story = Script()
+    story.producer()
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
+    story.down("SUCCESS", request_id=9)
+    story.connected(1)
+    story.producer_asks(1)
+    assert judged(NameHasOneHolder, _busy(story))[0] == ["busy-though-free"]
+
+
+def test_topic_that_somebody_wants_for_himself_is_not_judged() -> None:
+    story = Script()
+    story.producer()
+    story.producer_again(1, producer_access_mode="ExclusiveWithFencing")
+    assert judged(NameHasOneHolder, story) == ([], 0)
