@@ -111,7 +111,11 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     BrokerMutation.DEDUP_KEEPS_UNWRITTEN: (frozenset({"ROB-009"}), "what is refused for ever never ends"),
     BrokerMutation.REORDERS_APPENDS: (frozenset({"ORD-008"}), "a receipt names the place that another message got"),
-    BrokerMutation.LEDGER_BEGINS_ANEW: (frozenset({"ROB-008"}), "an id that two messages have is answered with either"),
+    BrokerMutation.RECEIPTS_OUT_OF_ORDER: (frozenset({"ORD-008"}), "their ids come out of order with them"),
+    BrokerMutation.LEDGER_BEGINS_ANEW: (
+        frozenset({"ROB-008", "ORD-001"}),
+        "an id that two messages have is answered with either, and says nothing of their order",
+    ),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""
