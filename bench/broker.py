@@ -42,9 +42,9 @@ from assay_conformance.wire import (
     encode,
     encode_batch,
 )
+from assay_faults.network import SocketNetwork
 from assay_fixtures.brokers.embedded import EmbeddedWorld, full_topics
 from assay_fixtures.clock import MonotonicClock
-from assay_fixtures.net import SocketNetwork
 from assay_fixtures.runner.folder import LineFile
 
 PAYLOAD = bytes(range(256)) * 4

@@ -52,6 +52,10 @@ class Entry:
     waits: tuple[Wait, ...] = ()
     severance: Severance | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        return len(self.data if self.frame is None else self.frame.raw)
+
     def ready(self, now_ns: int) -> bool:
         return all(wait.over(now_ns) for wait in self.waits)
 
@@ -102,8 +106,8 @@ class Segmenter:
         return piece, ended
 
     @property
-    def pending(self) -> bool:
-        return bool(self._bytes)
+    def pending_bytes(self) -> int:
+        return len(self._bytes)
 
 
 class Channel:
@@ -120,6 +124,13 @@ class Channel:
     def clear(self) -> bool:
         """Whether a frame that no fault acts on simply passes."""
         return not self.queue and self.segmenter is None and not self.swallowed
+
+    @property
+    def waiting_bytes(self) -> int:
+        if self.clear():
+            return 0
+        pieces = 0 if self.segmenter is None else self.segmenter.pending_bytes
+        return pieces + sum(entry.size_bytes for entry in self.queue)
 
     def stuck(self, now_ns: int) -> bool:
         """Whether what is put behind all others has to wait, and nobody knows for how long."""

@@ -157,7 +157,7 @@ class Connection:
                 channel.segmenter.push(entry)
         while channel.segmenter is not None and (piece := channel.segmenter.pop(now_ns)) is not None:
             self._leave_piece(channel, *piece)
-        if channel.segmenter is not None and channel.segmenter.pending:
+        if channel.segmenter is not None and channel.segmenter.pending_bytes:
             self._ways.deadlines.add(channel.segmenter.next_ns)
 
     def flush(self, channel: Channel, now_ns: int) -> None:

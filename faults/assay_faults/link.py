@@ -131,8 +131,20 @@ class FrameLink:
         return told
 
     def undecodable(self, conn: int, direction: Direction, raw: bytes, reason: str, now_ns: int) -> None:  # noqa: ARG002
-        """Bytes that are no frame came from one side; they end here."""
+        """Bytes that are no frame came from one side; they end here, unless they are handed to `stray` too."""
         self._recorder.add(Undecodable, conn=conn, dir=direction, reason=reason)
+
+    def stray(self, conn: int, direction: Direction, data: bytes, now_ns: int) -> None:
+        """Bytes that are no frame, for the other side to make of them what it can: they keep their place."""
+        connection = self._connections.get(conn)
+        if connection is not None:
+            connection.enqueue(direction, [Entry(data=data)], now_ns)
+            self._outbox.run()
+
+    def waiting_bytes(self, conn: int, direction: Direction) -> int:
+        """How many bytes of this connection faults keep from leaving in this direction."""
+        connection = self._connections.get(conn)
+        return 0 if connection is None else connection.channel(direction).waiting_bytes
 
     # --- frames ---
 

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.model.agent import MAX_LINE_BYTES
+from assay_faults.network import SocketNetwork
 from assay_fixtures.clock import MonotonicClock
-from assay_fixtures.net import SocketNetwork
 from assay_fixtures.reference.__main__ import StandardStreams
 from assay_fixtures.reference.agent import serve
 

@@ -12,8 +12,8 @@ from tests.end_to_end.running import command_line, three_sends
 
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import Verdict
+from assay_faults.network import MemoryNetwork
 from assay_fixtures.clock import VirtualClock, run_virtual
-from assay_fixtures.net import MemoryNetwork
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
 ISOLATED = ("unshare", "--net")

@@ -188,6 +188,11 @@ class Schedule:
     def wait_sends(self, count: int, **options: Any) -> None:
         self.wait_frame("SEND", Direction.TO_BROKER, count, **options)
 
+    def wait_receipts(self, count: int, **options: Any) -> None:
+        """Until the broker has answered, whatever becomes of its answers: sends that crossed may still be on their way
+        to one that is far away."""
+        self.wait_frame("SEND_RECEIPT", Direction.TO_CLIENT, count, **options)
+
     def wait_received(self, consumer: int, count: int, **options: Any) -> None:
         """Until the application has got `count` messages from this consumer."""
         self._wait("received", {"consumer": consumer, "count": count}, options)

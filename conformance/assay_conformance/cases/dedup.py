@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
-from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.fault import Cut, Direction, Fault, Rewrite
 
@@ -22,7 +22,7 @@ def duplicate_is_answered() -> Case:
         ("dedup.duplicate-not-stored",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
-        faults=(lost_receipts(2), cut_at_send(3)),
+        faults=(lost_before_cut(2), cut_at_send(3)),
         limits=QUICK,
     )
 
@@ -38,7 +38,7 @@ def duplicate_receipt_completes() -> Case:
         ("dedup.duplicate-receipt-completes",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
-        faults=(lost_receipts(2), cut_at_send(3)),
+        faults=(lost_before_cut(2), cut_at_send(3)),
         limits=QUICK,
     )
 
@@ -169,7 +169,7 @@ def effectively_once() -> Case:
         ("dedup.effectively-once",),
         topology=DEDUPLICATED,
         producer=NAMED,
-        faults=(lost_receipts(2), cut_at_send(3), cut_at_send(5)),
+        faults=(lost_before_cut(2), cut_at_send(3), cut_at_send(5)),
         limits=QUICK,
     )
 
@@ -205,7 +205,7 @@ def effectively_once_in_batches() -> Case:
         capabilities=("batching",),
         topology=DEDUPLICATED,
         producer={**NAMED, "batching": True, "batching_max_publish_delay_ms": 500},
-        faults=(lost_receipts(1), cut_at_send(2)),
+        faults=(lost_before_cut(1), cut_at_send(2)),
         limits=QUICK,
     )
 

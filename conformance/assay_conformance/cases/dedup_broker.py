@@ -7,7 +7,7 @@ import msgspec
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, LIMIT_BYTES
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
-from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut, lost_receipts
 from assay_conformance.model.case import Case, Config, Isolation
 from assay_conformance.model.fault import Fault, Rewrite
 from assay_conformance.model.policy import BrokerSettings
@@ -80,7 +80,7 @@ def chunks_again() -> Case:
         topology=msgspec.structs.replace(DEDUPLICATED, max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
         producer={**CHUNKING, **NAMED},
-        faults=(lost_receipts(3), cut_at_send(4)),
+        faults=(lost_before_cut(3), cut_at_send(4)),
         limits=QUICK,
     )
 
@@ -109,7 +109,7 @@ def duplicate_after_an_unload() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
-    plan.wait_sends(3)
+    plan.wait_receipts(3)
     plan.broker("unload", topic="t")
     plan.wait_ops()
     return plan.case(
@@ -164,7 +164,7 @@ def duplicate_at_another_broker() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
-    plan.wait_sends(3)
+    plan.wait_receipts(3)
     plan.broker("move", topic="t", broker=1)
     plan.wait_ops()
     return plan.case(

@@ -118,7 +118,7 @@ def callbacks_of_late_receipts() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 6)
-    plan.wait_sends(6)
+    plan.wait_receipts(6)
     crossed = plan.last
     plan.wait_ops()
     return plan.case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, up
-from assay_conformance.cases.resend import QUICK, lost_receipts
+from assay_conformance.cases.resend import QUICK, lost_before_cut, lost_receipts
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.fault import AnswerError, Corrupt, Fault
 
@@ -74,7 +74,7 @@ def terminated_mid_stream() -> Case:
         ("resend.terminated-fails-all",),
         producer={"send_timeout_ms": 2_500},
         faults=(
-            lost_receipts(1, k=2),
+            lost_before_cut(1, k=2),
             Fault(trigger=up("SEND", k=3), action=AnswerError("TopicTerminatedError")),
             refused,
         ),
@@ -87,8 +87,7 @@ def topic_terminated() -> Case:
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
     plan.send(producer, 2)
-    plan.wait_sends(3)
-    plan.wait_fired(0)
+    plan.wait_receipts(3)
     plan.broker("terminate", topic="t")
     plan.wait_ops()
     return plan.case(

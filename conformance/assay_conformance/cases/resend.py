@@ -6,6 +6,8 @@ receipts of the sends before are lost, so that what the client owes a resend doe
 
 from __future__ import annotations
 
+import msgspec
+
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.fault import (
@@ -18,6 +20,7 @@ from assay_conformance.model.fault import (
     Fault,
     Hold,
     Reorder,
+    Scope,
     Truncate,
     Until,
 )
@@ -27,8 +30,14 @@ QUICK = Limits(operation_ms=6_000, case_ms=20_000)
 
 
 def lost_receipts(times: int, k: int = 1) -> Fault:
-    """So many receipts from the k-th on do not arrive: those of the sends in front of the one that takes the cut."""
-    return Fault(trigger=down("SEND_RECEIPT", k=k, times=times), action=Drop())
+    """So many receipts of the first connection, from the k-th on, do not arrive."""
+    return Fault(trigger=down("SEND_RECEIPT", k=k, times=times), scope=Scope(connection=0), action=Drop())
+
+
+def lost_before_cut(times: int, k: int = 1) -> Fault:
+    """The receipts of those sends in front of the one that takes the cut. A broker that is far away has not sent them
+    by then, and needs none dropped."""
+    return msgspec.structs.replace(lost_receipts(times, k), optional=True)
 
 
 def cut_at_send(k: int) -> Fault:
@@ -45,7 +54,7 @@ def unreceipted_sends() -> Case:
         "resend/unreceipted-sends",
         "The connection dies behind the third of three sends, none receipted",
         ("resend.unreceipted-again",),
-        faults=(lost_receipts(2), cut_at_send(3)),
+        faults=(lost_before_cut(2), cut_at_send(3)),
         limits=QUICK,
     )
 
@@ -59,7 +68,7 @@ def send_cut_in_the_middle() -> Case:
         "resend/send-cut-in-the-middle",
         "The connection ends with the first 100 bytes of the second of three sends, none receipted",
         ("resend.unreceipted-again",),
-        faults=(lost_receipts(1), Fault(trigger=up("SEND", k=2), action=Truncate(100))),
+        faults=(lost_before_cut(1), Fault(trigger=up("SEND", k=2), action=Truncate(100))),
         limits=QUICK,
     )
 
@@ -97,7 +106,7 @@ def queue_order() -> Case:
         "Old sends leave again in order, before new ones, and without the one that was receipted",
         ("resend.keeps-queue-order",),
         faults=(
-            lost_receipts(2, k=2),
+            lost_before_cut(2, k=2),
             cut_at_send(4),
             Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=back)),
         ),
@@ -115,7 +124,7 @@ def same_message() -> Case:
         "Two messages with key and properties leave again as the same bytes",
         ("resend.same-unit",),
         # What changes from one millisecond to the next must have had time to change.
-        faults=(lost_receipts(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
+        faults=(lost_before_cut(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(20))),
     )
 
 
@@ -150,7 +159,7 @@ def sends_wait_for_admission() -> Case:
         "resend/sends-wait-for-admission",
         "PRODUCER_SUCCESS takes its time after a reconnect, and no SEND leaves before it",
         ("resend.waits-for-producer-success",),
-        faults=(lost_receipts(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(150))),
+        faults=(lost_before_cut(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(150))),
     )
 
 

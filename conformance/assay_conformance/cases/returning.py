@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
-from assay_conformance.cases.resend import QUICK, cut_at_send, lost_receipts
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut, lost_receipts
 from assay_conformance.model.case import Case, Limits, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Direction, Fault, Hold, Refuse, Until
 
@@ -19,8 +19,7 @@ def sent_away() -> Case:
     other = plan.producer(client, "u")
     plan.wait_ops(plan.send(producer))
     plan.send(producer, 2)
-    plan.wait_sends(3)
-    plan.wait_fired(0)
+    plan.wait_receipts(3)
     plan.broker("unload", topic="t")
     plan.wait_ops()
     plan.wait_ops(plan.send(other, 2), plan.send(producer, 2))
@@ -62,7 +61,7 @@ def closed_while_away() -> Case:
         "A producer is closed while no connection can be had, and does not come back when one can",
         ("resend.closed-stays-closed",),
         faults=(
-            lost_receipts(2),
+            lost_before_cut(2),
             cut_at_send(2),
             Fault(trigger=AfterStep(opened), action=Refuse()),
         ),

@@ -15,12 +15,13 @@ class FramingError(ProtocolError):
     """A frame's announced size cannot be right, so nothing after it in the stream can be found.
 
     `frames` are the whole frames that stood before it in the same piece, so that what comes out of a stream does not
-    depend on how the network cut it.
+    depend on how the network cut it; `rest` are the bytes from that size on, as far as they have come.
     """
 
-    def __init__(self, message: str, frames: list[bytes]) -> None:
+    def __init__(self, message: str, frames: list[bytes], rest: bytes = b"") -> None:
         super().__init__(message)
         self.frames = frames
+        self.rest = rest
 
 
 class MetadataError(ProtocolError):

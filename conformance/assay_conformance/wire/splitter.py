@@ -40,7 +40,7 @@ class Splitter:
         """
         frames: list[bytes] = []
         if self._failure is not None:
-            raise FramingError(self._failure, frames)
+            raise FramingError(self._failure, frames, data)
         start = self._finish_pending(data, frames) if self._pending else 0
         length = len(data)
         while length - start >= SIZE.size:
@@ -53,6 +53,12 @@ class Splitter:
             self._pending += data[start:]
         return frames
 
+    def take_pending(self) -> bytes:
+        """The bytes of an unfinished frame, which are held no longer: the stream has ended."""
+        pending = bytes(self._pending)
+        self._pending.clear()
+        return pending
+
     def _finish_pending(self, data: bytes, frames: list[bytes]) -> int:
         """Complete the unfinished frame as far as data goes; how many bytes of data it took."""
         pending = self._pending
@@ -62,7 +68,12 @@ class Splitter:
             pending += data[:taken]
             if len(pending) < SIZE.size:
                 return taken
-        missing = self._frame_bytes(pending, 0, frames) - len(pending)
+        try:
+            missing = self._frame_bytes(pending, 0, frames) - len(pending)
+        except FramingError as error:
+            error.rest += data[taken:]
+            pending.clear()
+            raise
         part = data[taken : taken + missing]
         if len(part) < missing:
             pending += part
@@ -75,5 +86,5 @@ class Splitter:
         total_size: int = SIZE.unpack_from(data, start)[0]
         if not SIZE.size <= total_size <= self.max_frame_bytes:
             self._failure = f"stream: expected a totalSize from 4 to {self.max_frame_bytes}, got {total_size}"
-            raise FramingError(self._failure, frames)
+            raise FramingError(self._failure, frames, bytes(data[start:]))
         return SIZE.size + total_size

@@ -1,0 +1,32 @@
+"""One timer of the event loop, set to whatever is due next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+
+class Alarm:
+    """Calls `ring` when it is that late. `now_ns` is the clock by which things are due."""
+
+    def __init__(self, now_ns: Callable[[], int], ring: Callable[[], None]) -> None:
+        self._now_ns = now_ns
+        self._ring = ring
+        self._timer: asyncio.TimerHandle | None = None
+        self._due_ns: int | None = None
+
+    def set(self, due_ns: int | None) -> None:
+        """Ring then, or not at all."""
+        if due_ns == self._due_ns:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._due_ns = due_ns
+        if due_ns is not None:
+            delay_s = max(0, due_ns - self._now_ns()) / 1e9
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._rings)
+
+    def _rings(self) -> None:
+        self._timer = self._due_ns = None
+        self._ring()

@@ -1,0 +1,279 @@
+"""A client's connection and the one to its broker: what comes on one goes through the link to the other.
+
+The link's word about the two is the history's: it knows a connection as over when one side has ended it. TCP knows half
+of it as open still, and what the other side writes then is passed on, past link and history, until it ends too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from assay_conformance.model.event import ClosedBy
+from assay_conformance.model.fault import CutHow, Direction
+from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
+from assay_faults.proxy.addresses import TO_BROKER, TO_CLIENT, StrangeAddressError
+from assay_faults.stream import FrameStream
+
+if TYPE_CHECKING:
+    from assay_faults.proxy.proxy import FrameProxy
+
+MOST_WAITING_BYTES: Final = 32 << 20
+"""What faults may keep from leaving in one direction before its sender is read no more: beyond what a client keeps
+pending by itself, and little enough for a bench."""
+
+
+class Reason(Enum):
+    """Why one side is not read for now."""
+
+    OTHER_SIDE_IS_SLOW = auto()
+    FAULT_KEEPS_MUCH = auto()
+    ADDRESS_IS_OPENED = auto()
+
+
+class End(FrameStream):
+    """One of the two ends; `way` is where what comes here goes."""
+
+    way: Direction
+    by: ClosedBy
+    pair: Pair
+    other: End
+
+    def __init__(self, proxy: FrameProxy) -> None:
+        super().__init__(proxy.network, proxy.max_frame_bytes)
+        self.proxy = proxy
+        self.ended = False
+        self.gone = False
+        self.unreadable = False
+
+    def garbage(self, error: FramingError) -> None:
+        self.pair.stray(self, error.rest, "" if self.unreadable else str(error))
+        self.unreadable = True
+
+    def settled(self) -> None:
+        self.pair.settled(self)
+
+    def eof_received(self) -> bool:
+        """Whether the connection stays open the other way."""
+        return self.pair.half_closed(self)
+
+    def lost(self, error: Exception | None) -> None:
+        self.pair.lost(self, error)
+
+    def choked(self) -> None:
+        self.other.hold(Reason.OTHER_SIDE_IS_SLOW)
+
+    def freed(self) -> None:
+        self.other.release(Reason.OTHER_SIDE_IS_SLOW)
+
+
+class ClientEnd(End):
+    """What a client connects to."""
+
+    way = Direction.TO_BROKER
+    by = ClosedBy.CLIENT
+
+    def __init__(self, proxy: FrameProxy, broker: int) -> None:
+        super().__init__(proxy)
+        self.broker = broker
+
+    def made(self) -> None:
+        self.other = BrokerEnd(self.proxy)
+        self.other.other = self
+        self.pair = self.other.pair = Pair(self.proxy, self, self.other)
+        self.pair.begin()
+
+    def arrived(self, raw: bytes) -> None:
+        self.pair.from_client(raw)
+
+
+class BrokerEnd(End):
+    """What connects to the broker."""
+
+    way = Direction.TO_CLIENT
+    by = ClosedBy.BROKER
+
+    def arrived(self, raw: bytes) -> None:
+        self.pair.from_broker(raw)
+
+
+class Pair:
+    """`number` counts the Case's connections. `known`: the link knows it, and decides what passes."""
+
+    def __init__(self, proxy: FrameProxy, client: ClientEnd, broker: BrokerEnd) -> None:
+        self._proxy = proxy
+        self._link = proxy.link
+        self.client = client
+        self.broker = broker
+        self.number = -1
+        self.known = False
+        self._cut = False
+        self._dial: asyncio.Task[None] | None = None
+        self._behind: list[bytes] | None = None
+
+    def begin(self) -> None:
+        """The client has come."""
+        number = self._proxy.opened(self, self.client.broker)
+        if number is None:
+            self._cut = self.broker.gone = True
+            self.client.drop()
+            return
+        self.number, self.known = number, True
+        self._dial = asyncio.get_running_loop().create_task(self._connect())
+
+    async def _connect(self) -> None:
+        try:
+            await self._proxy.dial(self.broker, self.client.broker)
+        except OSError:
+            # There is nobody: the nearest to a refusal that a client can be shown whom we have accepted already.
+            self.lost(self.broker, ConnectionRefusedError())
+        finally:
+            self._dial = None
+
+    # --- bytes ---
+
+    def from_client(self, raw: bytes) -> None:
+        frame = self._decoded(self.client, raw)
+        if frame is not None:
+            self._pass(self.client, self._proxy.addresses.for_broker(frame) if frame.type in TO_BROKER else frame)
+
+    def from_broker(self, raw: bytes) -> None:
+        if self._behind is not None:
+            self._behind.append(raw)
+            return
+        frame = self._decoded(self.broker, raw)
+        if frame is None:
+            return
+        if frame.type in TO_CLIENT:
+            self._directions(frame)
+        else:
+            self._pass(self.broker, frame)
+
+    def _pass(self, sender: End, frame: Frame) -> None:
+        if self.known:
+            self._link.frame(self.number, sender.way, frame, self._proxy.now_ns())
+        else:
+            sender.other.write(frame.raw)
+
+    def _decoded(self, sender: End, raw: bytes) -> Frame | None:
+        try:
+            return decode(raw)
+        except ProtocolError as error:
+            self.stray(sender, raw, str(error))
+            return None
+
+    def stray(self, sender: End, data: bytes, reason: str = "") -> None:
+        """Bytes that we cannot read are for the other side to judge; `reason` is written down."""
+        if not self.known:
+            sender.other.write(data)
+            return
+        now_ns = self._proxy.now_ns()
+        if reason:
+            self._link.undecodable(self.number, sender.way, data, reason, now_ns)
+        self._link.stray(self.number, sender.way, data, now_ns)
+
+    def settled(self, sender: End) -> None:
+        """All that came at once has been passed on, as far as it may."""
+        sender.other.flush()
+        sender.flush()
+        if self._link.waiting_bytes(self.number, sender.way) > MOST_WAITING_BYTES:
+            sender.hold(Reason.FAULT_KEEPS_MUCH)
+            self._proxy.kept.add(self)
+        self._proxy.wake()
+
+    def eased(self) -> bool:
+        """Whether faults have let go of so much that both sides may be read again."""
+        waiting = [self._link.waiting_bytes(self.number, end.way) for end in (self.client, self.broker)]
+        for end, waiting_bytes in zip((self.client, self.broker), waiting, strict=True):
+            if waiting_bytes <= MOST_WAITING_BYTES:
+                end.release(Reason.FAULT_KEEPS_MUCH)
+        return max(waiting) <= MOST_WAITING_BYTES
+
+    # --- addresses ---
+
+    def _directions(self, frame: Frame) -> None:
+        """A broker sends the client elsewhere: to an address of ours, which may have to be opened first."""
+        try:
+            unknown = self._proxy.addresses.unknown(frame)
+        except StrangeAddressError as error:
+            self._proxy.trouble(error)
+            self.cut(CutHow.RST, abrupt=True)
+            return
+        if unknown:
+            self._behind = [frame.raw]
+            self.broker.hold(Reason.ADDRESS_IS_OPENED)
+            self._proxy.open_for(unknown, self._go_on)
+        else:
+            self._pass(self.broker, self._proxy.addresses.for_client(frame))
+
+    def _go_on(self, opened: bool) -> None:
+        behind, self._behind = self._behind or [], None
+        if not opened:
+            self.cut(CutHow.RST, abrupt=True)
+            return
+        for raw in behind:
+            self.from_broker(raw)
+        if self._behind is None:
+            self.broker.release(Reason.ADDRESS_IS_OPENED)
+        self.settled(self.broker)
+
+    # --- how it ends ---
+
+    def half_closed(self, sender: End) -> bool:
+        """One side writes no more. Whether the other way stays open."""
+        self._pass_rest(sender)
+        if not self._told(sender, reset=False):
+            # A black hole: the other side cannot know.
+            return False
+        sender.ended = True
+        if not sender.other.ended:
+            sender.other.half_close()
+            return True
+        sender.other.finish()
+        return False
+
+    def lost(self, sender: End, error: Exception | None) -> None:
+        """One side's connection is over."""
+        self._pass_rest(sender)
+        told = self._told(sender, reset=error is not None)
+        sender.gone = True
+        if sender.other.gone:
+            self._proxy.over(self)
+        elif told and not self._cut:
+            if error is not None:
+                sender.other.reset(abrupt=False)
+            else:
+                sender.other.finish()
+
+    def cut(self, how: CutHow, *, abrupt: bool) -> None:
+        """A fault ends it towards both sides."""
+        self.known, self._cut = False, True
+        for end in (self.client, self.broker):
+            if how is CutHow.RST:
+                end.reset(abrupt=abrupt)
+            else:
+                end.finish()
+
+    def drop(self) -> None:
+        """Over, whatever its state."""
+        self.known, self._cut = False, True
+        if self._dial is not None:
+            self._dial.cancel()
+        self.client.drop()
+        self.broker.drop()
+
+    def _pass_rest(self, sender: End) -> None:
+        if (rest := sender.take_pending()) and not self._cut:
+            self.stray(sender, rest)
+            sender.other.flush()
+
+    def _told(self, sender: End, *, reset: bool) -> bool:
+        """Whether the other side may know that this one has ended the connection."""
+        if not self.known:
+            return True
+        told = self._link.ended(self.number, sender.by, reset, self._proxy.now_ns())
+        # The link may have cut it meanwhile.
+        self.known = self.known and not told
+        self._proxy.wake()
+        return told

@@ -1,0 +1,182 @@
+"""The frame proxy: one Case's frame link between clients and brokers that are not ours, over TCP.
+
+Each broker has a listener here that stands for it, and whatever a broker tells a client of other brokers is told in
+addresses of ours (addresses.py). Without a fault, bytes pass as they came, each way and to their end; with one, the
+link decides (link.py). Everything here is plumbing: no rule of the protocol lives in this file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from assay_conformance.history.recorder import Recorder
+from assay_conformance.model.errors import AssayError
+from assay_conformance.model.fault import CutHow, Direction, Fault
+from assay_conformance.wire import DEFAULT_MAX_FRAME_BYTES, Frame
+from assay_faults.alarm import Alarm
+from assay_faults.link import FrameLink, Outside
+from assay_faults.network import Listener, Network
+from assay_faults.proxy.addresses import Addresses
+from assay_faults.proxy.pair import BrokerEnd, ClientEnd, Pair
+
+
+class FrameProxy:
+    """Made before its brokers are known, started when they are; `urls` are then our addresses for them.
+
+    `now_ns` is the Case's clock; `front` says what clients are to be told for an address of ours. What the proxy itself
+    cannot do (a broker sends clients to what is no address, no port is left) ends the connection, and is a sentence in
+    `troubles`: the bench's, never a client's.
+    """
+
+    def __init__(
+        self,
+        faults: Sequence[Fault],
+        topics: Mapping[str, str],
+        recorder: Recorder,
+        network: Network,
+        now_ns: Callable[[], int],
+        *,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        grows: bool = False,
+        outside: Outside | None = None,
+        front: Callable[[str], Awaitable[str]] | None = None,
+    ) -> None:
+        self.network = network
+        self.now_ns = now_ns
+        self.max_frame_bytes = max_frame_bytes
+        self.addresses = Addresses(tls=False)
+        self.troubles: list[str] = []
+        self.kept: set[Pair] = set()
+        self.urls: list[str] = []
+        self._front = front
+        self._brokers: list[str] = []
+        self._listeners: list[Listener] = []
+        self._pairs: dict[int, Pair] = {}
+        self._opened = 0
+        self._opening: set[asyncio.Task[None]] = set()
+        self._one_at_a_time = asyncio.Lock()
+        self._alarm = Alarm(now_ns, self._advance)
+        local = {full: name for name, full in topics.items()}
+        self.link = FrameLink(faults, self, recorder, topics=local, grows=grows, outside=outside)
+
+    async def start(self, brokers: Sequence[str]) -> None:
+        """Listen, one address for each of these service URLs, in their order: what brokers call themselves. One that
+        they name and nobody did before gets an address later, behind the others. HarnessError when that fails."""
+        for url in brokers:
+            await self._listen(url)
+        self.wake()
+
+    @property
+    def connections(self) -> int:
+        """How many there are, ended on one side or on none."""
+        return len(self._pairs)
+
+    def step_done(self, index: int) -> None:
+        self.link.step_done(index, self.now_ns())
+        self.wake()
+
+    def heal(self, fault: int | None = None) -> None:
+        """End one fault, or every one."""
+        if fault is None:
+            self.link.heal_all(self.now_ns())
+        else:
+            self.link.heal(fault, self.now_ns())
+        self.wake()
+
+    def inject(self, fault: Fault) -> int:
+        """One more fault; its number."""
+        number = self.link.add(fault)
+        self.wake()
+        return number
+
+    def close(self) -> None:
+        """Stop listening and drop every connection."""
+        for task in self._opening:
+            task.cancel()
+        for listener in self._listeners:
+            listener.close()
+        for pair in tuple(self._pairs.values()):
+            pair.drop()
+        self._alarm.set(None)
+
+    def wake(self) -> None:
+        """Something may be due at another time now, and something may have been let go."""
+        self._alarm.set(self.link.next_deadline_ns())
+        if self.kept:
+            self.kept = {pair for pair in self.kept if not pair.eased()}
+
+    def _advance(self) -> None:
+        self.link.advance(self.now_ns())
+        self.wake()
+
+    # --- addresses ---
+
+    async def _listen(self, url: str) -> None:
+        broker = len(self._brokers)
+        self._brokers.append(url)
+        listener = await self.network.listen(lambda: ClientEnd(self, broker))
+        self._listeners.append(listener)
+        ours = listener.url if self._front is None else await self._front(listener.url)
+        self.urls.append(ours)
+        self.addresses.add(url, ours)
+
+    def open_for(self, urls: Sequence[str], then: Callable[[bool], None]) -> None:
+        """Have an address of ours stand for each of these, and then go on; told whether it was possible."""
+        task = asyncio.get_running_loop().create_task(self._open_for(urls, then))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _open_for(self, urls: Sequence[str], then: Callable[[bool], None]) -> None:
+        try:
+            async with self._one_at_a_time:
+                for url in urls:
+                    if not self.addresses.stands_for(url):
+                        await self._listen(url)
+        except AssayError as error:
+            self.trouble(error)
+            then(False)
+        else:
+            then(True)
+
+    def trouble(self, error: AssayError) -> None:
+        """What the proxy cannot do."""
+        self.troubles.append(str(error))
+
+    # --- from connections ---
+
+    def opened(self, pair: Pair, broker: int) -> int | None:
+        """The connection's number; None when a fault refuses it."""
+        number = self._opened
+        if not self.link.opened(number, broker, self.now_ns()):
+            return None
+        self._opened += 1
+        self._pairs[number] = pair
+        self.wake()
+        return number
+
+    async def dial(self, end: BrokerEnd, broker: int) -> None:
+        """Connect to a broker; OSError when it cannot be reached."""
+        await self.network.connect(lambda: end, self._brokers[broker])
+
+    def over(self, pair: Pair) -> None:
+        """Nothing is left of a pair."""
+        self._pairs.pop(pair.number, None)
+        self.kept.discard(pair)
+
+    # --- LinkSink ---
+
+    def deliver(self, conn: int, direction: Direction, frame: Frame) -> None:
+        pair = self._pairs.get(conn)
+        if pair is not None:
+            (pair.broker if direction is Direction.TO_BROKER else pair.client).write(frame.raw)
+
+    def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:
+        pair = self._pairs.get(conn)
+        if pair is not None:
+            (pair.broker if direction is Direction.TO_BROKER else pair.client).write_piece(data)
+
+    def close_link(self, conn: int, how: CutHow, abrupt: bool) -> None:
+        pair = self._pairs.get(conn)
+        if pair is not None:
+            pair.cut(how, abrupt=abrupt)

@@ -1,0 +1,179 @@
+"""One end of a TCP connection that carries frames: bytes in, cut into frames; frames out, gathered into few writes.
+
+What is written before the connection is there leaves when it is, and so does its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable
+from functools import partial
+from operator import methodcaller
+from typing import Final, cast
+
+from assay_conformance.wire import FramingError, Splitter
+from assay_faults.network.protocols import Network
+
+_EARLY_BYTES: Final = 1 << 16
+"""What may wait for a connection to be made before its writer is asked to stop; an open one asks by its transport."""
+
+
+class FrameStream(asyncio.Protocol):
+    """Base of the shells on both sides of a link: they say what to do with what comes."""
+
+    def __init__(self, network: Network, max_frame_bytes: int) -> None:
+        self._network = network
+        self._splitter = Splitter(max_frame_bytes)
+        self._transport: asyncio.Transport | None = None
+        self._at_last: Callable[[asyncio.Transport], None] | None = None
+        self._out: list[bytes] = []
+        self._early_bytes = 0
+        self._flush_is_due = False
+        self._reasons: set[Hashable] = set()
+
+    # --- what happens ---
+
+    def made(self) -> None:
+        """The connection is there."""
+
+    def arrived(self, raw: bytes) -> None:
+        """A whole frame came."""
+        raise NotImplementedError
+
+    def garbage(self, error: FramingError) -> None:
+        """What came is no frame, nor will be anything behind it."""
+        raise NotImplementedError
+
+    def settled(self) -> None:
+        """All that came at once has been told."""
+
+    def lost(self, error: Exception | None) -> None:
+        """The connection is over; `error` says why, unless one of both sides just closed it."""
+        raise NotImplementedError
+
+    def choked(self) -> None:
+        """Written bytes pile up here."""
+
+    def freed(self) -> None:
+        """They have left."""
+
+    # --- what to do ---
+
+    def write(self, data: bytes) -> None:
+        """These bytes leave with the others of this turn of the loop, or with the next `flush`."""
+        self._out.append(data)
+        if self._transport is None:
+            self._early_bytes += len(data)
+            if self._early_bytes > _EARLY_BYTES:
+                self.choked()
+        elif not self._flush_is_due:
+            self._flush_is_due = True
+            asyncio.get_running_loop().call_soon(self._flush_due)
+
+    def write_piece(self, data: bytes) -> None:
+        """These bytes leave as a segment of their own."""
+        if self._transport is None:
+            self.write(data)
+            return
+        self.flush()
+        self._transport.write(data)
+
+    def flush(self) -> None:
+        """What was gathered leaves now."""
+        out = self._out
+        if out and self._transport is not None and not self._transport.is_closing():
+            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+            out.clear()
+
+    def hold(self, reason: Hashable) -> None:
+        """Read no more, until every reason for that is gone."""
+        self._reasons.add(reason)
+        if len(self._reasons) == 1 and self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def release(self, reason: Hashable) -> None:
+        """One reason less."""
+        if reason not in self._reasons:
+            return
+        self._reasons.remove(reason)
+        if not self._reasons and self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def take_pending(self) -> bytes:
+        """The part of a frame that came last."""
+        return self._splitter.take_pending()
+
+    def half_close(self) -> None:
+        """Everything written leaves, then FIN; what comes is still read, where the connection can be half open."""
+        self._end(_half_close)
+
+    def finish(self) -> None:
+        """Everything written leaves, then FIN."""
+        self._end(methodcaller("close"))
+
+    def reset(self, *, abrupt: bool) -> None:
+        """RST, behind what was written unless `abrupt`."""
+        if abrupt:
+            self._out.clear()
+        self._end(partial(self._network.reset, abrupt=abrupt))
+
+    def drop(self) -> None:
+        """Over, and what was written may be lost."""
+        self._out.clear()
+        self._end(methodcaller("abort"))
+
+    # --- asyncio.Protocol ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are Transports in all but descent.
+        self._transport = cast(asyncio.Transport, transport)
+        if self._reasons:
+            self._transport.pause_reading()
+        self.made()
+        self.flush()
+        if self._early_bytes > _EARLY_BYTES:
+            self.freed()
+        if self._at_last is not None:
+            self._at_last(self._transport)
+
+    def data_received(self, data: bytes) -> None:
+        failure: FramingError | None = None
+        try:
+            frames = self._splitter.feed(data)
+        except FramingError as error:
+            frames, failure = error.frames, error
+        for raw in frames:
+            self.arrived(raw)
+        if failure is not None:
+            self.garbage(failure)
+        self.settled()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        # What was gathered for this turn has nowhere to go any more.
+        self._out.clear()
+        self.lost(exc)
+
+    def pause_writing(self) -> None:
+        self.choked()
+
+    def resume_writing(self) -> None:
+        self.freed()
+
+    # --- small things ---
+
+    def _end(self, how: Callable[[asyncio.Transport], None]) -> None:
+        self._at_last = how
+        if self._transport is not None and not self._transport.is_closing():
+            self.flush()
+            how(self._transport)
+
+    def _flush_due(self) -> None:
+        self._flush_is_due = False
+        self.flush()
+
+
+def _half_close(transport: asyncio.Transport) -> None:
+    if transport.can_write_eof():
+        transport.write_eof()
+    else:
+        transport.close()
