@@ -95,7 +95,7 @@ class BacksOff(Check):
         first, *later = outage.waits_ns
         if max(later[1:]) >= LEAST_GROWTH * first:
             self.exercise(event)
-        elif self.tracker.load.quiet(outage.refusals[0].t_ns, event.t_ns, TOLERANCES["answer"]):
+        elif self.tracker.load.fair(outage.refusals[0].t_ns, event.t_ns, TOLERANCES["answer"]):
             waits = ", ".join(ms(wait_ns) for wait_ns in outage.waits_ns)
             self.breach(
                 "does-not-grow",

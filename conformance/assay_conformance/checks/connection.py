@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.model.event import Closed, ClosedBy, Ended, Frame, Opened
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Fired, Frame, Healed, Opened
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.outside import Partition, Timeout
 from assay_conformance.model.requirement import RequirementId
 
 _HANDSHAKE = ("CONNECT", "AUTH_RESPONSE")
@@ -123,7 +124,7 @@ class _Silence:
     """A connection since the last frame written to its client."""
 
     since_ns: int
-    last: Opened | Frame
+    last: Opened | Frame | Fired
     pinged: Frame | None = None
     spoke: bool = False
     """The client wrote something else meanwhile: it was not idle, and need not ping."""
@@ -132,13 +133,15 @@ class _Silence:
 class LeavesSilentPeer(Check):
     """A client that hears nothing pings after one keep-alive interval and is gone after the second.
 
-    Its timer counts whole intervals, so both bounds are one interval and two, and the tolerance.
+    Its timer counts whole intervals, so both bounds are one interval and two, and the tolerance. What is written to it
+    behind a toxic or a partition that lets nothing through to the client is not heard.
     """
 
     requirement = RequirementId("connection.leaves-silent-peer")
 
     def start(self) -> None:
         self._silences: dict[int, _Silence] = {}
+        self._deaf: Fired | None = None
         setting = self.view.setting("client", "keep_alive_ms")
         self._interval_ns = int(setting) * MS if setting else 0
 
@@ -148,7 +151,7 @@ class LeavesSilentPeer(Check):
             return
         silence = self._silences.get(event.conn)
         if event.dir is Direction.TO_CLIENT:
-            if event.to_receiver and (silence is not None or event.command == "CONNECTED"):
+            if event.to_receiver and self._deaf is None and (silence is not None or event.command == "CONNECTED"):
                 self._heard(silence, event)
         elif silence is not None and event.from_sender:
             if event.command == "PING":
@@ -160,6 +163,24 @@ class LeavesSilentPeer(Check):
         if silence is not None and event.t_ns - silence.since_ns > self._interval_ns:
             self._judge(event.conn, silence, event.t_ns, None)
         self._silences[event.conn] = _Silence(event.t_ns, event)
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        if self._interval_ns and self._lets_nothing_down(event):
+            self._deaf = event
+            for conn in self._silences:
+                self._silences[conn] = _Silence(event.t_ns, event)
+
+    @on(Healed)
+    def healed(self, event: Healed) -> None:
+        if self._deaf is not None and self._deaf.fault == event.fault:
+            self._deaf = None
+
+    def _lets_nothing_down(self, event: Fired) -> bool:
+        """And everything up: else the wire would not show that the client pings and leaves."""
+        faults = self.view.case.faults
+        action = faults[event.fault].action if event.fault < len(faults) else None
+        return isinstance(action, Timeout | Partition) and action.direction is Direction.TO_CLIENT
 
     @on(Closed)
     def closed(self, event: Closed) -> None:
@@ -192,7 +213,9 @@ class LeavesSilentPeer(Check):
         if not silence.spoke:
             self._ping(conn, silence, until_ns, proof)
 
-    def _ping(self, conn: int, silence: _Silence, until_ns: int, proof: tuple[Opened | Frame | Closed, ...]) -> None:
+    def _ping(
+        self, conn: int, silence: _Silence, until_ns: int, proof: tuple[Opened | Frame | Fired | Closed, ...]
+    ) -> None:
         seen_ns = silence.pinged.t_ns if silence.pinged else until_ns
         if self._late(silence, seen_ns, 1):
             when = f"came at {ms(seen_ns)}" if silence.pinged else f"had not come at {ms(until_ns)}"
@@ -206,7 +229,12 @@ class LeavesSilentPeer(Check):
 
     def _late(self, silence: _Silence, seen_ns: int, intervals: int) -> bool:
         due_ns = silence.since_ns + intervals * self._interval_ns
-        timing = self.tracker.load.timing(silence.since_ns, due_ns, seen_ns, TOLERANCES["keep-alive"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge a keep-alive interval")
-        return timing is Timing.LATE
+        tolerance = TOLERANCES["keep-alive"]
+        if seen_ns <= due_ns + tolerance.slack_ns:
+            return False
+        # Its own timers make it ping and leave: a fault that silences the broker is no excuse.
+        quiet = self.tracker.load.quiet if isinstance(silence.last, Fired) else self.tracker.load.fair
+        if quiet(silence.since_ns, seen_ns, tolerance):
+            return True
+        self.undecided("the machine was too busy to judge a keep-alive interval")
+        return False

@@ -105,7 +105,7 @@ class TimedCheck(Check):
 
     def finish(self) -> None:
         for suspicion in self._suspicions:
-            if self.tracker.load.quiet(suspicion.start_ns, suspicion.end_ns, suspicion.tolerance):
+            if self.tracker.load.fair(suspicion.start_ns, suspicion.end_ns, suspicion.tolerance):
                 self.breach(suspicion.code, suspicion.sentence, *suspicion.events)
             else:
                 self.undecided(f"the machine was too busy to judge {suspicion.code}: {suspicion.sentence}")

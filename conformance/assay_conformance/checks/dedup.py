@@ -206,7 +206,7 @@ class DuplicateReceiptCompletes(Check):
                 continue
             # What a client starved of time has not read yet, it can time out meanwhile.
             until_ns = self._end_ns if ended_ns is None else ended_ns
-            if not self.tracker.load.quiet(receipt.t_ns, until_ns, TOLERANCES["answer"]):
+            if not self.tracker.load.fair(receipt.t_ns, until_ns, TOLERANCES["answer"]):
                 self.undecided("the machine was too busy to say whether a receipt was read in time")
             else:
                 came = "it never completed" if end is None else f"it ended as {end.error} at {ms(end.t_ns)}"

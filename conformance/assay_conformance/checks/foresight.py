@@ -1,9 +1,9 @@
 """What only the whole history shows, read before the first event is judged.
 
 Checks see events in order, and some things would come too late for them: load samples, which speak of the window before
-them; how a call ended that was only just made, since a client that refused it was told nothing; whether an application
-chooses sequence ids itself; what a producer was called, which its opening's completion says; and whose a producer
-session is.
+them, and receipts of faults outside the frames, which stood by then; how a call ended that was only just made, since a
+client that refused it was told nothing; whether an application chooses sequence ids itself; what a producer was called,
+which its opening's completion says; and whose a producer session is.
 
 A session is a PRODUCER frame and what follows it. It belongs to the producer whose payloads it carries. One that
 carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay_conformance.checks.tolerance import LoadRecord
-from assay_conformance.model.event import Began, Completion, Event, Frame, Invoke, Load, Outcome
+from assay_conformance.model.event import Began, Completion, Event, Fired, Frame, Healed, Invoke, Load, Outcome
 
 
 @dataclass(slots=True)
@@ -88,6 +88,12 @@ class Foresight:
 
     def _load(self, event: Load) -> None:
         self.load.add(event)
+
+    def _fired(self, event: Fired) -> None:
+        self.load.fired(event.fault, event.action, event.t_ns)
+
+    def _healed(self, event: Healed) -> None:
+        self.load.healed(event.fault, event.t_ns)
 
     def _invoke(self, event: Invoke) -> None:
         if event.verb == "open_producer" and event.handle is not None:
@@ -159,6 +165,8 @@ class Foresight:
 _HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {
     Began: Foresight._began,
     Load: Foresight._load,
+    Fired: Foresight._fired,
+    Healed: Foresight._healed,
     Invoke: Foresight._invoke,
     Completion: Foresight._completion,
     Frame: Foresight._frame,

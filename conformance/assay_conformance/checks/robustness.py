@@ -6,7 +6,8 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, to_client
 from assay_conformance.checks.discarding import LEAVING, Discarding
 from assay_conformance.checks.handover import Handover
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Invoke, Received
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Healed, Invoke, Opened, Received
+from assay_conformance.model.outside import TAGS
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -31,18 +32,36 @@ class AnySegmentation(TimedCheck):
 
     def start(self) -> None:
         self._since: dict[int, Fired] = {}
+        self._sliced: Fired | None = None
         self._reasons_to_leave: set[int] = set()
         self._handover = Handover(self.view)
         self._leaving = False
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
-        if event.conn is None:
+        if event.action == "slicer":
+            self._sliced = event
+            for conn in self.tracker.opened.keys() - self.tracker.closed.keys():
+                self._since.setdefault(conn, event)
+        elif event.action in TAGS:
+            # Bytes, processes, packets: every connection may end of it.
+            self._leaving = True
+        elif event.conn is None:
             return
-        if event.action == "resegment":
+        elif event.action == "resegment":
             self._since.setdefault(event.conn, event)
         else:
             self._reasons_to_leave.add(event.conn)
+
+    @on(Opened)
+    def connection_opened(self, event: Opened) -> None:
+        if self._sliced is not None:
+            self._since[event.conn] = self._sliced
+
+    @on(Healed)
+    def healed(self, event: Healed) -> None:
+        if self._sliced is not None and self._sliced.fault == event.fault:
+            self._sliced = None
 
     @on(Frame, "SEND_ERROR")
     def send_refused(self, event: Frame) -> None:

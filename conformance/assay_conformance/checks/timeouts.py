@@ -169,7 +169,7 @@ class SendTimeout(Check):
         if expired_ns is not None:
             if seen_ns - expired_ns <= IN_FLIGHT_NS:
                 return
-            if not self.tracker.load.quiet(expired_ns, seen_ns, TOLERANCES["answer"]):
+            if not self.tracker.load.fair(expired_ns, seen_ns, TOLERANCES["answer"]):
                 self.undecided("the machine was too busy to say which sends timed out together")
                 return
         self.breach(

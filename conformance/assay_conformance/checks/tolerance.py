@@ -1,7 +1,8 @@
 """How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
 
 A time bound is judged only if, in its window, the bench's loop lag and the agent's run-queue wait were each below a
-quarter of the tolerance; otherwise the check says inconclusive.
+quarter of the tolerance; otherwise the check says inconclusive. While a fault outside the frames stands nobody's clock
+runs: the wire witness sees neither how long bytes were under way nor what a process was kept from.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 
 from assay_conformance.model.event import Load
+from assay_conformance.model.outside import TAGS
 
 MS = 1_000_000
 
@@ -55,13 +58,28 @@ class Timing(Enum):
 
 
 class LoadRecord:
-    """The load samples of one attempt, and what they allow to be judged."""
+    """The load samples of one attempt, the faults outside its frames, and what they allow to be judged."""
 
     def __init__(self) -> None:
         self._samples: list[Load] = []
+        self._standing: dict[int, int] = {}
+        self._excused_ns: float = -inf
 
     def add(self, sample: Load) -> None:
         self._samples.append(sample)
+
+    def fired(self, fault: int, action: str, now_ns: int) -> None:
+        """Its receipt is of a second look: it stood before, and so excuses what was due before."""
+        if action in TAGS:
+            self._standing[fault] = now_ns
+            self._excused_ns = inf
+
+    def healed(self, fault: int, now_ns: int) -> None:
+        """From now on what it held up arrives, and connections come back: within as long again as it stood, for TCP
+        doubles its waits."""
+        since_ns = self._standing.pop(fault, None)
+        if since_ns is not None and not self._standing:
+            self._excused_ns = now_ns + max(now_ns - since_ns, TOLERANCES["reconnect"].slack_ns)
 
     def quiet(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
         """True when no sample that overlaps the window shows a quarter of the tolerance or more."""
@@ -71,11 +89,16 @@ class LoadRecord:
             for sample in _overlapping(self._samples, start_ns, end_ns)
         )
 
+    def fair(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
+        """True when the machine was quiet, and what was late at the end had its time without a fault in the way."""
+        excused = start_ns <= self._excused_ns and end_ns <= self._excused_ns + tolerance.slack_ns
+        return not excused and self.quiet(start_ns, end_ns, tolerance)
+
     def timing(self, start_ns: int, due_ns: int, seen_ns: int, tolerance: Tolerance) -> Timing:
         """Judge something due at `due_ns` and seen at `seen_ns`, in the window that began at `start_ns`."""
         if seen_ns <= due_ns + tolerance.slack_ns:
             return Timing.IN_TIME
-        return Timing.LATE if self.quiet(start_ns, seen_ns, tolerance) else Timing.UNDECIDED
+        return Timing.LATE if self.fair(start_ns, seen_ns, tolerance) else Timing.UNDECIDED
 
 
 def _overlapping(samples: Iterable[Load], start_ns: int, end_ns: int) -> Iterable[Load]:

@@ -168,5 +168,9 @@ MEANS: Final[dict[type, Means]] = {
 """By action; what is not here is the frame link's."""
 
 
+TAGS: Final = frozenset(str(action.__struct_config__.tag) for action in MEANS)  # type: ignore[attr-defined]
+"""Their names, as receipts say them."""
+
+
 def means_of(action: object) -> Means:
     return MEANS.get(type(action), Means.FRAMES)

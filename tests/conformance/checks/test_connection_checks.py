@@ -3,8 +3,10 @@ import msgspec
 from assay_conformance.checks.connection import AnswersPing, ConnectsFirst, LeavesSilentPeer
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
-from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Sides
+from assay_conformance.model.case import Case, Rate, Topic, Topology
+from assay_conformance.model.event import Fired, Healed, Sides
+from assay_conformance.model.fault import AtTime, Fault
+from assay_conformance.model.outside import Partition, Timeout
 
 PINGING = msgspec.structs.replace(ANY_CLIENT, fixed={"keep_alive_ms": 10_000})
 
@@ -156,6 +158,44 @@ def test_client_that_speaks_need_not_ping() -> None:
     story.at(5_000).up("SEND", producer_id=0, sequence_id=0)
     story.at(19_000).closed()
     assert _codes(trial(LeavesSilentPeer, story.done(), facts=PINGING)) == []
+
+
+def _behind(action: Timeout | Partition) -> tuple[Script, Case]:
+    """Nothing comes to the client from 1 s on, whatever the broker writes; it pings at 11 s."""
+    story = _silent(None)
+    story.at(1_000).add(Fired, fault=0, action="timeout")
+    story.at(11_000).up("PING")
+    story.down("PONG")
+    return story, msgspec.structs.replace(ANY_CASE, faults=(Fault(trigger=AtTime(1_000), action=action),))
+
+
+UNHEARD = Timeout(timeout_ms=0)
+
+
+def test_what_a_toxic_keeps_from_a_client_is_not_heard() -> None:
+    story, case = _behind(UNHEARD)
+    story.at(21_000).closed()
+    check = trial(LeavesSilentPeer, story.done(), case, PINGING)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_client_that_stays_behind_a_toxic_is_found() -> None:
+    story, case = _behind(UNHEARD)
+    assert _codes(trial(LeavesSilentPeer, story.at(40_000).done(), case, PINGING)) == ["stayed"]
+
+
+def test_client_is_heard_again_when_the_toxic_is_healed() -> None:
+    story, case = _behind(UNHEARD)
+    story.at(12_000).add(Healed, fault=0)
+    story.down("PONG")
+    check = trial(LeavesSilentPeer, story.at(20_000).done(), case, PINGING)
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_client_that_cannot_be_heard_either_is_not_blamed() -> None:
+    story, case = _behind(Partition())
+    check = trial(LeavesSilentPeer, story.at(60_000).done(), case, PINGING)
+    assert check.findings == []
 
 
 def test_client_of_unknown_interval_is_not_judged() -> None:

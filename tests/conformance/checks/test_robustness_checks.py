@@ -6,7 +6,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.robustness import AnySegmentation, DamagedMessage
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import ClosedBy, Fired, Meta
+from assay_conformance.model.event import ClosedBy, Fired, Healed, Meta
 from assay_conformance.model.facts import ClientFacts
 
 CLIENT = ClientFacts(
@@ -164,6 +164,32 @@ def test_messages_in_pieces_are_taken() -> None:
     story.message(0)
     story.received(0)
     assert story.judged(AnySegmentation) == ([], 1)
+
+
+def test_messages_behind_a_slicer_are_in_pieces_on_any_connection() -> None:
+    story = Story()
+    story.add(Fired, fault=0, action="slicer")
+    story.message(0)
+    story.received(0)
+    assert story.judged(AnySegmentation) == ([], 1)
+
+
+def test_messages_behind_a_healed_slicer_are_whole_again() -> None:
+    story = Story()
+    story.add(Fired, fault=0, action="slicer")
+    story.add(Healed, fault=0)
+    story.opened(1)
+    story.message(0, conn=1)
+    story.received(0)
+    assert story.judged(AnySegmentation) == ([], 0)
+
+
+def test_connection_that_a_toxic_ends_need_not_be_kept() -> None:
+    story = Story()
+    story.in_pieces()
+    story.add(Fired, fault=1, action="limit-data")
+    story.closed()
+    assert story.judged(AnySegmentation) == ([], 0)
 
 
 def test_messages_before_the_pieces_do_not_count() -> None:

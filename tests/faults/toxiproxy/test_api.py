@@ -1,4 +1,4 @@
-"""The adapter over toxiproxy-python: what a real server does, and what no server should answer."""
+"""The adapter over toxiproxy-python: what no server should answer, and what cannot be asked of one."""
 
 from __future__ import annotations
 
@@ -6,28 +6,24 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError
-from assay_conformance.model.outside import Latency
+from assay_conformance.model.fault import AtTime, Fault, Scope
+from assay_conformance.model.outside import Disable, Latency
 from assay_faults.ledger import Ledger
-from assay_faults.toxiproxy.api import Api, Proxy
+from assay_faults.toxiproxy.api import Api
+from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import OwnServer, RunningServer
-from assay_faults.toxiproxy.toxics import toxic
-from assay_fixtures.injectors import toxiproxy_command
-
-SLOW = toxic("slow", Latency(latency_ms=5, jitter_ms=1))
 
 
 @pytest.fixture
-def proxy(api: Api) -> Iterator[Proxy]:
-    made = api.create("of-a-test", "127.0.0.1:9")
-    yield made
-    api.destroy(made.name)
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with Ledger.begin(tmp_path / "ledger") as ledger:
+        yield ledger
 
 
 @contextmanager
@@ -56,52 +52,6 @@ def answering(status: int, body: bytes) -> Iterator[Api]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-def test_proxy_listens_on_a_port_of_its_own(proxy: Proxy) -> None:
-    host, _, port = proxy.listen.partition(":")
-    assert host == "127.0.0.1"
-    assert int(port) > 0
-
-
-def test_toxic_lies_on_its_proxy_as_it_was_told(api: Api, proxy: Proxy) -> None:
-    api.add(proxy.name, SLOW)
-    assert api.toxics(proxy.name) == (SLOW,)
-
-
-def test_toxic_can_be_changed_where_it_lies(api: Api, proxy: Proxy) -> None:
-    api.add(proxy.name, SLOW)
-    slower = replace(SLOW, attributes={"latency": 9, "jitter": 0})
-    api.update(proxy.name, slower)
-    assert api.toxics(proxy.name) == (slower,)
-
-
-def test_attribute_that_the_server_does_not_know_is_noticed(api: Api, proxy: Proxy) -> None:
-    misspelt = replace(SLOW, attributes={"latencey": 5})
-    with pytest.raises(HarnessError, match=r"was told .*latencey"):
-        api.add(proxy.name, misspelt)
-
-
-def test_disabled_proxy_stays_so(api: Api, proxy: Proxy) -> None:
-    api.enable(proxy.name, False)
-    assert api.proxies()[proxy.name].enabled is False
-
-
-def test_refusal_is_told_in_the_servers_words(api: Api, proxy: Proxy) -> None:
-    with pytest.raises(HarnessError, match=r"refused: .*proxy already exists"):
-        api.create(proxy.name, "127.0.0.1:9")
-
-
-def test_two_servers_are_kept_apart(api: Api, proxy: Proxy, ledger: Ledger, tmp_path: Path) -> None:
-    other = asyncio.run(OwnServer(toxiproxy_command, ledger, tmp_path / "log")())
-    assert proxy.name not in other.proxies()
-    assert proxy.name in api.proxies()
-
-
-def test_proxy_of_the_environment_is_not_asked(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(variable, "http://127.0.0.1:9")
-    assert api.version()
 
 
 @pytest.mark.parametrize("status", [302, 403, 500, 503])
@@ -143,3 +93,18 @@ def test_server_that_was_named_and_does_not_run_is_unavailable() -> None:
 def test_program_that_ends_at_once_is_the_benchs_trouble(ledger: Ledger, tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"false: ended 5 times .* see .*/log"):
         asyncio.run(OwnServer(lambda: ["/bin/false"], ledger, tmp_path / "log")())
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (Fault(trigger=AtTime(0), action=Disable(), scope=Scope(topic="t")), "expected a scope of a broker alone"),
+        (Fault(trigger=AtTime(0), action=Latency(latency_ms=1, toxicity=0.0)), "expected toxicity > 0"),
+    ],
+)
+def test_what_a_toxic_cannot_be_is_refused(ledger: Ledger, harm: Fault, told: str) -> None:
+    async def nobody() -> Api:
+        raise AssertionError("asked for a server")
+
+    with pytest.raises(UsageError, match=told):
+        asyncio.run(ToxiproxyInjector(nobody, ledger).prepare({0: harm}))

@@ -1,15 +1,13 @@
-"""A real toxiproxy server for the tests of a session, and an injector between it and an echoing broker."""
+"""A toxiproxy server for the tests of a session, and an injector between it and an echoing broker."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.fault import Fault
 from assay_faults.cleaning import finish
 from assay_faults.ledger import Ledger
@@ -18,27 +16,14 @@ from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import OwnServer
 from assay_fixtures.injectors import toxiproxy_command
 
-NEEDED_VARIABLE = "ASSAY_TESTS_NEED"
-"""Means that must be there, where a test that is skipped would hide that they are not."""
-
 
 @pytest.fixture(scope="session")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
-    ledger = Ledger.begin(tmp_path_factory.mktemp("ledgers"))
-    yield ledger
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """A server for all tests; `assay tools install toxiproxy` comes first."""
+    folder = tmp_path_factory.mktemp("toxiproxy")
+    ledger = Ledger.begin(folder / "ledger")
+    yield asyncio.run(OwnServer(toxiproxy_command, ledger, folder / "log")())
     finish(ledger)
-
-
-@pytest.fixture(scope="session")
-def api(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Api:
-    """A real server."""
-    try:
-        toxiproxy_command()
-    except UnavailableError as error:
-        if "toxiproxy" in os.environ.get(NEEDED_VARIABLE, ""):
-            raise
-        pytest.skip(str(error))
-    return asyncio.run(OwnServer(toxiproxy_command, ledger, tmp_path_factory.mktemp("logs") / "log")())
 
 
 Fronted = Callable[[Mapping[int, Fault]], AbstractAsyncContextManager[tuple[ToxiproxyInjector, str]]]

@@ -1,0 +1,220 @@
+"""Bytes that come late, slowly, in pieces or not to the end: toxics of toxiproxy, with the requirements of any day.
+
+A toxic lies on every connection of the Case. One that ends connections is healed after a while by its `until`, since a
+client is not to be asked to get through for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, SMALL
+from assay_conformance.cases.connection import KEEP_ALIVE_MS
+from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
+from assay_conformance.cases.resend import lost_receipts
+from assay_conformance.model.case import Case, Config, Isolation, Limits, Tier
+from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Direction, Drop, Fault, Until
+from assay_conformance.model.outside import (
+    Bandwidth,
+    Disable,
+    Latency,
+    LimitData,
+    ResetPeer,
+    Slicer,
+    SlowClose,
+    Timeout,
+)
+
+EARLIEST: Config = {"initial_position": "earliest"}
+TO_BROKER, TO_CLIENT = Direction.TO_BROKER, Direction.TO_CLIENT
+FROM_THE_START = AtTime(0)
+PATIENT = Limits(operation_ms=10_000, case_ms=30_000)
+
+SENDS = 12
+SEND_BYTES = 2_000
+SOON = Until(after_ms=400)
+LATER = Until(after_ms=1_000)
+RESENT = ("resend.unreceipted-again",)
+
+
+def always(*actions: Action) -> tuple[Fault, ...]:
+    """In place before the client connects, and to the end."""
+    return tuple(Fault(trigger=FROM_THE_START, action=action) for action in actions)
+
+
+def there_and_back(
+    words: str, title: str, requirements: tuple[str, ...], *actions: Action, config: Config = EARLIEST
+) -> Case:
+    """Sends and receives over a way that is slow, but carries everything."""
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client)
+    producer = plan.producer(client)
+    plan.send(producer, SENDS, size=SEND_BYTES)
+    plan.receive(consumer, SENDS)
+    plan.wait_ops()
+    return plan.case(
+        words,
+        title,
+        requirements,
+        capabilities=("producer", "consumer"),
+        consumer=config,
+        faults=always(*actions),
+        limits=PATIENT,
+    )
+
+
+def interrupted(
+    words: str, title: str, requirements: tuple[str, ...], *faults: Fault, lost: int = SENDS, **fields: Any
+) -> Case:
+    """Sends whose connection ends for a reason below the protocol, when so many of them wait for a receipt."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, SENDS, size=SEND_BYTES)
+    plan.wait_fired(1)
+    plan.send(producer)  # some toxics act on the next byte only
+    plan.wait_ops()
+    return plan.case(
+        words,
+        title,
+        requirements,
+        capabilities=("producer",),
+        faults=(lost_receipts(lost, k=2), *faults),
+        limits=PATIENT,
+        **fields,
+    )
+
+
+def chunks_without_their_end() -> Case:
+    """Of each connection only so many bytes arrive that it ends inside the third chunk; what is left fits the next.
+    The receipt of the second one is lost, so that the resend does not depend on which arrives first."""
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    plan.receive(consumer, 1, timeout_ms=4_000)
+    plan.wait_ops()
+    return plan.case(
+        "chunking/connection-ends-inside-a-chunk",
+        "The producer's connection ends in the middle of the third of four chunks",
+        ("chunking.survives-reconnect",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer=CHUNKING,
+        consumer=EARLIEST,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT", k=2), action=Drop()),
+            Fault(trigger=FROM_THE_START, action=LimitData(limit_bytes=40_000, direction=TO_BROKER), until=LATER),
+        ),
+        limits=PATIENT,
+    )
+
+
+def silence_that_a_keep_alive_ends() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.wait_frame("CONNECT", TO_BROKER, 2, deadline_ms=75_000)
+    return plan.case(
+        "connection/silent-way-is-left",
+        "No byte arrives at the client any more, and it makes a new connection",
+        ("connection.leaves-silent-peer",),
+        capabilities=("producer",),
+        client={"keep_alive_ms": KEEP_ALIVE_MS},
+        faults=(Fault(trigger=up("SEND"), action=Timeout(timeout_ms=0)),),
+        tier=Tier.FULL,
+        limits=Limits(case_ms=100_000, least_wall_ms=60_000),
+    )
+
+
+CASES = (
+    there_and_back(
+        "ordering/late-and-unsteady-receipts",
+        "What comes from the broker takes 30 ms, give or take 25",
+        ("ordering.callbacks-in-send-order", "ordering.keeps-send-order"),
+        Latency(latency_ms=30, jitter_ms=25),
+    ),
+    there_and_back(
+        "ordering/late-and-unsteady-sends",
+        "What goes to the broker takes 30 ms, give or take 25",
+        ("ordering.keeps-send-order", "ordering.sequence-ids-step-by-one"),
+        Latency(latency_ms=30, jitter_ms=25, direction=TO_BROKER),
+    ),
+    there_and_back(
+        "connection/far-broker",
+        "Each way takes 60 ms, and nothing follows CONNECT before CONNECTED is there",
+        ("connection.connects-first",),
+        Latency(latency_ms=60),
+        Latency(latency_ms=60, direction=TO_BROKER),
+    ),
+    there_and_back(
+        "ordering/narrow-way-up",
+        "50 kB a second go to the broker, and half a second of sends is waiting",
+        ("ordering.keeps-send-order",),
+        Bandwidth(rate_kb_s=50, direction=TO_BROKER),
+    ),
+    there_and_back(
+        "flow/narrow-way-down",
+        "50 kB a second come from the broker",
+        ("flow.permits-within-queue",),
+        Bandwidth(rate_kb_s=50),
+        config={**EARLIEST, "receiver_queue_size": 4},
+    ),
+    there_and_back(
+        "robustness/way-in-pieces",
+        "Bytes come in pieces of about 50, and go so",
+        ("robustness.any-segmentation",),
+        Slicer(average_bytes=50, variation_bytes=30, delay_us=200),
+        Slicer(average_bytes=50, variation_bytes=30, delay_us=200, direction=TO_BROKER),
+    ),
+    interrupted(
+        "resend/way-is-reset",
+        "The connection is reset with sends under way, and so are those after it for a while",
+        RESENT,
+        Fault(trigger=up("SEND", k=3), action=ResetPeer(direction=TO_BROKER), until=SOON),
+    ),
+    interrupted(
+        "resend/way-is-down",
+        "The connection ends with sends under way, and nobody listens for a while",
+        RESENT,
+        Fault(trigger=up("SEND", k=3), action=Disable(), until=SOON),
+    ),
+    interrupted(
+        "resend/way-falls-silent",
+        "Nothing comes from the broker for a while, and then the connection's end",
+        RESENT,
+        Fault(trigger=up("SEND", k=3), action=Timeout(timeout_ms=0), until=SOON),
+    ),
+    interrupted(
+        "resend/way-times-out",
+        "Nothing goes to the broker, and the connection ends 150 ms later, and so do those after it for a while",
+        RESENT,
+        Fault(trigger=up("SEND", k=3), action=Timeout(timeout_ms=150, direction=TO_BROKER), until=SOON),
+    ),
+    interrupted(
+        "resend/connection-ends-inside-a-send",
+        "After 9 kB each connection ends in the middle of a SEND",
+        RESENT,
+        Fault(trigger=FROM_THE_START, action=LimitData(limit_bytes=9_000, direction=TO_BROKER), until=LATER),
+        lost=3,
+    ),
+    interrupted(
+        "resend/end-comes-late",
+        "The broker ends the connection, and the client learns of it 250 ms later",
+        RESENT,
+        *always(SlowClose(delay_ms=250)),
+        Fault(trigger=up("SEND", k=3), action=Cut(how=CutHow.FIN, before=True)),
+    ),
+    interrupted(
+        "dedup/effectively-once-through-resets",
+        "The connection is reset with sends under way, and so are those after it for a while; each is stored once",
+        ("dedup.effectively-once",),
+        Fault(trigger=up("SEND", k=3), action=ResetPeer(direction=TO_BROKER), until=SOON),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+    ),
+    chunks_without_their_end(),
+    silence_that_a_keep_alive_ends(),
+)

@@ -1,0 +1,69 @@
+"""When a time bound may be judged: on a quiet machine, and with nothing outside the frames in the way."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance.checks.tolerance import MS, TOLERANCES, LoadRecord, Timing
+from assay_conformance.model.event import Load
+
+SLACK_MS = TOLERANCES["answer"].slack_ms
+
+
+def timing(record: LoadRecord, due_ms: int, seen_ms: int) -> Timing:
+    return record.timing(due_ms * MS, due_ms * MS, seen_ms * MS, TOLERANCES["answer"])
+
+
+def harmed(from_ms: int, to_ms: int | None = None) -> LoadRecord:
+    record = LoadRecord()
+    record.fired(0, "latency", from_ms * MS)
+    if to_ms is not None:
+        record.healed(0, to_ms * MS)
+    return record
+
+
+def test_what_comes_within_the_slack_is_in_time() -> None:
+    assert timing(LoadRecord(), 0, SLACK_MS) is Timing.IN_TIME
+
+
+def test_what_comes_later_is_late_on_a_quiet_machine() -> None:
+    assert timing(LoadRecord(), 0, SLACK_MS + 1) is Timing.LATE
+
+
+def test_nothing_is_late_on_a_busy_machine() -> None:
+    record = LoadRecord()
+    record.add(Load(seq=0, t_ns=SLACK_MS * MS, window_ns=SLACK_MS * MS, loop_lag_ns=SLACK_MS * MS, agent_wait_ns=0))
+    assert timing(record, 0, SLACK_MS + 1) is Timing.UNDECIDED
+
+
+def test_nothing_is_late_while_a_fault_outside_the_frames_stands() -> None:
+    assert timing(harmed(1_000), 0, 60_000) is Timing.UNDECIDED
+
+
+def test_faults_of_frames_excuse_nothing() -> None:
+    record = LoadRecord()
+    record.fired(0, "drop", 0)
+    assert timing(record, 0, SLACK_MS + 1) is Timing.LATE
+
+
+@pytest.mark.parametrize(
+    ("seen_ms", "expected"), [(3_000 + SLACK_MS, Timing.UNDECIDED), (3_001 + SLACK_MS, Timing.LATE)]
+)
+def test_what_a_fault_held_up_has_its_time_from_when_that_healed(seen_ms: int, expected: Timing) -> None:
+    """Healed at 2 s, and a second for connections to come back."""
+    assert timing(harmed(1_500, 2_000), 100, seen_ms) is expected
+
+
+def test_what_a_fault_held_up_for_long_may_take_as_long_again() -> None:
+    assert timing(harmed(1_000, 9_000), 100, 17_000) is Timing.UNDECIDED
+
+
+def test_what_begins_behind_a_fault_is_judged_as_ever() -> None:
+    assert timing(harmed(0, 1_000), 2_001, 2_002 + SLACK_MS) is Timing.LATE
+
+
+def test_one_of_two_faults_that_is_healed_leaves_the_other() -> None:
+    record = harmed(0)
+    record.fired(1, "partition", 0)
+    record.healed(0, 1_000 * MS)
+    assert timing(record, 100, 60_000) is Timing.UNDECIDED

@@ -1,0 +1,46 @@
+"""Every Case with toxics, with an honest client: it passes, and each toxic was seen to act."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from assay_conformance.cases.toxics import CASES
+from assay_conformance.model.case import Case, Tier
+from assay_conformance.model.errors import UnavailableError
+from assay_conformance.model.event import Fired
+from assay_conformance.model.outside import Means
+from assay_conformance.model.verdict import Verdict
+from assay_faults.injector import MakeInjector
+from assay_faults.ledger import Ledger
+from assay_faults.toxiproxy.api import Api
+from assay_faults.toxiproxy.injector import ToxiproxyInjector
+from assay_faults.toxiproxy.server import FindServer, OwnServer
+from assay_fixtures.reference.probe import ReferenceTrial, Tried
+
+FAST = [case for case in CASES if case.tier is Tier.FAST]
+
+
+def tried(case: Case, find: FindServer, ledger: Ledger) -> Tried:
+    make: MakeInjector = lambda _situation: ToxiproxyInjector(find, ledger)  # noqa: E731
+    return asyncio.run(ReferenceTrial(injectors={Means.TOXIPROXY: make}).over_sockets(case))
+
+
+@pytest.mark.parametrize("case", FAST, ids=lambda case: case.id)
+def test_an_honest_client_passes(case: Case, api: Api, ledger: Ledger) -> None:
+    async def find() -> Api:
+        return api
+
+    told = tried(case, find, ledger)
+    assert {j.requirement: j.verdict for j in told.judgements if j.verdict is not Verdict.PASS} == {}
+    assert {event.fault for event in told.events if isinstance(event, Fired)} == set(range(len(case.faults)))
+
+
+def test_without_a_server_a_case_is_unavailable(ledger: Ledger, tmp_path: Path) -> None:
+    def nowhere() -> list[str]:
+        raise UnavailableError("there is no toxiproxy server here: expected `assay tools install toxiproxy`")
+
+    told = tried(FAST[0], OwnServer(nowhere, ledger, tmp_path / "log"), ledger)
+    assert {judgement.verdict for judgement in told.judgements} == {Verdict.UNAVAILABLE}
