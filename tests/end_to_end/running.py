@@ -13,9 +13,10 @@ import uvloop
 
 from assay_conformance.cases.build import Schedule
 from assay_conformance.model.case import Case, Config, Limits, Topic, Topology
+from assay_conformance.model.outside import Means
 from assay_conformance.model.verdict import Judgement
 from assay_fixtures.agents import manifest
-from assay_fixtures.certification import Options, certify, prepare
+from assay_fixtures.certification import FRAMES, Options, certify, prepare
 from assay_fixtures.runner.folder import RunFolder, StoredRun
 from assay_fixtures.runner.run import RunResult
 from assay_fixtures.runner.selection import Selection
@@ -83,9 +84,11 @@ class Ran:
         return self.judgements(case)[-1]
 
 
-def run_cases(agent: Path, cases: Sequence[Case], folder: Path, *, jobs: int = 16) -> Ran:
+def run_cases(
+    agent: Path, cases: Sequence[Case], folder: Path, *, jobs: int = 16, means: frozenset[Means] = FRAMES
+) -> Ran:
     """Certify that agent's client on these Cases: real processes, real sockets, a real run folder."""
-    plan = replace(prepare(str(agent)), selection=Selection(run=tuple(cases)))
+    plan = replace(prepare(str(agent), means=means), selection=Selection(run=tuple(cases)))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         result = runner.run(certify(plan, RunFolder.create(folder), Options(jobs=jobs)))
     return Ran(result, StoredRun(folder))

@@ -16,14 +16,12 @@ from assay_conformance.checks.judge import BROKEN
 from assay_conformance.client import Mutation
 from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.model.case import Case
-from assay_conformance.model.needs import means
-from assay_conformance.model.outside import Means
 from assay_fixtures.packs import load_packs
-from assay_fixtures.reference.probe import ReferenceTrial, Tried
+from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
 
 PACK = load_packs()
-# Those with faults outside the frames need what is real: tests/real.
-CASES = {case.id: case for case in PACK.cases if means(case) <= {Means.FRAMES}}
+# Those with other faults than of frames, and deaths of the client, need what is real: tests/real.
+CASES = {case.id: case for case in PACK.cases if in_memory(case)}
 
 BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.REORDERS_APPENDS: "ORD-001",

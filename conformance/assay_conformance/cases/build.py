@@ -200,6 +200,10 @@ class Schedule:
     def wait_fired(self, fault: int, **options: Any) -> None:
         self._wait("fired", {"fault": fault}, options)
 
+    def wait_healed(self, fault: int, **options: Any) -> None:
+        """Until it has really ended: a process that was killed is up again."""
+        self._wait("healed", {"fault": fault}, options)
+
     def wait_ms(self, ms: int) -> None:
         """Only where silence itself is the evidence."""
         self._wait("ms", {"ms": ms}, {})

@@ -18,7 +18,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay_conformance.checks.tolerance import LoadRecord
-from assay_conformance.model.event import Began, Completion, Event, Fired, Frame, Healed, Invoke, Load, Outcome
+from assay_conformance.model.event import (
+    AgentEnded,
+    Began,
+    Completion,
+    Event,
+    Fired,
+    Frame,
+    Healed,
+    Invoke,
+    Load,
+    Outcome,
+)
 
 
 @dataclass(slots=True)
@@ -116,6 +127,10 @@ class Foresight:
         elif event.verb == "close" and event.outcome is Outcome.OK:
             self._gone.update(h for h, opening in self._openings.items() if handle in (h, opening.args.get("client")))
 
+    def _agent_ended(self, event: AgentEnded) -> None:
+        if event.killed:
+            self._gone.update(self._openings)
+
     def _frame(self, event: Frame) -> None:
         handler = _FRAMES.get(event.command)
         if handler is not None:
@@ -169,6 +184,7 @@ _HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {
     Healed: Foresight._healed,
     Invoke: Foresight._invoke,
     Completion: Foresight._completion,
+    AgentEnded: Foresight._agent_ended,
     Frame: Foresight._frame,
 }
 

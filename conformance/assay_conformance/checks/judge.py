@@ -7,7 +7,8 @@ it, the others may be. A requirement of the Case that was not exercised is `inva
 
 A machine that stood still ran another schedule than the Case's: what that brought about is a finding as ever, but what
 it did not bring about (a precondition, a fault, the end of an operation, a breach that needed its pauses) is
-`inconclusive`.
+`inconclusive`. A client that a fault has paused was late for that reason: of requirements that are not the Case's own,
+what cannot be decided then is not mentioned.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Ended, Ending, Event, Fired, Frame, Overdue
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
+from assay_conformance.model.outside import Pause, Role
 from assay_conformance.model.requirement import Level, Requirement
 from assay_conformance.model.verdict import Finding, Judgement, Verdict
 
@@ -58,7 +60,10 @@ def judge(
         _judgement(catalogue.requirements[requirement], found.get(requirement), case, attempt_end, attempt)
         for requirement in case.requirements
     ]
+    paused = attempt_end.paused_client(case)
     for check in applicable:
+        if paused and check.undecided_because and not (check.findings or check.crashed):
+            continue
         if check.requirement not in case.requirements and (check.exercised or check.findings or check.crashed):
             judgements.append(
                 _judgement(catalogue.requirements[check.requirement], check, case, attempt_end, attempt, own=False)
@@ -89,6 +94,11 @@ class BenchFacts:
 
     def unfired(self, case: Case) -> list[int]:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
+
+    def paused_client(self, case: Case) -> bool:
+        """A fault kept the client from running: what it was late with then is no evidence, whichever way."""
+        actions = (case.faults[index].action for index in self.fired if index < len(case.faults))
+        return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
 
     @property
     def stood_still(self) -> bool:

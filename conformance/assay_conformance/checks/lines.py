@@ -17,13 +17,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay_conformance.checks.foresight import Foresight
-from assay_conformance.model.event import Frame, Invoke, Member, Stored
+from assay_conformance.model.event import AgentEnded, Frame, Invoke, Member, Stored
 
 if TYPE_CHECKING:
     from assay_conformance.checks.tracker import ProducerSession
 
 Content = tuple[int, int]
 """Digest and size: what tells one message of a producer from another."""
+
+Parting = Invoke | AgentEnded
+"""What ends a handle: the command that closes it or its client, or the death of the process it lived in."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,12 +71,12 @@ class Unit:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """`handle` is None where nothing says whose line it is. `closing` is the command that ends it or its client."""
+    """`handle` is None where nothing says whose line it is. `closing` is what ends it."""
 
     topic: str
     name: str | None
     handle: int | None = None
-    closing: Invoke | None = None
+    closing: Parting | None = None
     units: list[Unit] = field(default_factory=list)
     sessions: list[ProducerSession] = field(default_factory=list)
 
@@ -109,8 +112,8 @@ class Lines:
     """Topic -> stored messages that nothing says whose they are."""
     burst: set[int] = field(default_factory=set)
     """Handles that sent a burst: their single messages are not in the history."""
-    closings: dict[int, Invoke] = field(default_factory=dict)
-    """Producer handle -> the command that closes it, or its client."""
+    closings: dict[int, Parting] = field(default_factory=dict)
+    """Producer handle -> what ends it."""
     forged_sends: set[int] = field(default_factory=set)
     """Handles a SEND of which a fault altered or made up."""
     forged_receipts: bool = False
@@ -135,9 +138,17 @@ class Lines:
         elif event.verb == "close":
             for handle, opening in self.openings.items():
                 if event.handle in (handle, opening.args.get("client")):
-                    self.closings.setdefault(handle, event)
-                    for line in self.of_handle(handle):
-                        line.closing = self.closings[handle]
+                    self._parts(handle, event)
+
+    def killed(self, event: AgentEnded) -> None:
+        """The process of every producer so far is dead."""
+        for handle in self.openings:
+            self._parts(handle, event)
+
+    def _parts(self, handle: int, event: Parting) -> None:
+        self.closings.setdefault(handle, event)
+        for line in self.of_handle(handle):
+            line.closing = self.closings[handle]
 
     def failed(self, handle: int, number: int) -> None:
         """A send completed, and not as a success."""

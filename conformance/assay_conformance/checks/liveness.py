@@ -18,7 +18,8 @@ AGENT_GARBLED = "agent-contradicts-protocol"
 class OperationsEnd(Check):
     """Every operation completes before its deadline; the agent neither dies before the Case does nor talks nonsense.
 
-    A deadline that passed on a machine that did not let the client run proves nothing.
+    A deadline that passed on a machine that did not let the client run proves nothing. A process that a fault of the
+    Case has killed owes nothing.
     """
 
     requirement = RequirementId("robustness.operations-end")
@@ -37,6 +38,8 @@ class OperationsEnd(Check):
 
     @on(AgentEnded)
     def lost(self, event: AgentEnded) -> None:
+        if event.killed:
+            return
         self.breach(AGENT_LOST, event.reason, event)
 
     @on(Garbled)

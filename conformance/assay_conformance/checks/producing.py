@@ -176,7 +176,7 @@ class CloseSettlesPending(Check):
 
     def finish(self) -> None:
         for handle, close in self.tracker.lines.closings.items():
-            if close.handle == handle and handle not in self.tracker.foresight.unsure:
+            if isinstance(close, Invoke) and close.handle == handle and handle not in self.tracker.foresight.unsure:
                 for send in self.tracker.sends.get(handle, ()):
                     self._judge(handle, close, send)
 

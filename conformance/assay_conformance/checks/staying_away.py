@@ -12,6 +12,7 @@ from assay_conformance.model.event import (
     Completion,
     Ended,
     Frame,
+    Invoke,
     Outcome,
 )
 from assay_conformance.model.requirement import RequirementId
@@ -41,7 +42,7 @@ class ClosedStaysClosed(Check):
     @on(Completion, "close")
     def closed(self, event: Completion) -> None:
         for handle, closing in self.tracker.lines.closings.items():
-            if closing.op == event.op and event.outcome is Outcome.OK:
+            if isinstance(closing, Invoke) and closing.op == event.op and event.outcome is Outcome.OK:
                 self._closed.setdefault(handle, event)
 
     @on(Frame, "CLOSE_PRODUCER")

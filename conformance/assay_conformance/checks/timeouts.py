@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Unit, is_duplicate
+from assay_conformance.checks.lines import Parting, Unit, is_duplicate
 from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
@@ -16,7 +16,6 @@ from assay_conformance.model.event import (
     Event,
     Fate,
     Frame,
-    Invoke,
     Outcome,
 )
 from assay_conformance.model.requirement import RequirementId
@@ -195,7 +194,7 @@ class SendTimeout(Check):
             answer.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns for answer in (*unit.receipts, *unit.errors)
         )
 
-    def _otherwise_ended(self, end: Completion | None, closing: Invoke | None, due_ns: int) -> bool:
+    def _otherwise_ended(self, end: Completion | None, closing: Parting | None, due_ns: int) -> bool:
         """Ended for another reason, or its producer was closed before its time came."""
         in_time = closing is not None and closing.t_ns <= due_ns + TOLERANCES["send-timeout"].slack_ns
         if closing is not None and in_time and (end is None or end.seq > closing.seq):

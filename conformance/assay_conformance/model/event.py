@@ -383,10 +383,15 @@ class Overdue(_Event, frozen=True, tag="overdue"):
 
 
 class AgentEnded(_Event, frozen=True, tag="agent-ended", gc=True):
-    """The agent process under this Case ended before the Case did."""
+    """The agent process under this Case ended before the Case did.
+
+    `killed`: by a fault of the Case. What was asked of it and had not ended is unknown, its handles are gone, and a
+    fresh process may take its place.
+    """
 
     reason: str
     exit_status: int | None = None
+    killed: bool = False
 
 
 class Garbled(_Event, frozen=True, tag="garbled", gc=True):

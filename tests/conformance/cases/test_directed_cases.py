@@ -8,8 +8,9 @@ import pytest
 from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
 from assay_conformance.checks import CHECKS
-from assay_conformance.model.case import Case, Tier
+from assay_conformance.model.case import Case, Isolation, Tier
 from assay_conformance.model.fault import AfterStep
+from assay_conformance.model.outside import Role, Target
 
 CASES = all_cases()
 _EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
@@ -50,6 +51,13 @@ def test_fault_refers_to_steps_that_exist(case: Case) -> None:
     for fault in case.faults:
         steps = [fault.until.step, fault.trigger.step if isinstance(fault.trigger, AfterStep) else None]
         assert all(step is None or step < len(case.steps) for step in steps)
+
+
+@_EACH
+def test_case_that_harms_the_client_has_its_process_to_itself(case: Case) -> None:
+    targets = [getattr(fault.action, "target", Target()) for fault in case.faults]
+    shared = case.isolation is Isolation.SHARED_PROCESS
+    assert not (shared and any(target.role is Role.CLIENT for target in targets))
 
 
 def test_every_requirement_has_a_check_and_every_check_a_requirement() -> None:

@@ -48,3 +48,10 @@ def test_agent_that_contradicts_its_protocol_is_found_once() -> None:
     story.add(Garbled, reason="#1 was answered twice")
     story.add(Garbled, reason="#2 was answered twice")
     assert judged(story.done()) == [("agent-contradicts-protocol", Grade.B)]
+
+
+def test_agent_that_the_case_kills_is_no_finding() -> None:
+    story = Script()
+    story.producer()
+    story.add(AgentEnded, reason="killed, as the Case wants", exit_status=-9, killed=True)
+    assert judged(story.done()) == []

@@ -11,7 +11,7 @@ from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, Unreceipt
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, PRODUCER, Script, digest_of, unit_of
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.event import Member, Meta
+from assay_conformance.model.event import AgentEnded, Member, Meta
 
 AGAIN = 7
 """The handle of the producer that is opened under the name of the first."""
@@ -201,3 +201,31 @@ def test_copy_that_a_consumer_posts_elsewhere_is_not_its_producers() -> None:
     story.producer_ready(producer_id=1, topic="d", name="made-up")
     story.send_frame(0, producer_id=1, name="made-up", unit=99)
     assert [finding.code for finding in trial(SameUnit, story.done()).findings] == []
+
+
+# --- killed, not closed ---
+
+
+def killed_and_opened_again(*resent: int) -> Story:
+    """One small message is receipted and two are pending when the process dies; its heir under that name numbers on."""
+    story = Story()
+    story.producer()
+    story.sent(0, 1, 2)
+    story.kept(0)
+    for number in (1, 2):
+        story.unknown(number)
+    story.cut()
+    story.add(AgentEnded, reason="killed, as the Case wants", exit_status=-9, killed=True)
+    story.reopened(conn=1, producer_name=NAME)
+    story.sent(*resent, conn=1, producer_id=1)
+    return story
+
+
+def test_nobody_sends_again_what_a_killed_process_left() -> None:
+    assert killed_and_opened_again().judged(UnreceiptedAgain) == []
+
+
+def test_the_heir_of_a_killed_producer_is_not_held_to_its_queue() -> None:
+    story = killed_and_opened_again()
+    story.sent(0, handle=AGAIN, conn=1, producer_id=1)
+    assert story.judged(KeepsQueueOrder) == []

@@ -19,6 +19,7 @@ from assay_conformance.checks.tracker.values import (
     ProducerSession,
 )
 from assay_conformance.model.event import (
+    AgentEnded,
     Began,
     Closed,
     Completion,
@@ -169,6 +170,14 @@ class Tracker:
         if (operation := self.operations.get(event.op)) is not None:
             operation.overdue = event
 
+    def _agent_ended(self, event: AgentEnded) -> None:
+        if not event.killed:
+            return
+        self.lines.killed(event)
+        for consumer in self.opened_consumers.values():
+            consumer.closing = consumer.closing or event
+            consumer.closed = consumer.closed or event
+
     def _calls(self, operation: Operation) -> Iterator[Call]:
         invoke = operation.invoke
         consumer = None if invoke.handle is None else self.opened_consumers.get(invoke.handle)
@@ -306,6 +315,7 @@ _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {
     Invoke: Tracker._invoke,
     Completion: Tracker._completion,
     Overdue: Tracker._overdue,
+    AgentEnded: Tracker._agent_ended,
     Received: Tracker._received,
     Stored: Tracker._stored,
     Opened: Tracker._opened,

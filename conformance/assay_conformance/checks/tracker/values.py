@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.model.event import Closed, Completion, Frame, Invoke, Outcome, Overdue, Received
+from assay_conformance.checks.lines import Line, Parting, Unit
+from assay_conformance.model.event import AgentEnded, Closed, Completion, Frame, Invoke, Outcome, Overdue, Received
 
 
 @dataclass(slots=True)
@@ -67,14 +67,14 @@ class ConsumerSession:
 
 @dataclass(slots=True, eq=False)
 class OpenedConsumer:
-    """A consumer the bench asked for, by its handle. `closing` is the command that ends it or its client."""
+    """A consumer the bench asked for, by its handle. `closing` is what ends it, `closed` that it has ended."""
 
     handle: int
     invoke: Invoke
     topics: tuple[str, ...]
     subscription: str
-    closing: Invoke | None = None
-    closed: Completion | None = None
+    closing: Parting | None = None
+    closed: Completion | AgentEnded | None = None
     paused: Invoke | None = None
     """Asked to pause, ever: from then on it grants what it likes."""
     sessions: list[ConsumerSession] = field(default_factory=list)

@@ -1,0 +1,97 @@
+"""The client's own process is killed, and a fresh one takes its place; or it is paused while the world goes on."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
+from assay_conformance.cases.resend import QUICK
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Isolation, Topology
+from assay_conformance.model.fault import AfterStep, Drop, Fault, Until
+from assay_conformance.model.outside import Kill, Pause, Role, Target
+
+CLIENT = Target(role=Role.CLIENT)
+KEEP_ALIVE_MS = 400
+PAUSE_MS = 3 * KEEP_ALIVE_MS
+"""The broker asks after one interval of silence, and leaves after another."""
+
+
+def killed_producer() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client())
+    plan.send(first, 5)
+    plan.wait_sends(5)
+    kill = plan.last
+    plan.wait_fired(1)
+    plan.heal(1)
+    plan.wait_healed(1)
+    again = plan.producer(plan.client())
+    plan.send(again, 3)
+    plan.wait_ops()
+    return plan.case(
+        "process/killed-producer",
+        "A producer is killed before three of five receipts reach it, and started again under its name",
+        ("dedup.resumes-after-last-id",),
+        producer=NAMED,
+        capabilities=("dedup_resume",),
+        topology=DEDUPLICATED,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop()),
+            Fault(trigger=AfterStep(kill), action=Kill(target=CLIENT)),
+        ),
+        isolation=Isolation.OWN_PROCESS,
+        limits=QUICK,
+    )
+
+
+def killed_consumer() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    first = plan.consumer(plan.client())
+    plan.receive(first, 6)
+    plan.wait_received(first, 6)
+    plan.wait_ops(plan.ack(first, numbers=[0, 1]))
+    kill = plan.last
+    plan.wait_fired(0)
+    plan.heal(0)
+    plan.wait_healed(0)
+    again = plan.consumer(plan.client())
+    plan.receive(again, 4)
+    plan.wait_ops()
+    return plan.case(
+        "process/killed-consumer",
+        "A consumer is killed with four of six messages unacknowledged, and started again",
+        ("subscription.resumes-after-acked",),
+        consumer={"ack_group_ms": 0},
+        capabilities=("consumer",),
+        faults=(Fault(trigger=AfterStep(kill), action=Kill(target=CLIENT)),),
+        isolation=Isolation.OWN_PROCESS,
+        limits=QUICK,
+    )
+
+
+def paused_producer() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 4)
+    plan.wait_sends(4)
+    pause = plan.last
+    plan.wait_healed(1)
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        "process/paused-producer",
+        "A producer with two unreceipted sends is paused until its broker has left it, and goes on",
+        ("resend.unreceipted-again", "resend.keeps-queue-order"),
+        capabilities=("resend_pending",),
+        topology=Topology(keep_alive_ms=KEEP_ALIVE_MS),
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT", k=3, times=2), action=Drop()),
+            Fault(trigger=AfterStep(pause), action=Pause(target=CLIENT), until=Until(after_ms=PAUSE_MS)),
+        ),
+        isolation=Isolation.OWN_PROCESS,
+        limits=QUICK,
+    )
+
+
+CASES = (killed_producer(), killed_consumer(), paused_producer())

@@ -1,0 +1,51 @@
+"""Real agents that are killed and paused by a Case, through a whole run."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from tests.end_to_end.running import Ran, run_cases
+
+from assay_conformance.cases.client_process import PAUSE_MS, killed_consumer, killed_producer, paused_producer
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import AgentEnded, Fired, Healed
+from assay_conformance.model.outside import Means
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.agents import manifest
+
+BOTH = frozenset({Means.FRAMES, Means.PROCESSES})
+ALL = (killed_producer(), killed_consumer(), paused_producer())
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return run_cases(manifest.find("reference").path, ALL, folder, means=BOTH)
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+def test_the_reference_client_passes(ran: Ran, case: Case) -> None:
+    assert [(j.verdict, j.reason) for j in ran.result.judgements if j.case == case.id and j.findings] == []
+    assert {j.verdict for j in ran.judgements(case)} == {Verdict.PASS}
+
+
+def test_a_killed_agent_died_of_it(ran: Ran) -> None:
+    events = list(ran.stored.history(killed_producer().id, 1))
+    assert [e.exit_status for e in events if isinstance(e, AgentEnded)] == [-signal.SIGKILL]
+
+
+def test_another_process_takes_the_place_of_a_killed_one(ran: Ran) -> None:
+    events = list(ran.stored.history(killed_producer().id, 1))
+    killed = [e.facts["pid"] for e in events if isinstance(e, Fired) and "pid" in e.facts]
+    fresh = [e.facts["pid"] for e in events if isinstance(e, Healed) and "pid" in e.facts]
+    assert len(killed) == len(fresh) == 1
+    assert killed != fresh
+
+
+def test_a_paused_agent_says_nothing_until_it_goes_on(ran: Ran) -> None:
+    events = list(ran.stored.history(paused_producer().id, 1))
+    (paused,) = [e for e in events if isinstance(e, Fired) and e.fault == 1]
+    (resumed,) = [e for e in events if isinstance(e, Healed) and e.fault == 1]
+    assert paused.facts["signal"] == "SIGSTOP"
+    assert resumed.t_ns - paused.t_ns > PAUSE_MS * 900_000
