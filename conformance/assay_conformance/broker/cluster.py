@@ -17,7 +17,7 @@ from assay_conformance.broker.host import ClusterSink, Host
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.session import Session
-from assay_conformance.broker.steps import STEPS
+from assay_conformance.broker.steps import read_step
 from assay_conformance.broker.topic import Topic
 from assay_conformance.broker.topics import Topics
 from assay_conformance.model.case import Topology
@@ -114,13 +114,7 @@ class Cluster:
     def command(self, verb: str, args: dict[str, Any], now_ns: int) -> None:
         """Carry out a broker step of a Case. Raises UsageError for an unknown verb or wrong arguments."""
         self.advance(now_ns)
-        kind = STEPS.get(verb)
-        if kind is None:
-            raise UsageError(f"broker step {verb!r}: expected one of {', '.join(sorted(STEPS))}")
-        try:
-            step = msgspec.convert(args, kind)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"broker step {verb!r}: {error}") from error
+        step = read_step(verb, args)
         try:
             step.carry_out(self.topics, self._sessions.values(), self._host)
         except RefusalError as refusal:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
@@ -209,3 +209,14 @@ STEPS: dict[str, type[Step]] = {
     "restart": Restart,
     "store_entries": StoreEntries,
 }
+
+
+def read_step(verb: str, args: Mapping[str, Any]) -> Step:
+    """The step of a Case, its arguments checked; UsageError for an unknown verb or wrong arguments."""
+    kind = STEPS.get(verb)
+    if kind is None:
+        raise UsageError(f"broker step {verb!r}: expected one of {', '.join(sorted(STEPS))}")
+    try:
+        return msgspec.convert(args, kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"broker step {verb!r}: {error}") from error

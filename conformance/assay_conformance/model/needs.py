@@ -2,7 +2,7 @@
 
 A need is a word: a broker verb (`step:hold_store`), a setting of broker.conf that it changes
 (`setting:expiry_check_ms`), a constant of the protocol (`announces:keep_alive_ms`), several brokers, a process of a
-role (`process:bookie`), or what `Case.needs` adds.
+role (`process:bookie`), leave to harm more than its own world (`harm:broker`), or what `Case.needs` adds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from assay_conformance.model.case import Case, Topology, Who
+from assay_conformance.model.case import Case, Destructive, Topology, Who
 from assay_conformance.model.outside import Means, Target, means_of
 
 Need = str
@@ -36,6 +36,8 @@ def _needs(case: Case) -> Iterator[Need]:
     yield from (f"announces:{name}" for name in changed(case.topology) if name in _ANNOUNCED)
     if case.topology.brokers > 1:
         yield SEVERAL_BROKERS
+    if case.destructive in (Destructive.BROKER, Destructive.DATA):
+        yield f"harm:{case.destructive.value}"
     for fault in case.faults:
         target = getattr(fault.action, "target", None)
         if isinstance(target, Target):

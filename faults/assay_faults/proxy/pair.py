@@ -145,6 +145,8 @@ class Pair:
         frame = self._decoded(self.broker, raw)
         if frame is None:
             return
+        if self._proxy.far_side is not None:
+            frame = self._proxy.far_side.leaving(self.number, frame)
         if frame.type in TO_CLIENT:
             self._directions(frame)
         else:

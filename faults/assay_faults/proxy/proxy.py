@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
 
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.errors import AssayError
@@ -19,6 +20,18 @@ from assay_faults.link import FrameLink, Outside
 from assay_faults.network import Listener, Network
 from assay_faults.proxy.addresses import Addresses
 from assay_faults.proxy.pair import BrokerEnd, ClientEnd, Pair
+
+
+class FarSide(Protocol):
+    """Who sees frames as brokers do, behind the link, and may change what they say."""
+
+    def arriving(self, conn: int, frame: Frame) -> Frame:
+        """A frame is written to a broker: what is written in its place."""
+        ...
+
+    def leaving(self, conn: int, frame: Frame) -> Frame:
+        """A broker has sent a frame: what the link gets in its place."""
+        ...
 
 
 class FrameProxy:
@@ -41,6 +54,7 @@ class FrameProxy:
         grows: bool = False,
         outside: Outside | None = None,
         front: Callable[[str], Awaitable[str]] | None = None,
+        far_side: FarSide | None = None,
     ) -> None:
         self.network = network
         self.now_ns = now_ns
@@ -49,6 +63,7 @@ class FrameProxy:
         self.troubles: list[str] = []
         self.kept: set[Pair] = set()
         self.urls: list[str] = []
+        self.far_side = far_side
         self._front = front
         self._brokers: list[str] = []
         self._listeners: list[Listener] = []
@@ -168,8 +183,14 @@ class FrameProxy:
 
     def deliver(self, conn: int, direction: Direction, frame: Frame) -> None:
         pair = self._pairs.get(conn)
-        if pair is not None:
-            (pair.broker if direction is Direction.TO_BROKER else pair.client).write(frame.raw)
+        if pair is None:
+            return
+        if direction is Direction.TO_CLIENT:
+            pair.client.write(frame.raw)
+        elif self.far_side is None:
+            pair.broker.write(frame.raw)
+        else:
+            pair.broker.write(self.far_side.arriving(conn, frame).raw)
 
     def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:
         pair = self._pairs.get(conn)
