@@ -60,6 +60,20 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.LEDGER_BEGINS_ANEW: "ORD-008",
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: "ORD-008",
     BrokerMutation.TRANSIENT_KEEPS_MISSED: "TOP-006",
+    BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES: "THR-004",
+    BrokerMutation.PARTITIONS_SPLIT_RATE: "THR-005",
+    BrokerMutation.NAMESPACE_OVERRULES_TOPIC: "THR-006",
+    BrokerMutation.PERIOD_IS_A_SECOND: "THR-007",
+    BrokerMutation.FLOW_CONTROL_IS_COARSE: "THR-011",
+    BrokerMutation.RATE_COUNTS_MEMBERS: "THR-012",
+    BrokerMutation.THROTTLES_CAUGHT_UP: "THR-013",
+    BrokerMutation.REPLAY_HAS_OWN_RATE: "THR-014",
+    BrokerMutation.READS_ON_UNWRITTEN: "THR-016",
+    BrokerMutation.UNACKED_WITHOUT_LIMIT: "FLW-008",
+    BrokerMutation.FLOW_LOST_WHILE_BLOCKED: "FLW-008",
+    BrokerMutation.DELAY_IGNORED: "DLY-001",
+    BrokerMutation.ACTIVE_WAITS_FOR_DELAY: "DLY-002",
+    BrokerMutation.DELAYED_LOST_ON_LOAD: "DLY-004",
 }
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
@@ -100,7 +114,14 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),
     BrokerMutation.DISPATCH_IGNORES_RATE: (frozenset({"THR-010"}), "a rate that is not looked at sizes no read"),
     BrokerMutation.READS_BEYOND_QUOTA: (frozenset({"THR-001"}), "a read of a hundred is more than a period allows"),
-    BrokerMutation.REDELIVERY_IS_FREE: (frozenset({"THR-001", "THR-010"}), "what is free leaves beyond the rate"),
+    BrokerMutation.REDELIVERY_IS_FREE: (
+        frozenset({"THR-001", "THR-010", "THR-014"}),
+        "what is free leaves beyond the rate",
+    ),
+    BrokerMutation.REPLAY_HAS_OWN_RATE: (
+        frozenset({"THR-001", "THR-009"}),
+        "what comes again and is charged to a rate of its own leaves beyond the one that is set",
+    ),
     BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES: (
         frozenset({"THR-010"}),
         "with tokens used up that do not count a read has any size",

@@ -17,10 +17,14 @@ from assay_conformance.model.policy import Policies
 
 
 class Backlog:
-    """`limiters` are those of all levels; the tightest counts. `wake` is called when tokens may be there again."""
+    """`limiters` are those of all levels; the tightest counts. `wake` is called when tokens may be there again.
+
+    A read that finds nothing waits at the end of the topic with what it was allowed: whatever a redelivery has used up
+    meanwhile, it is served when something comes, and later periods repay it (asyncReadEntriesOrWait)."""
 
     __slots__ = (
         "_furthest",
+        "_granted",
         "_host",
         "_is_precise",
         "_members",
@@ -44,7 +48,9 @@ class Backlog:
         self._retry: Timer | None = None
         self._members = 0.0
         self._furthest = -1
-        self._is_precise = host.settings.precise_flow_control
+        self._granted = 0
+        coarse = host.breaks(BrokerMutation.FLOW_CONTROL_IS_COARSE)
+        self._is_precise = host.settings.precise_flow_control and not coarse
 
     def quota(self, permits: int, *, again: bool = False) -> int:
         """How many entries one read may take; 0 with a later `wake` when a rate is used up. `again`: it is a read of
@@ -53,40 +59,53 @@ class Backlog:
         wanted = min(ceil(permits / members), READ_BATCH_ENTRIES)
         if not self.limiters or not self._is_throttled(again=again):
             return wanted
-        size = self.store.average_bytes
-        for limiter in self.limiters:
-            wanted = limiter.entries(wanted, size, members)
+        if self._granted and not again:
+            return min(wanted, self._granted)
+        wanted = self._allowed(wanted, again=again)
         if not wanted and self._retry is None:
             self._retry = self._host.after(RATE_RETRY_MS, self._again)
         return wanted
+
+    def _allowed(self, wanted: int, *, again: bool) -> int:
+        size = self.store.average_bytes
+        levels = [limiter.of_read(again=again).entries(wanted, size) for limiter in self.limiters]
+        if self._host.breaks(BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES):
+            return max(levels)
+        return min(levels)
 
     def _is_throttled(self, *, again: bool) -> bool:
         if self._host.breaks(BrokerMutation.DISPATCH_IGNORES_RATE):
             return False
         if again and self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE):
             return False
-        unread = len(self.store.entries) - self.cursor.next
-        return self._host.settings.throttles_caught_up or unread > BACKLOGGED_ENTRIES
+        if self._host.settings.throttles_caught_up or self._host.breaks(BrokerMutation.THROTTLES_CAUGHT_UP):
+            return True
+        return len(self.store.entries) - self.cursor.next > BACKLOGGED_ENTRIES
 
     def spend(self, entry: Entry, messages: int) -> None:
         """Charge a dispatched entry: after the dispatch, so that the balance may become negative."""
         if self._is_precise:
             self._members = 0.9 * self._members + 0.1 * messages if self._members else messages
-        if not self.limiters or self._is_free(entry):
-            return
-        charged = 1 if self._host.settings.rate_counts_entries else messages
-        for limiter in self.limiters:
-            limiter.consume(charged, len(entry.payload.block))
-
-    def _is_free(self, entry: Entry) -> bool:
-        """Never, with an honest broker."""
-        if not self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE):
-            return False
         again, self._furthest = entry.index <= self._furthest, max(entry.index, self._furthest)
-        return again
+        if not self.limiters or (again and self._host.breaks(BrokerMutation.REDELIVERY_IS_FREE)):
+            return
+        by_entries = self._host.settings.rate_counts_entries
+        charged = 1 if by_entries and not self._host.breaks(BrokerMutation.RATE_COUNTS_MEMBERS) else messages
+        for limiter in self.limiters:
+            limiter.of_read(again=again).consume(charged, len(entry.payload.block))
 
     def read(self, count: int, *, compacted: bool = False) -> list[Entry]:
-        """The next entries, or what a compaction has left of them."""
+        """The next entries, or what a compaction has left of them; none: the read waits for some."""
+        found = self._read(count, compacted=compacted)
+        self._granted = 0 if found else count
+        return found
+
+    def rewind(self) -> None:
+        """Read again from the first entry not acknowledged; a read that waits is over."""
+        self._granted = 0
+        self.cursor.rewind()
+
+    def _read(self, count: int, *, compacted: bool) -> list[Entry]:
         if not compacted or self.compaction is None:
             return self.cursor.read(self.store.entries, count)
         while entries := self.cursor.read(self.store.entries, count):
@@ -95,6 +114,7 @@ class Backlog:
         return []
 
     def close(self) -> None:
+        self._granted = 0
         if self._retry is not None:
             self._retry.cancel()
 

@@ -112,7 +112,7 @@ class SingleActive(Dispatcher):
             return
         if epoch is not None:
             consumer.epoch = epoch
-        self._cursor.rewind()
+        self._backlog.rewind()
         self.read()
 
     def acked(self, consumer: Consumer, index: int) -> None:
@@ -134,10 +134,20 @@ class SingleActive(Dispatcher):
             if not entries:
                 return
             for entry in entries:
-                if consumer.permits <= 0:
-                    self._cursor.next = entry.index
-                    break
+                if self._waits_wrongly(entry):
+                    return
                 self._send(consumer, entry, epoch=consumer.epoch)
+
+    def _waits_wrongly(self, entry: Entry) -> bool:
+        """What a broker does that knows delays here, too; False for an honest one."""
+        if not self._host.breaks(BrokerMutation.ACTIVE_WAITS_FOR_DELAY) or entry.metadata is None:
+            return False
+        wait_ms = entry.metadata.deliver_at_time - self._host.unix_ms
+        if wait_ms <= 0:
+            return False
+        self._cursor.next = entry.index
+        self._host.after(wait_ms, self.read)
+        return True
 
     def _choose(self) -> bool:
         """Make another one the active one; False when it already was."""
@@ -157,7 +167,7 @@ class SingleActive(Dispatcher):
         if self.active is None:
             return
         if not (self._failover and self._host.breaks(BrokerMutation.FAILOVER_READS_ON)):
-            self._cursor.rewind()
+            self._backlog.rewind()
         if self._failover:
             for consumer in self.consumers:
                 tell_active(consumer, consumer is self.active)

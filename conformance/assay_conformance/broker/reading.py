@@ -1,6 +1,6 @@
 """Reading of one connection, which may pause: what comes meanwhile waits, unread, in its order.
 
-Two things pause it: a publish rate that is used up, and a thousand SENDs the store has not written. Each pause is ended
+Two things pause it: a publish rate that is used up, and too many SENDs the store has not written. Each pause is ended
 by whoever made it; frames are read again once none is left.
 """
 
@@ -9,23 +9,36 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from assay_conformance.broker.host import ClusterSink
-from assay_conformance.broker.rules import PENDING_SENDS
+from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.wire import Frame
 
 
 class Reading:
     """`read` serves one frame. `on` is what the sink was told last."""
 
-    __slots__ = ("_conn", "_full", "_pauses", "_read", "_sink", "_unwritten", "_waiting", "on")
+    __slots__ = (
+        "_bounded",
+        "_conn",
+        "_full",
+        "_most_unwritten",
+        "_pauses",
+        "_read",
+        "_sink",
+        "_unwritten",
+        "_waiting",
+        "on",
+    )
 
-    def __init__(self, sink: ClusterSink, conn: int, read: Callable[[Frame], None]) -> None:
+    def __init__(self, host: Host, conn: int, read: Callable[[Frame], None]) -> None:
         self.on = True
-        self._sink = sink
+        self._sink = host.sink
         self._conn = conn
         self._read = read
         self._pauses = 0
         self._waiting: deque[Frame] = deque()
+        self._bounded = not host.breaks(BrokerMutation.READS_ON_UNWRITTEN)
+        self._most_unwritten = host.settings.max_pending_sends
         self._unwritten = 0
         self._full = False
 
@@ -55,14 +68,14 @@ class Reading:
     def write_begins(self) -> None:
         """A SEND waits for the store."""
         self._unwritten += 1
-        if self._unwritten >= PENDING_SENDS and not self._full:
+        if self._bounded and self._unwritten >= self._most_unwritten and not self._full:
             self._full = True
             self.pause()
 
     def write_ended(self) -> None:
         """A SEND that waited is answered."""
         self._unwritten -= 1
-        if self._full and self._unwritten <= PENDING_SENDS // 2:
+        if self._full and self._unwritten <= self._most_unwritten // 2:
             self._full = False
             self.resume()
 

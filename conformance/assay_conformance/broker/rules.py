@@ -30,9 +30,6 @@ LOOK_AHEAD_PER_SUBSCRIPTION: Final = 20_000
 MAX_UNACKED_PER_CONSUMER: Final = 50_000
 MAX_UNACKED_PER_SUBSCRIPTION: Final = 200_000
 """maxUnackedMessagesPer...: where no policy says otherwise; 0 is without limit."""
-PENDING_SENDS: Final = 1_000
-"""maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection, half of which
-start it again."""
 
 PATTERN_LENGTH: Final = 50
 """subscriptionPatternMaxLength: a broker evaluates no longer patterns of topic names."""

@@ -113,7 +113,7 @@ class Session:
         self.conn = conn
         self.broker = broker
         self.topics = topics
-        self.reading = Reading(host.sink, conn, self._read)
+        self.reading = Reading(host, conn, self._read)
         self.version = 0
         self.client_version = ""
         self.producers: dict[int, Producer] = {}

@@ -65,8 +65,8 @@ class Replay:
 
 
 class Sharing(Dispatcher):
-    """A consumer with too many messages unacknowledged gets no more until it has acknowledged half of them, and so it
-    is with the subscription as a whole."""
+    """A consumer with too many messages unacknowledged gets no more until it has acknowledged half of them. With too
+    many of the subscription as a whole nothing more is read; what was read by then is still sent, as Pulsar does."""
 
     individual = True
 
@@ -102,7 +102,7 @@ class Sharing(Dispatcher):
 
     def add(self, consumer: Consumer) -> None:
         if not self.consumers:
-            self._cursor.rewind()
+            self._backlog.rewind()
         self.consumers.append(consumer)
         self.consumers.sort(key=lambda known: known.priority)
         self._idle = False
@@ -125,6 +125,8 @@ class Sharing(Dispatcher):
 
     def flow(self, consumer: Consumer, permits: int) -> None:
         self._idle = False
+        if consumer.blocked and self._host.breaks(BrokerMutation.FLOW_LOST_WHILE_BLOCKED):
+            return
         super().flow(consumer, permits)
 
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, _epoch: int | None) -> None:
@@ -235,7 +237,7 @@ class Sharing(Dispatcher):
         """Send an entry, or keep it until its time; False when it has to wait for a consumer."""
         if not entry.is_plain and self.delayed.keeps(entry):
             return True
-        consumer = None if self.blocked else self._pick(entry)
+        consumer = self._pick(entry)
         if consumer is None:
             return False
         redeliveries = self._redeliveries.get(entry.index, 0) if self._redeliveries else 0
@@ -248,6 +250,8 @@ class Sharing(Dispatcher):
         consumer.pending[entry.index] = messages
         consumer.unacked += messages
         self.unacked += messages
+        if self._host.breaks(BrokerMutation.UNACKED_WITHOUT_LIMIT):
+            return
         if 0 < self._most <= consumer.unacked:
             consumer.blocked = True
         if 0 < self._most_together <= self.unacked:

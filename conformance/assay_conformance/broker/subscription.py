@@ -189,11 +189,18 @@ class Subscription:
 
     def reload(self) -> None:
         """Forget what a broker keeps in memory only, batch-index acknowledgements among it."""
+        if self._host.breaks(BrokerMutation.DELAYED_LOST_ON_LOAD):
+            self._lose_delayed()
         self.cursor.partial.clear()
         self.cursor.rewind()
         self.backlog.close()
         self._told_end = False
         self.dispatcher = self._dispatcher(self.kind, KeySharedMeta())
+
+    def _lose_delayed(self) -> None:
+        for entry in self._store.entries[self.cursor.mark :]:
+            if entry.metadata is not None and entry.metadata.deliver_at_time > self._host.unix_ms:
+                self.cursor.ack(entry.index)
 
     def tell_end(self) -> None:
         """Tell the consumers that everything of a terminated topic is acknowledged.

@@ -1,7 +1,8 @@
 """Rates. Dispatch and publish use different buckets, as Pulsar does.
 
-Dispatch: R tokens are added once a period, up to R; reading needs at least one; what was dispatched is taken off
-afterwards, so the balance may be negative and the overshoot is repaid by the next periods.
+Dispatch: tokens are added when a period has passed since the last time, as many as have flowed in by then, up to R;
+reading needs at least one; what was dispatched is taken off afterwards, so the balance may be negative and the
+overshoot is repaid by the next periods (AsyncTokenBucket of 4.0, which adds for these buckets once a period).
 Publish: tokens flow in continuously; the message that uses up the last one is still accepted, and
 then nothing is read until one is there again, or 16 ms worth of them where that is more.
 """
@@ -21,9 +22,10 @@ RESOLUTION_NS = 16_000_000
 
 
 class PeriodBucket:
-    """`limit` tokens a period, and what `extra` gives, which is asked once each time tokens are added."""
+    """`limit` tokens a period, and what `extra` gives, which is asked once each time tokens are added. What is less
+    than a token counts the next time."""
 
-    __slots__ = ("_extra", "_forgives", "_limit", "_period_ns", "_since_ns", "_tokens")
+    __slots__ = ("_extra", "_forgives", "_limit", "_period_ns", "_rest", "_since_ns", "_tokens")
 
     def __init__(
         self, limit: int, period_s: int, now_ns: int, *, forgives: bool = False, extra: Callable[[], int] | None = None
@@ -31,18 +33,21 @@ class PeriodBucket:
         self._limit = limit
         self._period_ns = period_s * NS_PER_S
         self._since_ns = now_ns
+        self._rest = 0
         self._tokens = limit
         self._forgives = forgives
         self._extra = extra
 
     def tokens(self, now_ns: int) -> int:
         """What may be read now; zero or less: nothing."""
-        periods = (now_ns - self._since_ns) // self._period_ns
-        if periods > 0:
-            self._since_ns += periods * self._period_ns
+        passed_ns = now_ns - self._since_ns
+        if passed_ns >= self._period_ns:
+            self._since_ns = now_ns
+            periods = passed_ns // self._period_ns
             limit = self._limit if self._extra is None else self._limit + self._extra() // periods
+            gained, self._rest = divmod(passed_ns * limit + self._rest, self._period_ns)
             kept = max(self._tokens, 0) if self._forgives else self._tokens
-            self._tokens = min(limit, kept + periods * limit)
+            self._tokens = min(limit, kept + gained)
         return self._tokens
 
     def consume(self, count: int) -> None:
@@ -55,34 +60,45 @@ class DispatchLimiter:
     `published` tells the messages and bytes a topic ever got, for a rate that is relative to them.
     """
 
-    __slots__ = ("_bytes", "_host", "_messages")
+    __slots__ = ("_bytes", "_host", "_messages", "_of_replay", "_rate")
 
     def __init__(self, host: Host, rate: Rate, published: Callable[[], tuple[int, int]] | None = None) -> None:
         self._host = host
+        self._rate = rate
+        self._of_replay: DispatchLimiter | None = None
+        period_s = 1 if host.breaks(BrokerMutation.PERIOD_IS_A_SECOND) else rate.period_s
         forgives = host.breaks(BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT)
         grown: list[Callable[[], int] | None] = [None, None]
         if rate.relative_to_publish and published is not None:
             grown = [_growth(published, 0), _growth(published, 1)]
         counts = [rate.messages, 0 if host.breaks(BrokerMutation.DISPATCH_IGNORES_BYTES) else rate.bytes]
         self._messages, self._bytes = (
-            PeriodBucket(count, rate.period_s, host.now_ns, forgives=forgives, extra=extra) if count > 0 else None
+            PeriodBucket(count, period_s, host.now_ns, forgives=forgives, extra=extra) if count > 0 else None
             for count, extra in zip(counts, grown, strict=True)
         )
 
-    def entries(self, wanted: int, entry_bytes: int, entry_messages: float = 1) -> int:
-        """How many of the wanted entries may be read, when an entry has that much on average; 0 = none now."""
+    def entries(self, wanted: int, entry_bytes: int) -> int:
+        """How many of the wanted entries may be read, when one has so many bytes on average; 0 = none now."""
         allowed = [wanted]
         if self._messages is not None:
-            allowed.append(ceil(self._messages.tokens(self._host.now_ns) / entry_messages))
+            allowed.append(self._messages.tokens(self._host.now_ns))
         if self._bytes is not None:
             tokens = self._bytes.tokens(self._host.now_ns)
             # One entry may always cross the line: an entry larger than the whole rate must get through some day.
-            allowed.append(max(1, tokens // max(1, entry_bytes)) if tokens > 0 else 0)
+            allowed.append(ceil(tokens / max(1, entry_bytes)) if tokens > 0 else 0)
         if self._host.breaks(BrokerMutation.DISPATCH_LIMITS_ARE_ALTERNATIVES):
             return min(wanted, max(0, *allowed[1:])) if len(allowed) > 2 else max(0, min(allowed))
         if self._host.breaks(BrokerMutation.READS_BEYOND_QUOTA) and min(allowed) > 0:
             return wanted
         return max(0, min(allowed))
+
+    def of_read(self, *, again: bool) -> DispatchLimiter:
+        """The limiter of a read, of what comes `again` or of what is new: one and the same with an honest broker."""
+        if not again or not self._host.breaks(BrokerMutation.REPLAY_HAS_OWN_RATE):
+            return self
+        if self._of_replay is None:
+            self._of_replay = DispatchLimiter(self._host, self._rate)
+        return self._of_replay
 
     def consume(self, messages: int, size: int) -> None:
         if self._messages is not None:

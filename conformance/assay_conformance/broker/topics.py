@@ -11,10 +11,11 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import DEFAULT_NAMESPACE, LocalNames, TopicName, base_of, parse, partition_of
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
-from assay_conformance.broker.policies import PolicyLevels, changed, stated
+from assay_conformance.broker.policies import PolicyLevels, changed, stated, with_share
 from assay_conformance.broker.rules import MigratedError, RefusalError
 from assay_conformance.broker.schemas import Schemas
 from assay_conformance.broker.throttle import DispatchLimiter
@@ -213,7 +214,12 @@ class Topics:
         self.apply_policies()
 
     def _effective(self, name: TopicName) -> Policies:
-        return self.policies.effective(base_of(name.full), name.namespace)
+        full = base_of(name.full)
+        overruled = self._host.breaks(BrokerMutation.NAMESPACE_OVERRULES_TOPIC)
+        policies = self.policies.effective(full, name.namespace, overruled=overruled)
+        if self._partitions.get(full) and self._host.breaks(BrokerMutation.PARTITIONS_SPLIT_RATE):
+            return with_share(policies, self._partitions[full])
+        return policies
 
     def _auto_creation(self, name: TopicName) -> AutoCreation:
         return self._effective(name).auto_creation or AutoCreation()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import batch, plains
-from assay_conformance.model.case import Case, Config, Isolation, Topology
+from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
 
 EARLIEST: Config = {"initial_position": "earliest"}
@@ -195,6 +195,48 @@ def memory_of_two_producers() -> Case:
     )
 
 
+def limit_of_a_consumer() -> Case:
+    """A queue as large as the limit: what is granted while the consumer may have nothing is all it has afterwards."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 10, timeout_ms=3_000)
+    plan.wait_received(consumer, 4)
+    plan.ack(consumer, numbers=[0])
+    plan.wait_ms(250)
+    plan.ack(consumer, numbers=[1])
+    plan.wait_received(consumer, 6, deadline_ms=STARVED_MS)
+    plan.ack(consumer, numbers=[2, 3, 4, 5])
+    plan.wait_received(consumer, 10, deadline_ms=STARVED_MS)
+    return plan.case(
+        "flow/limit-of-a-consumer",
+        "Ten messages for a shared consumer that may have four unacknowledged",
+        ("flow.unacked-limit",),
+        capabilities=("consumer",),
+        consumer={"subscription_type": "shared", "receiver_queue_size": 4},
+        topology=Topology(topics=(Topic(name="t", max_unacked_per_consumer=4),)),
+    )
+
+
+def limit_of_a_subscription() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(240)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 240, timeout_ms=3_000)
+    plan.wait_received(consumer, 100)
+    plan.wait_ms(200)
+    plan.ack(consumer)
+    plan.wait_received(consumer, 200, deadline_ms=STARVED_MS)
+    return plan.case(
+        "flow/limit-of-a-subscription",
+        "Two hundred and forty messages of a shared subscription that may have ten unacknowledged",
+        ("flow.unacked-limit",),
+        capabilities=("consumer",),
+        consumer={"subscription_type": "shared"},
+        topology=Topology(topics=(Topic(name="t", max_unacked_per_subscription=10),)),
+    )
+
+
 CASES = (
     first_permits(),
     half_a_queue(),
@@ -206,4 +248,6 @@ CASES = (
     room_after_failures(),
     room_after_time_outs(),
     memory_of_two_producers(),
+    limit_of_a_consumer(),
+    limit_of_a_subscription(),
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.cases.stored import plain, plains
-from assay_conformance.model.case import Case, Limits, Rate, Topic, Topology
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case, Limits, Rate, Tier, Topic, Topology
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.policy import BrokerSettings, Policies
 
 DISPATCH = Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10)),))
 PUBLISH = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=20)),))
+TEN = Rate(messages=10)
 
 
 def backlog_at_the_dispatch_rate() -> Case:
@@ -116,6 +118,223 @@ def refused_again_and_again() -> Case:
     )
 
 
+def topic_and_subscription_rates() -> Case:
+    """Two subscriptions that may have thirty a second each, of a topic that gives ten."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(60)))
+    client = plan.client()
+    consumers = [plan.consumer(client, subscription=name) for name in ("a", "b")]
+    for consumer in consumers:
+        plan.receive(consumer, 40, timeout_ms=2_500)
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
+    return plan.case(
+        "throttling/topic-and-subscription-rates",
+        "Two subscriptions at thirty messages a second each, and their topic at ten",
+        ("throttling.levels-together",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=TEN, subscription_rate=Rate(messages=30)),)),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def broker_and_topic_rates() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for name in ("t", "u"):
+        plan.broker("store_entries", topic=name, entries=plains(range(60)))
+    for name in ("t", "u"):
+        plan.receive(plan.consumer(client, name), 40, timeout_ms=2_500)
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
+    topics = tuple(Topic(name=name, dispatch_rate=Rate(messages=30)) for name in ("t", "u"))
+    return plan.case(
+        "throttling/broker-and-topic-rates",
+        "Two topics at thirty messages a second each, on a broker at ten",
+        ("throttling.levels-together",),
+        capabilities=("consumer",),
+        topology=Topology(topics=topics, settings=BrokerSettings(dispatch_rate=TEN)),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
+def rate_of_three_partitions() -> Case:
+    plan = Schedule()
+    for number in range(3):
+        plan.broker("store_entries", topic=f"t-partition-{number}", entries=plains(range(60)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 180, timeout_ms=4_000)
+    plan.wait_ms(3_300)
+    return plan.case(
+        "throttling/rate-of-three-partitions",
+        "Three partitions with a backlog each, of a topic at nine messages a second",
+        ("throttling.each-partition",),
+        capabilities=("consumer", "partitioned_topics"),
+        topology=Topology(topics=(Topic(name="t", partitions=3, dispatch_rate=Rate(messages=9)),)),
+        limits=Limits(least_wall_ms=3_300),
+    )
+
+
+def topics_that_overrule_their_namespace() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for name in ("tight", "wide", "none"):
+        plan.broker("store_entries", topic=name, entries=plains(range(120)))
+    for name in ("tight", "wide", "none"):
+        plan.receive(plan.consumer(client, name), 120, timeout_ms=4_000)
+    plan.wait_ms(3_300)
+    topics = (
+        Topic(name="tight", dispatch_rate=Rate(messages=4)),
+        Topic(name="wide", dispatch_rate=Rate(messages=25)),
+        Topic(name="none"),
+    )
+    return plan.case(
+        "throttling/topics-that-overrule-their-namespace",
+        "Of three topics in a namespace at ten messages a second one has four, one twenty-five, one no rate of its own",
+        ("throttling.nearest-level-counts",),
+        capabilities=("consumer",),
+        topology=Topology(topics=topics, namespace=Policies(dispatch_rate=TEN)),
+        limits=Limits(least_wall_ms=3_300),
+    )
+
+
+def period_of_three_seconds() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(100)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 100, timeout_ms=5_000)
+    plan.wait_ms(3_200)
+    plan.wait_received(consumer, 20, deadline_ms=3_000)
+    return plan.case(
+        "throttling/period-of-three-seconds",
+        "Ten messages in three seconds, of a backlog of a hundred",
+        ("throttling.period-is-as-set",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10, period_s=3)),)),
+        limits=Limits(least_wall_ms=4_000),
+    )
+
+
+def permits_for_batches() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(n * 6, n * 6 + 6)) for n in range(40)])
+    consumer = plan.consumer(plan.client(), receiver_queue_size=12)
+    plan.receive(consumer, 120)
+    plan.wait_received(consumer, 120)
+    return plan.case(
+        "throttling/permits-for-batches",
+        "A queue of twelve messages, and batches of six",
+        ("throttling.precise-reads",),
+        capabilities=("consumer",),
+        topology=Topology(settings=BrokerSettings(precise_flow_control=True)),
+    )
+
+
+def batches_that_count_once() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(n * 4, n * 4 + 4)) for n in range(60)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 240, timeout_ms=4_000)
+    plan.wait_ms(3_300)
+    return plan.case(
+        "throttling/batches-that-count-once",
+        "Batches of four messages, where ten entries leave in a second",
+        ("throttling.batch-counts-once",),
+        capabilities=("consumer",),
+        topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(rate_counts_entries=True)),
+        limits=Limits(least_wall_ms=3_300),
+    )
+
+
+def short_backlog_is_spared() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(60)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 60)
+    plan.wait_received(consumer, 60)
+    return plan.case(
+        "throttling/short-backlog-is-spared",
+        "Sixty messages at a rate of ten, on a broker that throttles only who has a backlog",
+        ("throttling.spares-caught-up",),
+        capabilities=("consumer",),
+        topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(throttles_caught_up=False)),
+    )
+
+
+def long_backlog_is_throttled() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.wait_ops(plan.send(plan.producer(client), 1_200, size=20))
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 60)
+    plan.wait_received(consumer, 60)
+    return plan.case(
+        "throttling/long-backlog-is-throttled",
+        "Twelve hundred messages at a rate of twenty, on a broker that throttles only who has a backlog",
+        ("throttling.spares-caught-up",),
+        capabilities=("producer", "consumer"),
+        producer={"max_pending_messages": 2_000},
+        topology=Topology(
+            topics=(Topic(name="t", dispatch_rate=Rate(messages=20)),),
+            settings=BrokerSettings(throttles_caught_up=False),
+        ),
+        limits=Limits(least_wall_ms=2_000),
+        tier=Tier.FULL,
+    )
+
+
+def refused_beside_a_backlog() -> Case:
+    """Whoever asks for eight again at every turn has no more of the rate than one who does not."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(80)), receives=10)
+    for _ in range(10):
+        plan.nack(consumer, numbers=list(range(8)))
+        plan.receive(consumer, 20, timeout_ms=400)
+        plan.wait_ms(450)
+    return plan.case(
+        "throttling/refused-beside-a-backlog",
+        "Eight messages are refused again and again, and seventy wait behind them",
+        ("throttling.replay-overshoots-once",),
+        capabilities=("consumer", "nack_delay"),
+        topology=DISPATCH,
+        consumer={"subscription_type": "shared", "nack_delay_ms": 100},
+        limits=Limits(least_wall_ms=4_500),
+    )
+
+
+def more_than_may_be_unwritten() -> Case:
+    plan = Schedule()
+    plan.broker("hold_store", topic="t")
+    producer = plan.producer(plan.client())
+    sends = plan.send(producer, 60, size=64 * 1024)
+    plan.wait_sends(20)
+    plan.wait_ms(200)
+    plan.broker("release", topic="t")
+    plan.wait_ops(sends)
+    return plan.case(
+        "throttling/more-than-may-be-unwritten",
+        "Sixty messages come while nothing is written, where twenty may wait",
+        ("throttling.unwritten-sends-pause",),
+        topology=Topology(settings=BrokerSettings(max_pending_sends=20)),
+        needs=("hold_store",),
+    )
+
+
+def ten_periods() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(300)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 300, timeout_ms=12_000)
+    plan.wait_ms(10_500)
+    return plan.case(
+        "throttling/ten-periods",
+        "Ten messages a second for ten seconds, no more and not much less",
+        ("throttling.dispatch-rate-holds",),
+        capabilities=("consumer",),
+        topology=DISPATCH,
+        limits=Limits(least_wall_ms=10_500),
+        tier=Tier.FULL,
+    )
+
+
 CASES = (
     backlog_at_the_dispatch_rate(),
     backlog_at_the_byte_rate(),
@@ -123,4 +342,16 @@ CASES = (
     refused_again_and_again(),
     overshoot_is_repaid(),
     publishing_beyond_the_rate(),
+    topic_and_subscription_rates(),
+    broker_and_topic_rates(),
+    rate_of_three_partitions(),
+    topics_that_overrule_their_namespace(),
+    period_of_three_seconds(),
+    permits_for_batches(),
+    batches_that_count_once(),
+    short_backlog_is_spared(),
+    long_backlog_is_throttled(),
+    refused_beside_a_backlog(),
+    more_than_may_be_unwritten(),
+    ten_periods(),
 )

@@ -125,6 +125,8 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """retentionCheckIntervalInSeconds."""
     backlog_check_ms: int = 60_000
     """backlogQuotaCheckIntervalInSeconds."""
+    max_pending_sends: int = 1_000
+    """maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection."""
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
     tokens: tuple[str, ...] = ()

@@ -66,18 +66,30 @@ def test_permits_for_an_unknown_consumer_are_ignored() -> None:
     assert (bench.closed, bench.take()) == ([], [])
 
 
-@pytest.mark.parametrize("kind", ["Exclusive", "Shared"])
-def test_batch_overdraws_permits_and_is_repaid(kind: str) -> None:
+def test_shared_consumer_overdraws_its_permits_by_one_batch() -> None:
     bench = _with_entries(0)
     for first in (0, 4, 8):
         bench.publish_batch(first, 4, conn=9)
-    bench.subscribe(kind)
+    bench.subscribe("Shared")
     bench.flow(5)
     assert bench.delivered() == [0, 4]
     bench.flow(3)
     assert bench.delivered() == []
     bench.flow(1)
     assert bench.delivered() == [8]
+
+
+def test_active_consumer_is_sent_all_that_one_read_brings_and_repays_it() -> None:
+    bench = _with_entries(0)
+    for first in range(0, 28, 4):
+        bench.publish_batch(first, 4, conn=9)
+    bench.subscribe()
+    bench.flow(5)
+    assert bench.delivered() == [0, 4, 8, 12, 16]
+    bench.flow(15)
+    assert bench.delivered() == []
+    bench.flow(1)
+    assert bench.delivered() == [20]
 
 
 def test_latest_subscription_starts_behind_what_is_there() -> None:

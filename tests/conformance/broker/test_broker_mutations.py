@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.conformance.broker.bench import Bench, C, T
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.model.policy import BrokerSettings, Policies
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -299,7 +300,7 @@ def batch_costs_its_messages(*mutations: BrokerMutation) -> bool:
     bench.step("store_entries", topic="t", entries=[{"members": [{}, {}, {}]} for _ in range(3)])
     bench.connect()
     bench.subscribe()
-    bench.flow(2)
+    bench.flow(1)
     bench.flow(1)
     return bench.kinds().count(C.MESSAGE.name) == 1
 
@@ -323,6 +324,104 @@ def redelivered_waits_for_the_rate(*mutations: BrokerMutation) -> bool:
     bench.wait(800)
     bench.redeliver(conn=1)
     return len(bench.delivered(1)) <= 6
+
+
+def _with_settings(settings: BrokerSettings, **policy: Any) -> Topology:
+    return Topology(topics=(Topic(name="t", **policy),), settings=settings)
+
+
+def every_level_limits(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, dispatch_rate=Rate(messages=12), subscription_rate=Rate(messages=3))
+    return _dispatched(bench, 1, 1) == 3
+
+
+def each_partition_has_the_whole_rate(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, partitions=2, dispatch_rate=Rate(messages=4))
+    bench.connect()
+    bench.produce(topic="t-partition-0")
+    bench.publish(*range(6))
+    bench.subscribe(topic="t-partition-0")
+    bench.flow(100)
+    return bench.kinds().count(C.MESSAGE.name) == 4
+
+
+def topics_overrule_their_namespace(*mutations: BrokerMutation) -> bool:
+    topology = Topology(
+        topics=(Topic(name="t", dispatch_rate=Rate(messages=12)),), namespace=Policies(dispatch_rate=Rate(messages=3))
+    )
+    return _dispatched(Bench(*mutations, topology=topology), 1, 1) == 12
+
+
+def periods_are_as_long_as_set(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(messages=3, period_s=3)), 1, 3) == 3
+
+
+def reads_fit_the_permits(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, topology=_with_settings(BrokerSettings(precise_flow_control=True)))
+    bench.step("store_entries", topic="t", entries=[{"members": [{}, {}, {}]} for _ in range(9)])
+    bench.connect()
+    bench.subscribe()
+    bench.flow(1)
+    bench.flow(2 + 3)
+    return bench.kinds().count(C.MESSAGE.name) == 2
+
+
+def batches_count_as_one(*mutations: BrokerMutation) -> bool:
+    topology = _with_settings(BrokerSettings(rate_counts_entries=True), dispatch_rate=Rate(messages=5))
+    return _dispatched(Bench(*mutations, topology=topology), 4, 2) == 40
+
+
+def caught_up_is_spared(*mutations: BrokerMutation) -> bool:
+    topology = _with_settings(BrokerSettings(throttles_caught_up=False), dispatch_rate=Rate(messages=5))
+    return _dispatched(Bench(*mutations, topology=topology), 1, 1) > 5
+
+
+def replay_and_new_share_the_rate(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations, dispatch_rate=Rate(messages=3))), "Shared", 1)
+    bench.redeliver(conn=1)
+    for _ in range(8):
+        bench.wait(500)
+        bench.redeliver(conn=1)
+    return len(bench.delivered(1)) <= 18
+
+
+def unwritten_sends_stop_the_reading(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, topology=_with_settings(BrokerSettings(max_pending_sends=3)))
+    bench.step("hold_store", topic="t")
+    return _sends(bench).paused == {0}
+
+
+def unacked_is_limited(*mutations: BrokerMutation) -> bool:
+    return len(_consumers(_sends(Bench(*mutations, max_unacked_per_consumer=4)), "Shared", 1).delivered(1)) == 4
+
+
+def permits_of_the_blocked_are_kept(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations, max_unacked_per_consumer=2)), "Shared", 1, permits=2)
+    bench.flow(2, conn=1)
+    bench.ack(*bench.ids[:2], conn=1)
+    return len(bench.delivered(1)) == 4
+
+
+def _delayed(bench: Bench, delay_ms: int = 5_000) -> Bench:
+    bench.connect()
+    bench.produce()
+    bench.publish(0, meta={"deliver_at_time": delay_ms})
+    return bench
+
+
+def delayed_waits(*mutations: BrokerMutation) -> bool:
+    return _consumers(_delayed(Bench(*mutations)), "Shared", 1).delivered(1) == []
+
+
+def active_does_not_wait(*mutations: BrokerMutation) -> bool:
+    return _consumers(_delayed(Bench(*mutations)), "Exclusive", 1).delivered(1) == [0]
+
+
+def delayed_outlives_a_restart(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_delayed(Bench(*mutations)), "Shared", 1)
+    bench.step("restart")
+    bench.wait(6_000)
+    return _consumers(bench, "Shared", 2).delivered(2) == [0]
 
 
 Rule = Callable[..., bool]
@@ -364,6 +463,20 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,
     BrokerMutation.TRANSIENT_KEEPS_MISSED: what_nobody_took_is_gone,
+    BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES: every_level_limits,
+    BrokerMutation.PARTITIONS_SPLIT_RATE: each_partition_has_the_whole_rate,
+    BrokerMutation.NAMESPACE_OVERRULES_TOPIC: topics_overrule_their_namespace,
+    BrokerMutation.PERIOD_IS_A_SECOND: periods_are_as_long_as_set,
+    BrokerMutation.FLOW_CONTROL_IS_COARSE: reads_fit_the_permits,
+    BrokerMutation.RATE_COUNTS_MEMBERS: batches_count_as_one,
+    BrokerMutation.THROTTLES_CAUGHT_UP: caught_up_is_spared,
+    BrokerMutation.REPLAY_HAS_OWN_RATE: replay_and_new_share_the_rate,
+    BrokerMutation.READS_ON_UNWRITTEN: unwritten_sends_stop_the_reading,
+    BrokerMutation.UNACKED_WITHOUT_LIMIT: unacked_is_limited,
+    BrokerMutation.FLOW_LOST_WHILE_BLOCKED: permits_of_the_blocked_are_kept,
+    BrokerMutation.DELAY_IGNORED: delayed_waits,
+    BrokerMutation.ACTIVE_WAITS_FOR_DELAY: active_does_not_wait,
+    BrokerMutation.DELAYED_LOST_ON_LOAD: delayed_outlives_a_restart,
 }
 
 # A rate that is not looked at repays nothing, a loss is a loss whatever was lost, a duplicate is one whatever of, and a
@@ -377,8 +490,26 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
         either_limit_stops,
         reads_fit_the_quota,
         redelivered_waits_for_the_rate,
+        every_level_limits,
+        each_partition_has_the_whole_rate,
+        topics_overrule_their_namespace,
+        periods_are_as_long_as_set,
+        batches_count_as_one,
+        replay_and_new_share_the_rate,
     },
-    BrokerMutation.READS_BEYOND_QUOTA: {dispatch_rate_kept, overshoot_repaid, either_limit_stops, bytes_are_limited},
+    BrokerMutation.READS_BEYOND_QUOTA: {
+        dispatch_rate_kept,
+        overshoot_repaid,
+        either_limit_stops,
+        bytes_are_limited,
+        every_level_limits,
+        each_partition_has_the_whole_rate,
+        topics_overrule_their_namespace,
+        periods_are_as_long_as_set,
+        batches_count_as_one,
+    },
+    BrokerMutation.REDELIVERY_IS_FREE: {replay_and_new_share_the_rate},
+    BrokerMutation.FLOW_COUNTS_ENTRIES: {reads_fit_the_permits},
     BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked},
     BrokerMutation.LOSES_RECEIPTED_APPEND: {
         chunks_all_stored,

@@ -67,12 +67,20 @@ def test_other_consumers_go_on_while_one_is_blocked() -> None:
 
 
 def test_subscription_as_a_whole_stops_and_goes_on_below_half() -> None:
-    bench = _with_entries(10, max_unacked_per_subscription=4)
+    bench = _with_entries(4, max_unacked_per_subscription=4)
+    bench.publish(*range(4, 10), conn=9)
     assert len(bench.delivered()) == 4
     bench.ack(*bench.ids[:2])
     assert bench.delivered() == []
     bench.ack(bench.ids[2])
-    assert len(bench.delivered()) == 3
+    assert len(bench.delivered()) == 6
+
+
+def test_limit_of_a_subscription_stops_the_next_read_and_not_this_one() -> None:
+    bench = _with_entries(10, max_unacked_per_subscription=4)
+    assert len(bench.delivered()) == 10
+    bench.publish(10, conn=9)
+    assert bench.delivered() == []
 
 
 def test_redelivered_messages_are_not_out_any_more() -> None:
@@ -112,7 +120,8 @@ def test_chunks_of_a_message_stay_at_one_consumer() -> None:
 @pytest.mark.parametrize("limit", ["max_unacked_per_consumer", "max_unacked_per_subscription"])
 def test_limit_that_is_raised_lets_more_out(limit: str) -> None:
     low: dict[str, Any] = {limit: 4}
-    bench = _with_entries(10, "Shared", **low)
+    bench = _with_entries(4, "Shared", **low)
+    bench.publish(4, 5, conn=9)
     bench.take()
     bench.step("set_policy", topic="t", **{limit: 6})
     assert bench.delivered() == [4, 5]

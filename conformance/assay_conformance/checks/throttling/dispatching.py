@@ -1,16 +1,19 @@
 """What a broker dispatches, limiter by limiter.
 
-A limiter is that of a topic, or of one of its subscriptions; what a Case changes with set_policy is not judged.
+A limiter is that of a broker, of a topic or of one of its subscriptions; what a Case changes with set_policy is not
+judged.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Rate, Topic, Who
 from assay_conformance.model.event import Frame, MessageId, Meta, Stored
+from assay_conformance.model.policy import Policies, nearest
 
 NS_PER_S = 1_000 * MS
 
@@ -18,36 +21,63 @@ READ_BATCH_ENTRIES = 100
 """dispatcherMaxReadBatchSize: one read takes no more."""
 
 
-@dataclass(slots=True)
-class Dispatches:
-    """MESSAGEs that one limiter counts: those of a topic, or of one of its subscriptions."""
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A rate that holds for a dispatch. `overrules`: a level further away sets another one of this kind. `shared`:
+    other levels' rates hold for the same dispatch."""
 
     what: str
     rate: Rate
+    overrules: bool = False
+    shared: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """A period of a second, and no other level has a say."""
+        return not self.overrules and not self.shared and self.rate.period_s == 1
+
+
+@dataclass(slots=True)
+class Dispatches:
+    """MESSAGEs that one limiter counts: those of a broker, of a topic, or of one of its subscriptions."""
+
+    level: Level
     frames: list[Frame] = field(default_factory=list)
     messages: list[int] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     """Bytes of each entry as it is stored."""
     again: list[Frame] = field(default_factory=list)
     """Those that were dispatched before."""
-    subscriptions: set[str] = field(default_factory=set)
+    subscriptions: set[tuple[str, str]] = field(default_factory=set)
     redelivered: bool = False
-    _seen: set[tuple[str, MessageId]] = field(default_factory=set)
+    _seen: set[tuple[str, str, MessageId]] = field(default_factory=set)
+
+    @property
+    def what(self) -> str:
+        return self.level.what
+
+    @property
+    def rate(self) -> Rate:
+        return self.level.rate
 
     @property
     def period_ns(self) -> int:
         return self.rate.period_s * NS_PER_S
 
-    def add(self, frame: Frame, subscription: str, messages: int, size: int) -> None:
+    def add(self, frame: Frame, topic: str, subscription: str, messages: int, size: int) -> None:
         self.frames.append(frame)
         self.messages.append(messages)
         self.sizes.append(size)
-        self.subscriptions.add(subscription)
+        self.subscriptions.add((topic, subscription))
         self.redelivered = self.redelivered or bool(frame.redelivery_count)
         for id in frame.ids:
-            if (subscription, id) in self._seen:
+            if (topic, subscription, id) in self._seen:
                 self.again.append(frame)
-            self._seen.add((subscription, id))
+            self._seen.add((topic, subscription, id))
+
+    @property
+    def is_partition(self) -> bool:
+        return all("-partition-" in topic for topic, _ in self.subscriptions)
 
     @property
     def readers(self) -> int:
@@ -56,38 +86,47 @@ class Dispatches:
 
 
 class DispatchCheck(Check):
-    """Collects dispatches per limiter. What a Case changes with set_policy is not judged, nor a broker that spares
-    consumers without a backlog."""
+    """Collects dispatches per limiter. What a Case changes with set_policy is not judged, nor, but where that is what a
+    check is about, a broker that spares consumers without a backlog."""
+
+    spares_caught_up = False
 
     def start(self) -> None:
-        self._settings = self.view.case.topology.settings
-        topics = unchanged_topics(self.view) if self._settings.throttles_caught_up else []
-        self._topics = {topic.name: topic for topic in topics if _rates(topic)}
-        self._limiters: dict[tuple[str, str], Dispatches] = {}
+        topology = self.view.case.topology
+        self.settings = topology.settings
+        judged = self.spares_caught_up != self.settings.throttles_caught_up
+        self._levels = {topic.name: _levels(self.view, topic) for topic in unchanged_topics(self.view) if judged}
+        self._levels = {name: levels for name, levels in self._levels.items() if levels}
+        self.limiters: dict[str, Dispatches] = {}
         self._sizes: dict[tuple[str, tuple[int, int]], int] = {}
 
     @on(Stored)
     def entry(self, event: Stored) -> None:
-        if self._topics:
+        if self._levels:
             self._sizes[event.topic, event.id.position] = event.size
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        if not self._topics or not event.from_sender:
+        if not self._levels or not event.from_sender:
             return
         session = self.tracker.consumer_of(event)
-        topic = None if session is None else self._topics.get(session.topic.partition("-partition-")[0])
-        if session is None or topic is None:
+        levels = {} if session is None else self._levels.get(session.topic.partition("-partition-")[0], {})
+        if session is None or not levels:
             return
         size = self._sizes.get((session.topic, event.ids[0].position), 0) if event.ids else 0
-        messages = 1 if self._settings.rate_counts_entries else messages_of(event.meta)
-        for by_subscription, rate in _rates(topic):
-            owner = session.subscription if by_subscription else ""
-            self._limiter(session.topic, owner, rate).add(event, session.subscription, messages, size)
+        messages = 1 if self.settings.rate_counts_entries else messages_of(event.meta)
+        for kind, level in levels.items():
+            limiter = self._limiter(kind, level, session.topic, session.subscription)
+            limiter.add(event, session.topic, session.subscription, messages, size)
 
     def finish(self) -> None:
-        for limiter in self._limiters.values():
-            self.judge(limiter)
+        for limiter in self.limiters.values():
+            if self.judges(limiter):
+                self.judge(limiter)
+
+    def judges(self, limiter: Dispatches) -> bool:
+        """Whether this limiter is what the check is about."""
+        return limiter.level.is_plain
 
     def judge(self, limiter: Dispatches) -> None:
         raise NotImplementedError
@@ -99,27 +138,46 @@ class DispatchCheck(Check):
         else:
             self.undecided("the machine was too busy to tell one period of a rate from the next")
 
-    def _limiter(self, topic: str, subscription: str, rate: Rate) -> Dispatches:
-        known = self._limiters.get((topic, subscription))
-        if known is None:
-            what = f"subscription {subscription} of topic {topic}" if subscription else f"topic {topic}"
-            known = self._limiters[topic, subscription] = Dispatches(what, rate)
-        return known
+    def _limiter(self, kind: str, level: Level, topic: str, subscription: str) -> Dispatches:
+        what = {
+            "broker": "the broker",
+            "topic": f"topic {topic}",
+            "subscription": f"subscription {subscription} of topic {topic}",
+        }[kind]
+        return self.limiters.setdefault(what, Dispatches(replace(level, what=what)))
 
 
 def unchanged_topics(view: View) -> list[Topic]:
-    """The topology's topics but those whose policies a step changes."""
+    """The topology's topics but those whose policies a step changes: their own, or those of their namespace."""
     changed = {
         step.args.get("topic") for step in view.case.steps if step.who is Who.BROKER and step.verb == "set_policy"
     }
-    return [topic for topic in view.case.topology.topics if topic.name not in changed]
+    return [] if None in changed else [topic for topic in view.case.topology.topics if topic.name not in changed]
 
 
-def _rates(topic: Topic) -> list[tuple[bool, Rate]]:
-    """The rates that can be judged: False and the topic's, True and that of each of its subscriptions. One relative to
-    what is published has no bound of its own."""
-    given = [(False, topic.dispatch_rate), (True, topic.subscription_rate)]
-    return [(own, rate) for own, rate in given if rate.limits and not rate.relative_to_publish]
+def _levels(view: View, topic: Topic) -> dict[str, Level]:
+    """The rates that hold for a topic's dispatches and can be judged, by kind. One relative to what is published has no
+    bound of its own, and which broker has a topic is known where there is one."""
+    topology = view.case.topology
+    nearness = (topic, topology.namespace, topology.settings.policies)
+    held = nearest(*nearness)
+    rates = {
+        "broker": topology.settings.dispatch_rate if topology.brokers == 1 else None,
+        "topic": held.dispatch_rate,
+        "subscription": held.subscription_rate,
+    }
+    limiting = {kind: rate for kind, rate in rates.items() if rate is not None and rate.limits}
+    return {
+        kind: Level(kind, rate, overrules=_overrules(kind, rate, nearness), shared=len(limiting) > 1)
+        for kind, rate in limiting.items()
+        if not rate.relative_to_publish
+    }
+
+
+def _overrules(kind: str, rate: Rate, nearness: Sequence[Policies]) -> bool:
+    name = {"topic": "dispatch_rate", "subscription": "subscription_rate"}.get(kind)
+    given = [getattr(policies, name) for policies in nearness] if name else []
+    return any(other is not None and other.is_set and other != rate for other in given)
 
 
 def messages_of(meta: Meta | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order
 from assay_conformance.checks.throttling.dispatching import (
     NS_PER_S,
@@ -14,7 +14,7 @@ from assay_conformance.checks.throttling.dispatching import (
 )
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.worlds import Kind
-from assay_conformance.model.case import Topic
+from assay_conformance.model.case import Topic, Who
 from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.requirement import RequirementId
 
@@ -110,3 +110,40 @@ class PublishRateHolds(HoldingsCheck):
                     entry,
                 )
                 return
+
+
+class UnwrittenPause(Check):
+    """Where a step keeps the store waiting: a connection has no more SENDs without an answer than the broker's limit,
+    and what it may have read ahead."""
+
+    requirement = RequirementId("throttling.unwritten-sends-pause")
+
+    def start(self) -> None:
+        self._most = self.view.case.topology.settings.max_pending_sends
+        steps = self.view.case.steps
+        self._holds = any(step.who is Who.BROKER and step.verb == "hold_store" for step in steps)
+        self._unanswered: dict[int, list[Frame]] = {}
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        if not self._holds or not event.at_broker:
+            return
+        waiting = self._unanswered.setdefault(event.conn, [])
+        waiting.append(event)
+        if len(waiting) == self._most:
+            self.exercise(event)
+        ahead = READ_AHEAD_BYTES // max(1, min(frame.size for frame in waiting)) + 1
+        if len(waiting) == self._most + ahead + 1:
+            self.breach(
+                "reads-on",
+                f"the broker read SEND {event.sequence_id} from connection {event.conn} at {ms(event.t_ns)} with "
+                f"{len(waiting) - 1} others there that it had not answered; at {self._most} it should have stopped",
+                waiting[0],
+                event,
+            )
+
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answered(self, event: Frame) -> None:
+        waiting = self._unanswered.get(event.conn)
+        if waiting and event.from_sender:
+            waiting.pop(0)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.throttling.dispatching import (
-    READ_BATCH_ENTRIES,
-    DispatchCheck,
-    Dispatches,
-)
+from assay_conformance.checks.throttling.dispatching import READ_BATCH_ENTRIES, Dispatches
+from assay_conformance.checks.throttling.supply import FedCheck
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 
 
-class DispatchWindows(DispatchCheck):
+class DispatchWindows(FedCheck):
     """Of a limit that counts something: any k periods see at most (k + 1) times the rate, and what a read overdraws."""
 
     def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
@@ -55,14 +53,86 @@ class DispatchWindows(DispatchCheck):
                 return
 
 
-class DispatchRateHolds(DispatchWindows):
-    """Rates in messages alone."""
-
-    requirement = RequirementId("throttling.dispatch-rate-holds")
+class MessageWindows(DispatchWindows):
+    """Of rates in messages alone, from both sides."""
 
     def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
         if limiter.rate.messages > 0 and limiter.rate.bytes <= 0:
             yield "messages", limiter.rate.messages, limiter.messages
+
+    def judge(self, limiter: Dispatches) -> None:
+        super().judge(limiter)
+        if limiter.rate.bytes <= 0 and self.has_floor(limiter):
+            self.judge_from_below(limiter)
+
+    def has_floor(self, _limiter: Dispatches) -> bool:
+        """Whether it is this check that judges from below."""
+        return True
+
+
+class DispatchRateHolds(MessageWindows):
+    """Rates of one level, with a period of a second. What partitions, and batches that count as one, are given at least
+    is for the checks of these."""
+
+    requirement = RequirementId("throttling.dispatch-rate-holds")
+
+    def has_floor(self, limiter: Dispatches) -> bool:
+        return not self.settings.rate_counts_entries and not limiter.is_partition
+
+
+class LevelsHoldTogether(DispatchWindows):
+    """Where several levels have rates each holds as if it were alone; from below only the tightest would."""
+
+    requirement = RequirementId("throttling.levels-together")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        return limiter.level.shared
+
+    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
+        if limiter.rate.messages > 0:
+            yield "messages", limiter.rate.messages, limiter.messages
+
+
+class NearestLevelHolds(MessageWindows):
+    """Rates that overrule another of their kind: too fast where the other one is looser, starved where it is tighter.
+
+    What leaves after the first tokens shows that a rate is not tighter, what does not that it is not looser.
+    """
+
+    requirement = RequirementId("throttling.nearest-level-counts")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        return limiter.level.overrules and not limiter.level.shared
+
+
+class PeriodHolds(MessageWindows):
+    """Periods of more than a second."""
+
+    requirement = RequirementId("throttling.period-is-as-set")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        return limiter.rate.period_s > 1 and not limiter.level.shared and not limiter.level.overrules
+
+
+class ReplayOvershoots(DispatchWindows):
+    """Where what comes again and what is new left together: one read may be beyond the rate, and is repaid."""
+
+    requirement = RequirementId("throttling.replay-overshoots-once")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        return super().judges(limiter) and 0 < len(limiter.again) < len(limiter.frames)
+
+    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
+        if limiter.rate.messages > 0:
+            yield "messages", limiter.rate.messages, limiter.messages
+
+    def exercised_by(self, limiter: Dispatches, _rate: int, _charges: Sequence[int]) -> Iterator[Event]:
+        """What is new and leaves within a period of something that comes again."""
+        again = {frame.seq for frame in limiter.again}
+        for earlier, frame in pairwise(limiter.frames):
+            mixed = (earlier.seq in again) != (frame.seq in again)
+            if mixed and frame.t_ns - earlier.t_ns < limiter.period_ns:
+                yield frame
 
 
 class ByteRateHolds(DispatchWindows):

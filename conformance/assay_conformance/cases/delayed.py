@@ -1,0 +1,100 @@
+"""Delayed delivery: ticks of a tenth of a second, so that what is early can be told from what is due."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Limits, Topic, Topology
+from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
+
+TOPICS = (Topic(name="t", delayed_delivery=DelayedDelivery(tick_ms=100)),)
+NEEDED = ("producer", "consumer", "delayed_delivery")
+SHARED = {"subscription_type": "shared"}
+
+
+def _out_of_order(plan: Schedule) -> int:
+    """Messages due in another order than they are sent, and one that is due at once; the consumer."""
+    client = plan.client()
+    producer = plan.producer(client)
+    consumer = plan.consumer(client)
+    for delay_ms in (1_500, 400, 1_000):
+        plan.send(producer, deliver_after_ms=delay_ms)
+    plan.send(producer)
+    plan.receive(consumer, 4)
+    plan.wait_received(consumer, 4)
+    return consumer
+
+
+def due_in_another_order() -> Case:
+    plan = Schedule()
+    _out_of_order(plan)
+    return plan.case(
+        "delayed/due-in-another-order",
+        "Messages for one and a half seconds, for less than half a one, for one, and for now",
+        ("delayed.not-before-its-time",),
+        capabilities=NEEDED,
+        consumer=SHARED,
+        topology=Topology(topics=TOPICS),
+        limits=Limits(least_wall_ms=1_500),
+    )
+
+
+def strictly_due() -> Case:
+    plan = Schedule()
+    _out_of_order(plan)
+    return plan.case(
+        "delayed/strictly-due",
+        "The same on a broker that is never early",
+        ("delayed.not-before-its-time",),
+        capabilities=NEEDED,
+        consumer=SHARED,
+        topology=Topology(topics=TOPICS, settings=BrokerSettings(delayed_strict=True)),
+        limits=Limits(least_wall_ms=1_500),
+    )
+
+
+def delayed_for_an_exclusive_consumer() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    consumer = plan.consumer(client)
+    plan.send(producer, deliver_after_ms=900)
+    plan.send(producer)
+    plan.receive(consumer, 2)
+    plan.wait_received(consumer, 2)
+    return plan.case(
+        "delayed/delayed-for-an-exclusive-consumer",
+        "A message for later and one for now, for an exclusive consumer",
+        ("delayed.active-consumers-ignore-it",),
+        capabilities=NEEDED,
+        topology=Topology(topics=TOPICS),
+    )
+
+
+def restarted_in_between() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    producer = plan.producer(client)
+    consumer = plan.consumer(client)
+    plan.wait_ops(plan.send(producer, 2, deliver_after_ms=1_500), plan.send(producer))
+    plan.receive(consumer, 3, timeout_ms=8_000)
+    plan.wait_received(consumer, 1)
+    plan.wait_ops(plan.ack(consumer, messages=[1]))
+    plan.broker("restart")
+    plan.wait_received(consumer, 3, deadline_ms=6_000)
+    return plan.case(
+        "delayed/restarted-in-between",
+        "The broker restarts while two messages wait for their time",
+        ("delayed.survives-restart",),
+        capabilities=NEEDED,
+        consumer=SHARED,
+        topology=Topology(topics=TOPICS),
+        limits=Limits(least_wall_ms=1_500),
+    )
+
+
+CASES = (
+    due_in_another_order(),
+    strictly_due(),
+    delayed_for_an_exclusive_consumer(),
+    restarted_in_between(),
+)

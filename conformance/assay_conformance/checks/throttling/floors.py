@@ -1,0 +1,86 @@
+"""Who gets more than a rate seems to say: each partition, entries of many messages, and whoever has no backlog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from assay_conformance.checks.base import ms
+from assay_conformance.checks.throttling.dispatching import Dispatches, messages_of
+from assay_conformance.checks.throttling.supply import FedCheck
+from assay_conformance.checks.throttling.windows import DispatchWindows
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.model.event import Frame
+from assay_conformance.model.requirement import RequirementId
+
+BACKLOGGED_ENTRIES = 1_000
+"""managedLedgerCursorBackloggedThreshold: with more than this a subscription has a backlog."""
+
+
+class PartitionsEach(FedCheck):
+    """Partitions of one topic, each from below: from above each is a topic like any other."""
+
+    requirement = RequirementId("throttling.each-partition")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        return super().judges(limiter) and limiter.is_partition
+
+    def judge(self, limiter: Dispatches) -> None:
+        if self.judge_from_below(limiter):
+            self.exercise(limiter.frames[-1])
+
+
+class EntriesCountOnce(FedCheck):
+    """Where a batch is charged as one message, entries of several; from above entries are charged like messages."""
+
+    requirement = RequirementId("throttling.batch-counts-once")
+
+    def judges(self, limiter: Dispatches) -> bool:
+        batched = any(messages_of(frame.meta) > 1 for frame in limiter.frames)
+        return super().judges(limiter) and self.settings.rate_counts_entries and batched
+
+    def judge(self, limiter: Dispatches) -> None:
+        if self.judge_from_below(limiter):
+            self.exercise(limiter.frames[-1])
+
+
+class SparesCaughtUp(DispatchWindows):
+    """On a broker that throttles only who has a backlog. When it looks whether somebody has is its own affair: below
+    the threshold from the beginning nobody is throttled, and above it everybody is."""
+
+    requirement = RequirementId("throttling.spares-caught-up")
+    spares_caught_up = True
+
+    def judges(self, limiter: Dispatches) -> bool:
+        return super().judges(limiter) and limiter.rate.messages > 0
+
+    def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
+        yield "messages", limiter.rate.messages, limiter.messages
+
+    def judge(self, limiter: Dispatches) -> None:
+        stored = sum(self.stored_entries[topic] for topic, _ in limiter.subscriptions)
+        if stored <= BACKLOGGED_ENTRIES:
+            self._never_waits(limiter)
+            return
+        behind = max(0, stored - BACKLOGGED_ENTRIES)
+        frames, messages = limiter.frames[:behind], limiter.messages[:behind]
+        super().judge(replace(limiter, frames=frames, messages=messages, sizes=limiter.sizes[:behind]))
+
+    def _never_waits(self, limiter: Dispatches) -> None:
+        fed_ns = self.fed_until(limiter)
+        if fed_ns is None:
+            return
+        for event in self.exercised_by(limiter, limiter.rate.messages, limiter.messages):
+            self.exercise(event)
+        pairs: list[tuple[Frame, Frame]] = list(pairwise(limiter.frames))
+        for earlier, frame in pairs:
+            if frame.t_ns <= fed_ns and frame.t_ns - earlier.t_ns > TOLERANCES["answer"].slack_ns:
+                self.found(
+                    "throttled",
+                    f"{limiter.what} never had a backlog of {BACKLOGGED_ENTRIES} entries; nothing left from "
+                    f"{ms(earlier.t_ns)} to {ms(frame.t_ns)}, though there were permits and messages",
+                    earlier,
+                    frame,
+                )
+                return

@@ -1,0 +1,168 @@
+"""Limits of unacknowledged messages: who has too many gets no more, and goes on once half of them are acknowledged.
+
+A consumer is looked at before every entry, a subscription before every read: what was read by then is still sent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.model.event import Ended, Event, Frame, Stored
+from assay_conformance.model.policy import Policies, nearest
+from assay_conformance.model.requirement import RequirementId
+
+READ_BATCH_ENTRIES = 100
+"""dispatcherMaxReadBatchSize: one read takes no more."""
+
+KINDS = ("Shared", "Key_Shared")
+
+
+@dataclass(slots=True)
+class _Limits:
+    """Of one subscription. `over`: entries since it had as many unacknowledged as it may have; `moved`: the last event
+    that may have made the broker send something."""
+
+    of_consumer: int
+    of_subscription: int
+    blocked: set[int] = field(default_factory=set)
+    over: int | None = None
+    sent: set[Position] = field(default_factory=set)
+    moved: Event | None = None
+
+
+class UnackedLimit(DispatchLedger):
+    """Judged where a topic, its namespace or the broker sets a limit; the broker's own are too large for any Case."""
+
+    requirement = RequirementId("flow.unacked-limit")
+
+    def start(self) -> None:
+        super().start()
+        topology = self.view.case.topology
+        self._policies: dict[str, Policies] = {
+            topic.name: nearest(topic, topology.namespace, topology.settings.policies) for topic in topology.topics
+        }
+        self._limits: dict[Group, _Limits] = {}
+        self._stored: Counter[str] = Counter()
+        self._end: Ended | None = None
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        self._stored[event.topic] += 1
+
+    @on(Ended)
+    def ended(self, event: Ended) -> None:
+        self._end = event
+
+    @on(Frame, "FLOW", "ACK", "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def moves(self, event: Frame) -> None:
+        group, member = self._member(event)
+        limits = None if group is None else self._of(group)
+        if limits is None or member is None or not event.at_broker:
+            return
+        limits.moved = event
+        if event.command == "REDELIVER_UNACKNOWLEDGED_MESSAGES":
+            limits.blocked.discard(id(member))
+            limits.over = None
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        limits = self._of(group)
+        if limits is None:
+            return
+        limits.moved = frame
+        limits.sent.add(position)
+        self._judge_consumer(group, limits, member, frame)
+        self._judge_subscription(group, limits, frame)
+
+    def _judge_consumer(self, group: Group, limits: _Limits, member: Member, frame: Frame) -> None:
+        most, unacked = limits.of_consumer, _unacked(member)
+        if not most:
+            return
+        if unacked <= most // 2:
+            limits.blocked.discard(id(member))
+        if id(member) in limits.blocked:
+            self.breach(
+                "consumer-over-limit",
+                f"{group}: {member} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at "
+                f"{most} it should have got no more until {most // 2} are left",
+                *list(member.out.values())[:1],
+                frame,
+            )
+        if unacked + _messages(frame) >= most:
+            limits.blocked.add(id(member))
+            self.exercise(frame)
+
+    def _judge_subscription(self, group: Group, limits: _Limits, frame: Frame) -> None:
+        most, unacked = limits.of_subscription, sum(_unacked(member) for member in group.living())
+        if not most:
+            return
+        if limits.over is not None and unacked < most // 2:
+            limits.over = None
+        if limits.over is not None:
+            limits.over += 1
+            if limits.over == READ_BATCH_ENTRIES:
+                self.breach(
+                    "subscription-over-limit",
+                    f"{group} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at {most} "
+                    f"nothing more should have been read, and {READ_BATCH_ENTRIES} entries have left since",
+                    frame,
+                )
+        elif unacked + _messages(frame) >= most:
+            limits.over = 0
+            self.exercise(frame)
+
+    def finish(self) -> None:
+        for group, limits in self._limits.items():
+            if self.groups.get((group.topic, group.name)) is group:
+                for member in group.members:
+                    self._stalled(group, limits, member)
+
+    def _stalled(self, group: Group, limits: _Limits, member: Member) -> None:
+        """Permits, messages and room for them, and nothing came."""
+        end = member.session.ended or member.left or self._end
+        moved = limits.moved
+        if end is None or moved is None or moved.t_ns > end.t_ns or not _has_room(group, limits, member, end):
+            return
+        earliest = member.session.request.fields.get("initialPosition") == "Earliest"
+        waits = len(limits.sent) < self._stored[group.topic] and member.permits > 0 and earliest
+        tolerance = TOLERANCES["answer"]
+        if not waits or end.t_ns - moved.t_ns <= tolerance.slack_ns:
+            return
+        if not self.tracker.load.quiet(moved.t_ns, end.t_ns, tolerance):
+            self.undecided("the machine was too busy to tell that a consumer is not served any more")
+            return
+        self.breach(
+            "stalled",
+            f"{group}: {member} had {_unacked(member)} messages unacknowledged and {member.permits} permits from "
+            f"{ms(moved.t_ns)} to {ms(end.t_ns)}, and was sent nothing of what waits",
+            moved,
+            end,
+        )
+
+    def _of(self, group: Group) -> _Limits | None:
+        policies = self._policies.get(group.topic.partition("-partition-")[0])
+        if policies is None or group.kind not in KINDS:
+            return None
+        own, together = policies.max_unacked_per_consumer or 0, policies.max_unacked_per_subscription or 0
+        if own <= 0 and together <= 0:
+            return None
+        return self._limits.setdefault(group, _Limits(own, together))
+
+
+def _has_room(group: Group, limits: _Limits, member: Member, end: Event) -> bool:
+    """Whether nothing was over a limit at the end of this consumer."""
+    there = [other for other in group.members if other.left is None or other.left.t_ns >= end.t_ns]
+    together = sum(_unacked(other) for other in there)
+    own = not limits.of_consumer or _unacked(member) <= limits.of_consumer // 2
+    return own and (not limits.of_subscription or together < limits.of_subscription // 2)
+
+
+def _unacked(member: Member) -> int:
+    return sum(_messages(frame) for frame in member.out.values())
+
+
+def _messages(frame: Frame) -> int:
+    return 1 if frame.meta is None or frame.meta.batch is None else frame.meta.batch

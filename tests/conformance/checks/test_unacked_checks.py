@@ -1,0 +1,108 @@
+"""Limits of unacknowledged messages: kept, exceeded, and never lifted again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.checks.unacked import UnackedLimit
+from assay_conformance.history.script import Script
+from assay_conformance.model.case import Case, Topic, Topology
+
+
+def _case(**topic: Any) -> Case:
+    return msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", **topic),)))
+
+
+CONSUMER = _case(max_unacked_per_consumer=4)
+SUBSCRIPTION = _case(max_unacked_per_subscription=4)
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+def _shared(stored: int = 10, kind: str = "Shared") -> Script:
+    """A backlog, and a consumer with permits for all of it."""
+    story = Script()
+    for number in range(stored):
+        story.stored(number)
+    story.connected()
+    story.subscribed(kind=kind, initialPosition="Earliest")
+    story.flow(1_000)
+    return story
+
+
+def _send(story: Script, *numbers: int, **fields: Any) -> Script:
+    for number in numbers:
+        story.message(number, **fields)
+    return story
+
+
+def test_consumer_that_stops_at_its_limit_is_accepted() -> None:
+    check = trial(UnackedLimit, _send(_shared(), *range(4)).done(), CONSUMER)
+    assert (_codes(check), check.exercised) == ([], 1)
+
+
+def test_consumer_that_gets_more_than_its_limit_is_found() -> None:
+    assert _codes(trial(UnackedLimit, _send(_shared(), *range(5)).done(), CONSUMER)) == ["consumer-over-limit"]
+
+
+def test_consumer_goes_on_with_half_acknowledged() -> None:
+    story = _send(_shared(), *range(4))
+    story.ack_frame(0, 1)
+    assert _codes(trial(UnackedLimit, _send(story, 4, 5).done(), CONSUMER)) == []
+
+
+def test_consumer_that_goes_on_too_soon_is_found() -> None:
+    story = _send(_shared(), *range(4))
+    story.ack_frame(0)
+    assert _codes(trial(UnackedLimit, _send(story, 4).done(), CONSUMER)) == ["consumer-over-limit"]
+
+
+def test_what_is_asked_for_again_is_not_out_any_more() -> None:
+    story = _send(_shared(), *range(4))
+    story.redeliver_frame(0)
+    assert _codes(trial(UnackedLimit, _send(story, 0, redelivery_count=1).done(), CONSUMER)) == []
+
+
+def test_consumer_that_is_never_served_again_is_found() -> None:
+    story = _send(_shared(), *range(4))
+    story.ack_frame(0, 1)
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == ["stalled"]
+
+
+def test_consumer_that_is_blocked_may_wait() -> None:
+    story = _send(_shared(), *range(4))
+    story.ack_frame(0)
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == []
+
+
+def test_consumer_that_has_everything_may_wait() -> None:
+    story = _send(_shared(stored=4), *range(4))
+    story.ack_frame(0, 1, 2, 3)
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == []
+
+
+def test_exclusive_consumer_has_no_limit() -> None:
+    check = trial(UnackedLimit, _send(_shared(kind="Exclusive"), *range(8)).done(), CONSUMER)
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+def test_subscription_may_be_sent_what_was_read() -> None:
+    check = trial(UnackedLimit, _send(_shared(stored=200), *range(100)).done(), SUBSCRIPTION)
+    assert (_codes(check), check.exercised) == ([], 1)
+
+
+def test_subscription_that_reads_on_is_found() -> None:
+    story = _send(_shared(stored=200), *range(150))
+    assert _codes(trial(UnackedLimit, story.done(), SUBSCRIPTION)) == ["subscription-over-limit"]
+
+
+def test_subscription_goes_on_below_half() -> None:
+    story = _send(_shared(stored=200), *range(100))
+    story.ack_frame(*range(99))
+    assert _codes(trial(UnackedLimit, _send(story, *range(100, 200)).done(), SUBSCRIPTION)) == []
