@@ -222,7 +222,7 @@ def limit_of_a_subscription() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(240)))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 240, timeout_ms=3_000)
+    plan.receive(consumer, 240, timeout_ms=1_500)
     plan.wait_received(consumer, 100)
     plan.wait_ms(200)
     plan.ack(consumer)

@@ -125,7 +125,7 @@ def topic_and_subscription_rates() -> Case:
     client = plan.client()
     consumers = [plan.consumer(client, subscription=name) for name in ("a", "b")]
     for consumer in consumers:
-        plan.receive(consumer, 40, timeout_ms=2_500)
+        plan.receive(consumer, 40, timeout_ms=2_100)
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
     return plan.case(
         "throttling/topic-and-subscription-rates",
@@ -143,7 +143,7 @@ def broker_and_topic_rates() -> Case:
     for name in ("t", "u"):
         plan.broker("store_entries", topic=name, entries=plains(range(60)))
     for name in ("t", "u"):
-        plan.receive(plan.consumer(client, name), 40, timeout_ms=2_500)
+        plan.receive(plan.consumer(client, name), 40, timeout_ms=2_100)
     plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 30)
     topics = tuple(Topic(name=name, dispatch_rate=Rate(messages=30)) for name in ("t", "u"))
     return plan.case(
@@ -161,15 +161,15 @@ def rate_of_three_partitions() -> Case:
     for number in range(3):
         plan.broker("store_entries", topic=f"t-partition-{number}", entries=plains(range(60)))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 180, timeout_ms=4_000)
-    plan.wait_ms(3_300)
+    plan.receive(consumer, 180, timeout_ms=3_100)
+    plan.wait_ms(3_200)
     return plan.case(
         "throttling/rate-of-three-partitions",
         "Three partitions with a backlog each, of a topic at nine messages a second",
         ("throttling.each-partition",),
         capabilities=("consumer", "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=3, dispatch_rate=Rate(messages=9)),)),
-        limits=Limits(least_wall_ms=3_300),
+        limits=Limits(least_wall_ms=3_200),
     )
 
 
@@ -179,8 +179,8 @@ def topics_that_overrule_their_namespace() -> Case:
     for name in ("tight", "wide", "none"):
         plan.broker("store_entries", topic=name, entries=plains(range(120)))
     for name in ("tight", "wide", "none"):
-        plan.receive(plan.consumer(client, name), 120, timeout_ms=4_000)
-    plan.wait_ms(3_300)
+        plan.receive(plan.consumer(client, name), 120, timeout_ms=3_100)
+    plan.wait_ms(3_200)
     topics = (
         Topic(name="tight", dispatch_rate=Rate(messages=4)),
         Topic(name="wide", dispatch_rate=Rate(messages=25)),
@@ -192,7 +192,7 @@ def topics_that_overrule_their_namespace() -> Case:
         ("throttling.nearest-level-counts",),
         capabilities=("consumer",),
         topology=Topology(topics=topics, namespace=Policies(dispatch_rate=TEN)),
-        limits=Limits(least_wall_ms=3_300),
+        limits=Limits(least_wall_ms=3_200),
     )
 
 
@@ -200,7 +200,7 @@ def period_of_three_seconds() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(100)))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 100, timeout_ms=5_000)
+    plan.receive(consumer, 100, timeout_ms=4_000)
     plan.wait_ms(3_200)
     plan.wait_received(consumer, 20, deadline_ms=3_000)
     return plan.case(
@@ -232,15 +232,15 @@ def batches_that_count_once() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[batch(range(n * 4, n * 4 + 4)) for n in range(60)])
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 240, timeout_ms=4_000)
-    plan.wait_ms(3_300)
+    plan.receive(consumer, 240, timeout_ms=3_100)
+    plan.wait_ms(3_200)
     return plan.case(
         "throttling/batches-that-count-once",
         "Batches of four messages, where ten entries leave in a second",
         ("throttling.batch-counts-once",),
         capabilities=("consumer",),
         topology=Topology(topics=DISPATCH.topics, settings=BrokerSettings(rate_counts_entries=True)),
-        limits=Limits(least_wall_ms=3_300),
+        limits=Limits(least_wall_ms=3_200),
     )
 
 
@@ -322,7 +322,7 @@ def ten_periods() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(300)))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 300, timeout_ms=12_000)
+    plan.receive(consumer, 300, timeout_ms=10_400)
     plan.wait_ms(10_500)
     return plan.case(
         "throttling/ten-periods",
