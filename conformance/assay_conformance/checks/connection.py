@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Fired, Frame, Healed, Opened
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.outside import Partition, Timeout
+from assay_conformance.model.outside import Timeout
 from assay_conformance.model.requirement import RequirementId
 
 _HANDSHAKE = ("CONNECT", "AUTH_RESPONSE")
@@ -134,7 +134,7 @@ class LeavesSilentPeer(Check):
     """A client that hears nothing pings after one keep-alive interval and is gone after the second.
 
     Its timer counts whole intervals, so both bounds are one interval and two, and the tolerance. What is written to it
-    behind a toxic or a partition that lets nothing through to the client is not heard.
+    behind a toxic that lets nothing through to the client is not heard.
     """
 
     requirement = RequirementId("connection.leaves-silent-peer")
@@ -177,10 +177,11 @@ class LeavesSilentPeer(Check):
             self._deaf = None
 
     def _lets_nothing_down(self, event: Fired) -> bool:
-        """And everything up: else the wire would not show that the client pings and leaves."""
+        """And everything up: behind a partition the wire does not show that the client pings and leaves, for without
+        acknowledgments TCP soon sends nothing new."""
         faults = self.view.case.faults
         action = faults[event.fault].action if event.fault < len(faults) else None
-        return isinstance(action, Timeout | Partition) and action.direction is Direction.TO_CLIENT
+        return isinstance(action, Timeout) and action.direction is Direction.TO_CLIENT
 
     @on(Closed)
     def closed(self, event: Closed) -> None:

@@ -18,9 +18,10 @@ from assay_conformance.model.errors import HarnessError, UsageError
 from assay_conformance.model.fault import AtTime, Fault, Scope
 from assay_faults.injector import Receipt
 from assay_faults.ledger import Entry, Kind, Ledger
-from assay_faults.toxiproxy.probes import PROBES, Facts, UnseenError, Way, passes
+from assay_faults.second_look import Facts, Way, passes, proven
+from assay_faults.tap import Carried, Tap
+from assay_faults.toxiproxy.probes import PROBES
 from assay_faults.toxiproxy.server import FindServer
-from assay_faults.toxiproxy.tap import Carried, Tap
 from assay_faults.toxiproxy.toxics import OnStream, toxic
 
 _RARELY: Final = 40
@@ -137,19 +138,10 @@ class ToxiproxyInjector:
     async def _proven(
         self, front: _Front, probe: Callable[[Way], Awaitable[Facts]], what: str, tries: int = 1
     ) -> Facts:
-        """What the first connection saw that saw it. HarnessError when none did."""
-        unseen: UnseenError | None = None
-        for _ in range(tries):
-            way = Way(front.host, front.port, front.tap)
-            try:
-                return await probe(way)
-            except UnseenError as error:
-                unseen = error
-            except OSError as error:
-                unseen = UnseenError(error.strerror or str(error))
-            finally:
-                way.close()
-        raise HarnessError(f"toxiproxy at {self._api.url}: {what} was not seen to act: {unseen}")
+        def way() -> Way:
+            return Way(front.host, front.port, front.tap)
+
+        return await proven(way, probe, f"toxiproxy at {self._api.url}: {what}", tries)
 
     def _within(self, fault: int) -> list[_Front]:
         broker = self._faults[fault].scope.broker

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from assay_conformance.model.direction import Direction
-from assay_conformance.model.event import Fact
 from assay_conformance.model.outside import (
     Bandwidth,
     Disable,
@@ -22,79 +21,16 @@ from assay_conformance.model.outside import (
     SlowClose,
     Timeout,
 )
-from assay_faults.toxiproxy.tap import Stream, Tap
+from assay_faults.second_look import BYTE, PATIENCE_S, Facts, UnseenError, Way, now_ms, read, rounded
+from assay_faults.tap import Stream
 
-Facts = dict[str, Fact]
-
-PATIENCE_S: Final = 10.0
-"""For what has to happen at once; a busy machine takes its time."""
 _SILENCE_MS: Final = 50
 """How long nothing has to come before it counts as nothing."""
 _WATCHED_MS: Final = 1_000
 """An end that is further off than this is not waited for: silence has to do."""
 _PROBED_RATE_MS: Final = 50
 _TIMER_MS: Final = 1
-_READ_BYTES: Final = 1 << 16
-_BYTE: Final = b"!"
-
-
-class UnseenError(Exception):
-    """The toxic did not do what it is for; the text says what was seen in its place."""
-
-
-class Way:
-    """The way of a client, for one connection of ours: through a proxy that listens at `host`, `port`, to `tap`."""
-
-    def __init__(self, host: str, port: int, tap: Tap) -> None:
-        self._address = (host, port)
-        self._ends: list[Stream] = []
-        self._mark, self._expected = tap.expect()
-
-    async def dial(self, payload: bytes | None = b"") -> Stream:
-        """The client's end. It has written its mark and `payload`; None: nothing."""
-        near = self._kept(Stream(*await asyncio.open_connection(*self._address)))
-        if payload is not None:
-            near.writer.write(self._mark + payload)
-        return near
-
-    async def met(self) -> Stream:
-        """The broker's end, once the mark came through. UnseenError when it does not."""
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                return self._kept(await self._expected)
-        except TimeoutError as error:
-            raise UnseenError(f"nothing came through within {PATIENCE_S:g} s") from error
-
-    async def pair(self) -> tuple[Stream, Stream]:
-        """Both ends, through a proxy that lets bytes pass."""
-        near = await self.dial()
-        return near, await self.met()
-
-    def close(self) -> None:
-        self._expected.cancel()
-        for end in self._ends:
-            end.abort()
-
-    def _kept(self, end: Stream) -> Stream:
-        self._ends.append(end)
-        return end
-
-
-def _now_ms() -> float:
-    return asyncio.get_running_loop().time() * 1000
-
-
-def _rounded(since_ms: float) -> float:
-    return round(_now_ms() - since_ms, 1)
-
-
-async def passes(way: Way) -> Facts:
-    """Nothing is wrong any more: a byte goes there and back."""
-    since_ms = _now_ms()
-    near, far = await way.pair()
-    far.writer.write(_BYTE)
-    await _read(near, 1)
-    return {"round_trip_ms": _rounded(since_ms)}
+_READBYTES: Final = 1 << 16
 
 
 async def _latency(action: Latency, way: Way) -> Facts:
@@ -115,41 +51,41 @@ async def _bandwidth(action: Bandwidth, way: Way) -> Facts:
 async def _slow_close(action: SlowClose, way: Way) -> Facts:
     near, far = await way.pair()
     leaving, staying = (near, far) if action.direction is Direction.TO_BROKER else (far, near)
-    since_ms = _now_ms()
+    since_ms = now_ms()
     leaving.writer.close()
     if action.delay_ms > _WATCHED_MS:
         return await _silence(staying, _SILENCE_MS)
     how = await _end(staying, action.delay_ms / 1000 + PATIENCE_S)
-    took_ms = _rounded(since_ms)
+    took_ms = rounded(since_ms)
     if took_ms < action.delay_ms - _TIMER_MS:
         raise UnseenError(f"the end came after {took_ms} ms")
     return {"end": how, "took_ms": took_ms}
 
 
 async def _timeout(action: Timeout, way: Way) -> Facts:
-    since_ms = _now_ms()
+    since_ms = now_ms()
     near = await _said(action.direction, way)
     if not 0 < action.timeout_ms <= _WATCHED_MS:
         return await _silence(near, _SILENCE_MS)
     how = await _end(near, action.timeout_ms / 1000 + PATIENCE_S)
-    return {"end": how, "took_ms": _rounded(since_ms)}
+    return {"end": how, "took_ms": rounded(since_ms)}
 
 
 async def _reset_peer(action: ResetPeer, way: Way) -> Facts:
-    since_ms = _now_ms()
+    since_ms = now_ms()
     near = await _said(action.direction, way)
     if action.timeout_ms > _WATCHED_MS:
         return await _silence(near, _SILENCE_MS)
     how = await _end(near, action.timeout_ms / 1000 + PATIENCE_S)
     if how != "reset":
         raise UnseenError(f"the connection ended by {how}")
-    return {"end": how, "took_ms": _rounded(since_ms)}
+    return {"end": how, "took_ms": rounded(since_ms)}
 
 
 async def _slicer(action: Slicer, way: Way) -> Facts:
     near, far = await way.pair()
     source, sink = (near, far) if action.direction is Direction.TO_BROKER else (far, near)
-    size = min(16 * action.average_bytes, _READ_BYTES)
+    size = min(16 * action.average_bytes, _READBYTES)
     source.writer.write(bytes(size))
     pieces = await _pieces(sink, size)
     # Without a pause between them the kernel may put pieces together again.
@@ -188,36 +124,28 @@ async def _said(direction: Direction, way: Way) -> Stream:
     if direction is Direction.TO_BROKER:
         return await way.dial()
     near, far = await way.pair()
-    far.writer.write(_BYTE)
+    far.writer.write(BYTE)
     return near
 
 
 async def _carry(way: Way, direction: Direction, size: int) -> float:
     """How many milliseconds so many bytes took; those of the client begin with the mark."""
-    since_ms = _now_ms()
+    since_ms = now_ms()
     if direction is Direction.TO_BROKER:
         await way.dial(bytes(size - 1))
-        await _read(await way.met(), size - 1)
-        return _rounded(since_ms)
+        await read(await way.met(), size - 1)
+        return rounded(since_ms)
     near, far = await way.pair()
-    since_ms = _now_ms()
+    since_ms = now_ms()
     far.writer.write(bytes(size))
-    await _read(near, size)
-    return _rounded(since_ms)
-
-
-async def _read(end: Stream, size: int) -> None:
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            await end.reader.readexactly(size)
-    except (asyncio.IncompleteReadError, OSError) as error:  # TimeoutError is one
-        raise UnseenError(f"{size} bytes did not come whole: {error}") from error
+    await read(near, size)
+    return rounded(since_ms)
 
 
 async def _pieces(end: Stream, size: int) -> list[int]:
     pieces: list[int] = []
     async with asyncio.timeout(PATIENCE_S):
-        while sum(pieces) < size and (data := await end.reader.read(_READ_BYTES)):
+        while sum(pieces) < size and (data := await end.reader.read(_READBYTES)):
             pieces.append(len(data))
     return pieces or [0]
 
@@ -227,7 +155,7 @@ async def _all(end: Stream) -> int:
     got = 0
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while data := await end.reader.read(_READ_BYTES):
+            while data := await end.reader.read(_READBYTES):
                 got += len(data)
     except TimeoutError as error:
         raise UnseenError(f"{got} bytes came, and no end") from error
@@ -240,7 +168,7 @@ async def _silence(end: Stream, silence_ms: int) -> Facts:
     """Nothing comes for so long, no end either."""
     try:
         async with asyncio.timeout(silence_ms / 1000):
-            data = await end.reader.read(_READ_BYTES)
+            data = await end.reader.read(_READBYTES)
     except TimeoutError:
         return {"silent_ms": silence_ms}
     except ConnectionResetError:
@@ -252,7 +180,7 @@ async def _end(end: Stream, patience_s: float) -> str:
     """How the connection ended; no byte may come before that."""
     try:
         async with asyncio.timeout(patience_s):
-            data = await end.reader.read(_READ_BYTES)
+            data = await end.reader.read(_READBYTES)
     except TimeoutError as error:
         raise UnseenError(f"no end came within {patience_s:g} s") from error
     except ConnectionResetError:

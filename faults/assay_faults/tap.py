@@ -1,7 +1,7 @@
-"""What stands behind a proxy: carries its connections on to a broker, counts them, and recognises our own.
+"""What stands behind a proxy or a network: carries connections on to a broker, counts them, and recognises our own.
 
-A connection of ours is a second look at a toxic. It goes the way of every client, through the very proxy, and ends
-here instead of at the broker, so that both of its ends are in our hands and no broker sees it.
+A connection of ours is a second look at a fault. It goes the way of every client, and ends here instead of at the
+broker, so that both of its ends are in our hands and no broker sees it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import socket
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,10 +68,12 @@ class Tap:
             self._connections, self._ended, self._bytes[Direction.TO_BROKER], self._bytes[Direction.TO_CLIENT]
         )
 
-    async def start(self) -> str:
-        """Listen; the address for toxiproxy."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        host, port = self._server.sockets[0].getsockname()[:2]
+    async def start(self, listener: socket.socket | None = None) -> str:
+        """Listen, on a socket that is given or on one of our own; the address."""
+        if listener is None:
+            listener = socket.create_server(("127.0.0.1", 0))
+        self._server = await asyncio.start_server(self._accept, sock=listener)
+        host, port = listener.getsockname()[:2]
         return f"{host}:{port}"
 
     def expect(self) -> tuple[bytes, asyncio.Future[Stream]]:
