@@ -69,8 +69,6 @@ CHOSEN: dict[str, str] = {
     "keeps times to 512 ms and is up to a tick late",
     "dispatch rates, redelivery": "one read follows the other, and what the first used up the second has not; in "
     "Pulsar a read of what comes again and one of what is new may both use what is left, and later periods repay it",
-    "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
-    "them by producer and sequence id",
     "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
     "after an exclusive producer",
     "WaitForExclusive closed while it waits": "it is forgotten; in Pulsar it has its turn, is dropped then, and has "

@@ -72,13 +72,14 @@ class Entry:
 
 
 def _sticky_key(metadata: MessageMetadata | None) -> bytes:
-    """Of an entry, its members' own keys do not count: ordering key, else partition key, else one for all without."""
+    """Of an entry, its members' own keys do not count: ordering key, else partition key, else one of its own, of
+    producer name and sequence id (Commands.resolveStickyKey)."""
     if metadata is None:
         return NONE_KEY
     if metadata.HasField("ordering_key"):
         return metadata.ordering_key
     if not metadata.HasField("partition_key"):
-        return NONE_KEY
+        return f"{metadata.producer_name}-{metadata.sequence_id}".encode()
     if not metadata.partition_key_b64_encoded:
         return metadata.partition_key.encode()
     try:

@@ -206,7 +206,9 @@ class KeySharedKeepsKeys(DispatchLedger):
         if living != self._membership.get(group) or group.asking or not all(m.is_settled for m in group.members):
             self._membership[group] = living
             self._owners[group] = {}
-        key = frame.meta.ordering_key if frame.meta.ordering_key is not None else frame.meta.key or ""
+        key = frame.meta.ordering_key if frame.meta.ordering_key is not None else frame.meta.key
+        if key is None:
+            return
         owner, earlier = self._owners[group].setdefault(key, (member, frame))
         if owner is not member:
             self.breach(

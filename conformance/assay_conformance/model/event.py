@@ -299,7 +299,10 @@ class Undecodable(_Event, frozen=True, tag="undecodable"):
 
 
 class Stored(_Event, frozen=True, tag="stored", gc=True):
-    """An entry was appended to `topic` (the local name of the topology, with `-partition-N` where partitioned)."""
+    """An entry was appended to `topic` (the local name of the topology, with `-partition-N` where partitioned).
+
+    `late`: nobody saw it appended. It was delivered, or read in the end, and is there since some moment before.
+    """
 
     topic: str
     id: MessageId
@@ -307,6 +310,7 @@ class Stored(_Event, frozen=True, tag="stored", gc=True):
     unit: int
     meta: Meta
     members: tuple[Member, ...] = ()
+    late: bool = False
 
 
 class ReadBack(_Event, frozen=True, tag="read-back", gc=True):

@@ -251,11 +251,16 @@ class Pair:
     def cut(self, how: CutHow, *, abrupt: bool) -> None:
         """A fault ends it towards both sides."""
         self.known, self._cut = False, True
-        for end in (self.client, self.broker):
-            if how is CutHow.RST:
-                end.reset(abrupt=abrupt)
-            else:
-                end.finish()
+        if how is CutHow.RST:
+            self.client.reset(abrupt=abrupt)
+        else:
+            self.client.finish()
+        if how is CutHow.RST and abrupt:
+            self.broker.reset(abrupt=True)
+        else:
+            # What passed in front of the cut has arrived. A broker that is reset reads no more of what lies in its
+            # socket; to FIN it comes in its turn.
+            self.broker.finish()
 
     def drop(self) -> None:
         """Over, whatever its state."""

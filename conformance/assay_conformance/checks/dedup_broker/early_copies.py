@@ -12,7 +12,8 @@ from assay_conformance.model.requirement import RequirementId
 class UndecidedCopyIsRefused(Check):
     """A copy of a SEND that has arrived and is not stored yet is answered by SEND_ERROR PersistenceError.
 
-    Judged are messages sent alone. An answer that comes when the first one is stored is as good as any.
+    Judged are messages sent alone. An answer that comes when the first one is stored is as good as any; since when it
+    is, nobody knows of an entry that the broker named late.
     """
 
     requirement = RequirementId("dedup.undecided-copy-is-refused")
@@ -22,6 +23,8 @@ class UndecidedCopyIsRefused(Check):
         self._names: dict[tuple[str, str], Name] = {}
         self._copies: dict[tuple[int, int, int], tuple[Name, Frame, Frame]] = {}
         """(connection, producer, sequence id) -> whose it is, the SEND that is not stored yet, and its copy."""
+        self._receipted_early: list[tuple[Name, Frame, Frame, Frame]] = []
+        """Likewise, and the receipt that such a copy got."""
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -48,6 +51,10 @@ class UndecidedCopyIsRefused(Check):
     @on(Stored)
     def stored(self, event: Stored) -> None:
         name = self._names.get((event.topic, event.meta.producer_name))
+        if name is not None and event.late:
+            self._receipted_early = [
+                early for early in self._receipted_early if early[0] is not name or not _covers(event, early[2])
+            ]
         if name is not None:
             name.stored = max(name.stored, highest_id(event))
             name.waiting = [send for send in name.waiting if (send.sequence_id or 0) > name.stored]
@@ -68,15 +75,19 @@ class UndecidedCopyIsRefused(Check):
             return
         if (event.sequence_id or 0) <= copied[0].stored:
             return
-        _, first, copy = copied
-        self.breach(
-            "receipted-undecided",
-            f"sequence id {event.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(copy.t_ns)}; before it was "
-            f"stored the copy got a receipt at {ms(event.t_ns)}, where SEND_ERROR PersistenceError was expected",
-            first,
-            copy,
-            event,
-        )
+        self._receipted_early.append((*copied, event))
+
+    def finish(self) -> None:
+        for _, first, copy, receipt in self._receipted_early:
+            self.breach(
+                "receipted-undecided",
+                f"sequence id {receipt.sequence_id} arrived at {ms(first.t_ns)} and again at {ms(copy.t_ns)}; before "
+                f"it was stored the copy got a receipt at {ms(receipt.t_ns)}, where SEND_ERROR PersistenceError was "
+                "expected",
+                first,
+                copy,
+                receipt,
+            )
 
     def _receipted(self, event: Frame) -> None:
         """Whatever became of it, the broker takes it for stored."""
@@ -89,6 +100,10 @@ class UndecidedCopyIsRefused(Check):
         """A SEND that was answered keeps nobody waiting."""
         for name in self._names.values():
             name.waiting = [send for send in name.waiting if not _answers(event, send)]
+
+
+def _covers(entry: Stored, copy: Frame) -> bool:
+    return entry.meta.sequence_id <= (copy.sequence_id or 0) <= highest_id(entry)
 
 
 def _answers(answer: Frame, send: Frame) -> bool:
