@@ -113,9 +113,19 @@ class IdsGrow(Check):
         waiting = self._sends.get((answer.conn, answer.producer_id or 0), {}).get(answer.sequence_id or 0)
         if not waiting:
             return None
+        if answer.ids and is_duplicate(answer):
+            # Told at once, ahead of the receipts of what is being written; and of chunks only the last is looked at.
+            last = next((send for send in waiting if _ends_message(send)), None)
+            if last is not None:
+                waiting.remove(last)
+            return last
         alone = len(waiting) == 1
         send = waiting.popleft()
         return send if alone else None
+
+
+def _ends_message(send: Frame) -> bool:
+    return send.meta is None or send.meta.chunk_id is None or send.meta.chunk_id == (send.meta.chunks or 0) - 1
 
 
 def _name(id: MessageId) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.positions import IdsGrow
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script, entry_id
-from assay_conformance.model.event import MessageId, ReadBack
+from assay_conformance.model.event import MessageId, Meta, ReadBack
 
 
 def judged(story: Script) -> tuple[list[str], int]:
@@ -67,3 +67,19 @@ def test_receipt_of_what_is_not_stored_is_another_requirements_matter() -> None:
     story.send_frame(1)
     story.receipt(1, id=entry_id(99))
     assert judged(story) == ([], 0)
+
+
+def test_duplicate_of_a_last_chunk_is_answered_ahead_of_the_chunks_before_it() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    chunks = [
+        {"unit": number, "meta": Meta(producer_name="p", sequence_id=0, chunk_id=number, chunks=2)}
+        for number in range(2)
+    ]
+    for chunk in chunks:
+        story.send_frame(0, **chunk)
+    story.stored(0, **chunks[0])
+    story.receipt(0, id=DUPLICATE)
+    story.receipt(0)
+    assert judged(story)[0] == []
