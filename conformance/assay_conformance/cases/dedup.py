@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
-from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut, lost_receipts
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.fault import Cut, Direction, Fault, Rewrite
 
 DEDUPLICATED = Topology(topics=(Topic(name="t", deduplication=True),))
 NAMED: Config = {"producer_name": "orders"}
+CUT_AT_THIRD_RECEIPT = Fault(trigger=down("SEND_RECEIPT", k=3), action=Cut(before=True))
+"""By then all three are stored, however far away the broker is."""
 
 
 def duplicate_is_answered() -> Case:
@@ -22,7 +24,7 @@ def duplicate_is_answered() -> Case:
         ("dedup.duplicate-not-stored",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
-        faults=(lost_before_cut(2), cut_at_send(3)),
+        faults=(lost_receipts(2), CUT_AT_THIRD_RECEIPT),
         limits=QUICK,
     )
 
@@ -38,7 +40,7 @@ def duplicate_receipt_completes() -> Case:
         ("dedup.duplicate-receipt-completes",),
         capabilities=("resend_pending",),
         topology=DEDUPLICATED,
-        faults=(lost_before_cut(2), cut_at_send(3)),
+        faults=(lost_receipts(2), CUT_AT_THIRD_RECEIPT),
         limits=QUICK,
     )
 
