@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay_conformance.checks.positions import IdsGrow
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import DUPLICATE, Script, entry_id
@@ -73,7 +75,7 @@ def test_duplicate_of_a_last_chunk_is_answered_ahead_of_the_chunks_before_it() -
     story = Script()
     story.producer()
     story.send(0)
-    chunks = [
+    chunks: list[dict[str, Any]] = [
         {"unit": number, "meta": Meta(producer_name="p", sequence_id=0, chunk_id=number, chunks=2)}
         for number in range(2)
     ]
