@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -46,7 +47,7 @@ class ProcessInjector:
         self._actions: dict[int, OnProcess] = {}
         self._harmed: dict[int, Process] = {}
         # Several faults may mean one process: what is begun on it ends before the next begins.
-        self._turn = asyncio.Lock()
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def prepare(self, faults: Mapping[int, Fault]) -> None:
         for number, fault in faults.items():
@@ -61,8 +62,8 @@ class ProcessInjector:
 
     async def inject(self, fault: int) -> Receipt:
         action = self._actions[fault]
-        async with self._turn:
-            process = self._situation.process(action.target)
+        process = self._situation.process(action.target)
+        async with self._turns[process.name]:
             way = _WAYS[type(action)]
             facts: dict[str, Fact] = {
                 "process": process.name,
@@ -74,8 +75,8 @@ class ProcessInjector:
             return Receipt({**facts, **await self._timed(way.harm(process))})
 
     async def heal(self, fault: int) -> Receipt:
-        async with self._turn:
-            process = self._harmed.pop(fault)
+        process = self._harmed.pop(fault)
+        async with self._turns[process.name]:
             taken = await self._timed(_WAYS[type(self._actions[fault])].cure(process))
             return Receipt({"process": process.name, "pid": process.pid or 0, **taken})
 

@@ -1,0 +1,68 @@
+"""What was acknowledged is there, once and in its order, whatever process of a real cluster dies meanwhile.
+
+The Cases are those of `cases/durability.py`, by seed, and the checks are those of every run. A kill counts only when
+its receipt shows that so many SENDs were under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+import uvloop
+
+from assay_conformance.cases.durability import KILLS, KINDS, LOADS, killed
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Fired
+from assay_conformance.model.outside import Means
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.brokers.choice import Wishes, site_of
+from assay_fixtures.certification import Options, certify, prepare
+from assay_fixtures.runner.folder import RunFolder, StoredRun
+from assay_fixtures.runner.selection import Selection
+
+UNDER_WAY = 100
+KILLS_OF_EACH_KIND = 20
+SPARE_CASES = 1
+"""Some kills come when fewer SENDs are under way, and do not count."""
+
+MEANT = ("ordering.", "topics.moves", "dedup.", "ack.survives", "subscription.resumes", "delayed.", "chunking.survives")
+"""What the Cases are about. The client's own punctuality is judged elsewhere, on a machine with less to do."""
+
+
+def cases_of(kind: str) -> list[Case]:
+    """Each load in turn, until there are enough kills."""
+    count = -(-KILLS_OF_EACH_KIND // KILLS) + SPARE_CASES
+    return [killed(KINDS[kind], seed, load) for seed, load in enumerate(islice(cycle(LOADS.values()), count))]
+
+
+def counted(stored: StoredRun, case: Case) -> Iterator[str]:
+    """The kills of a Case that count: those at whose first death enough SENDs were under way."""
+    fired = [event for event in stored.history(case.id, 1) if isinstance(event, Fired) and event.action == "kill"]
+    for frame in dict.fromkeys(event.frames for event in fired):
+        deaths = [int(event.facts["in_flight"]) for event in fired if event.frames == frame]
+        if max(deaths) >= UNDER_WAY:
+            yield case.id
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("client", ["reference"])
+def test_kills_lose_and_reorder_nothing_that_was_acknowledged(kind: str, client: str, tmp_path: Path) -> None:
+    cases = cases_of(kind)
+    site = site_of("cluster", Wishes())
+    plan = prepare(client, site=site, means=frozenset({Means.FRAMES, Means.PROCESSES}))
+    checks = {name: check for name, check in plan.pack.checks.items() if name.startswith(MEANT)}
+    plan = replace(plan, selection=Selection(run=tuple(cases)), pack=replace(plan.pack, checks=checks))
+    folder = RunFolder.create(tmp_path / "run")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        result = runner.run(certify(plan, folder, Options()))
+    wrong = [j for j in result.judgements if j.verdict in (Verdict.FAIL, Verdict.INVALID, Verdict.HARNESS_ERROR)]
+    assert not [(judgement.case, judgement.requirement, judgement.reason) for judgement in wrong]
+    kills = Counter(case_id for case in cases for case_id in counted(StoredRun(folder.path), case))
+    assert kills.total() >= KILLS_OF_EACH_KIND, kills
