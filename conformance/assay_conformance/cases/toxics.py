@@ -14,7 +14,7 @@ from assay_conformance.cases.connection import KEEP_ALIVE_MS
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import lost_receipts
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Tier
-from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Direction, Drop, Fault, Until
+from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Delay, Direction, Drop, Fault, Until
 from assay_conformance.model.outside import (
     Bandwidth,
     Disable,
@@ -35,6 +35,8 @@ SENDS = 12
 SEND_BYTES = 2_000
 SOON = Until(after_ms=400)
 LATER = Until(after_ms=1_000)
+HEALED_MS = 200
+"""Time for a toxic to be taken away."""
 RESENT = ("resend.unreceipted-again",)
 
 
@@ -88,8 +90,8 @@ def interrupted(
 
 
 def chunks_without_their_end() -> Case:
-    """Of each connection only so many bytes arrive that it ends inside the third chunk; what is left fits the next.
-    The receipt of the second one is lost, so that the resend does not depend on which arrives first."""
+    """Only so many bytes arrive that the connection ends inside the third chunk. Receipts before that are lost, so that
+    the resend does not depend on which of them were in time, and it begins when the way is whole again."""
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client())
@@ -105,8 +107,13 @@ def chunks_without_their_end() -> Case:
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(
-            Fault(trigger=down("SEND_RECEIPT", k=2), action=Drop()),
-            Fault(trigger=FROM_THE_START, action=LimitData(limit_bytes=40_000, direction=TO_BROKER), until=LATER),
+            Fault(trigger=down("SEND_RECEIPT", times=2), action=Drop()),
+            Fault(
+                trigger=FROM_THE_START,
+                action=LimitData(limit_bytes=40_000, direction=TO_BROKER),
+                until=Until(frame=up("PRODUCER", k=2)),
+            ),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(HEALED_MS)),
         ),
         limits=PATIENT,
     )
