@@ -13,6 +13,7 @@ from assay_conformance.wire.pulsar_pb2 import (
     CommandPartitionedTopicMetadataResponse,
     ServerError,
 )
+from assay_conformance.wire.service_urls import service_url_fields
 
 
 def partitioned_metadata(session: Session, body: CommandPartitionedTopicMetadata, _frame: Frame) -> None:
@@ -67,7 +68,7 @@ def look_up(session: Session, body: CommandLookupTopic, _frame: Frame) -> None:
             kind,
             request_id=body.request_id,
             response=types.Redirect if to.redirect else types.Connect,
-            brokerServiceUrl=to.url,
+            **service_url_fields(kind, to.url),
             authoritative=True,
             proxy_through_service_url=to.proxied,
         )

@@ -8,6 +8,7 @@ from typing import Any
 from assay_conformance.broker.store import Entry
 from assay_conformance.wire import NO_ID, BaseCommand, CommandType, Frame, command, decode, encode_around
 from assay_conformance.wire.pulsar_pb2 import CommandTopicMigrated, ServerError
+from assay_conformance.wire.service_urls import service_url_fields
 
 _SIZES = struct.Struct(">II")
 _SEND_RECEIPT = int(CommandType.SEND_RECEIPT)
@@ -98,22 +99,25 @@ def message(
 
 def close_producer(producer_id: int, url: str | None) -> Frame:
     """The broker's own close; `url` is the broker that has the topic now."""
-    assigned = {} if url is None else {"assignedBrokerServiceUrl": url}
+    assigned = {} if url is None else service_url_fields(CommandType.CLOSE_PRODUCER, url)
     return reply(CommandType.CLOSE_PRODUCER, producer_id=producer_id, request_id=NO_ID, **assigned)
 
 
 def producer_migrated(producer_id: int, url: str) -> Frame:
-    kind = CommandTopicMigrated.Producer
-    return reply(CommandType.TOPIC_MIGRATED, resource_id=producer_id, resource_type=kind, brokerServiceUrl=url)
+    return _migrated(producer_id, CommandTopicMigrated.Producer, url)
 
 
 def consumer_migrated(consumer_id: int, url: str) -> Frame:
-    kind = CommandTopicMigrated.Consumer
-    return reply(CommandType.TOPIC_MIGRATED, resource_id=consumer_id, resource_type=kind, brokerServiceUrl=url)
+    return _migrated(consumer_id, CommandTopicMigrated.Consumer, url)
+
+
+def _migrated(resource_id: int, resource_type: int, url: str) -> Frame:
+    kind = CommandType.TOPIC_MIGRATED
+    return reply(kind, resource_id=resource_id, resource_type=resource_type, **service_url_fields(kind, url))
 
 
 def close_consumer(consumer_id: int, url: str | None) -> Frame:
-    assigned = {} if url is None else {"assignedBrokerServiceUrl": url}
+    assigned = {} if url is None else service_url_fields(CommandType.CLOSE_CONSUMER, url)
     return reply(CommandType.CLOSE_CONSUMER, consumer_id=consumer_id, request_id=NO_ID, **assigned)
 
 

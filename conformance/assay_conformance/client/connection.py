@@ -27,6 +27,7 @@ from assay_conformance.wire import (
     encode,
 )
 from assay_conformance.wire import pulsar_pb2 as pb
+from assay_conformance.wire.service_urls import service_url, speaks_tls
 
 PROTOCOL_VERSION = 21
 CLIENT_VERSION = "assay-reference-client"
@@ -240,14 +241,14 @@ class Connection:
             return
         producer = self.producers.pop(frame.body.producer_id, None)
         if producer is not None:
-            producer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)
+            producer.closed_by_broker(self._sent_to(frame))
 
     def _close_consumer(self, frame: Frame) -> None:
         if self._shared.mutated(Mutation.IGNORES_CLOSE_CONSUMER):
             return
         consumer = self.consumers.pop(frame.body.consumer_id, None)
         if consumer is not None:
-            consumer.closed_by_broker(frame.body.assignedBrokerServiceUrl or None)
+            consumer.closed_by_broker(self._sent_to(frame))
 
     def _topic_migrated(self, frame: Frame) -> None:
         """The topic is in another cluster from here on; the CLOSE that sends its clients there follows."""
@@ -255,8 +256,12 @@ class Connection:
         of_producer = body.resource_type == pb.CommandTopicMigrated.Producer
         endpoints: Mapping[int, Endpoint] = self.producers if of_producer else self.consumers
         endpoint = endpoints.get(body.resource_id)
-        if endpoint is not None and body.brokerServiceUrl:
-            endpoint.migrated(body.brokerServiceUrl)
+        if endpoint is not None and (url := self._sent_to(frame)) is not None:
+            endpoint.migrated(url)
+
+    def _sent_to(self, frame: Frame) -> str | None:
+        """Whoever came by TLS goes on by TLS."""
+        return service_url(CommandType(frame.type), frame.body, tls=speaks_tls(self.url)) or None
 
     def _ping(self, frame: Frame) -> None:
         del frame

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
@@ -16,6 +17,7 @@ from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refus
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.wire import CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
+from assay_conformance.wire.service_urls import service_url, speaks_tls
 
 MAX_REDIRECTS = 20
 _CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
@@ -132,9 +134,13 @@ class Lookup:
         if body.response == pb.CommandLookupTopicResponse.Failed:
             found(server_refusal(body.error, body.message))
         elif body.response == pb.CommandLookupTopicResponse.Connect:
-            found(body.brokerServiceUrl)
+            found(self._url(body))
         elif redirects == 0 and not self._shared.mutated(Mutation.UNBOUNDED_REDIRECTS):
             found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
         else:
             authoritative = body.authoritative and not self._shared.mutated(Mutation.DROPS_AUTHORITY)
-            self._ask(body.brokerServiceUrl, topic, authoritative, redirects - 1, found)
+            self._ask(self._url(body), topic, authoritative, redirects - 1, found)
+
+    def _url(self, body: Any) -> str:
+        """Whoever came by TLS goes on by TLS."""
+        return service_url(CommandType.LOOKUP_RESPONSE, body, tls=speaks_tls(self._service_url))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import ssl
 from collections import deque
 from typing import Any
 
+from assay_conformance.wire.service_urls import TLS_SCHEME
 from assay_faults.network.protocols import SCHEME, Factory, Listener
 
 
@@ -26,13 +28,15 @@ class MemoryNetwork:
         self.listeners: dict[str, Factory] = {}
         self._ports = 1
 
-    async def listen(self, factory: Factory) -> Listener:
-        url = f"{SCHEME}://memory:{self._ports}"
+    async def listen(self, factory: Factory, tls: ssl.SSLContext | None = None) -> Listener:
+        """With `tls` the address says so, and that is all: nobody listens in."""
+        url = f"{SCHEME if tls is None else TLS_SCHEME}://memory:{self._ports}"
         self._ports += 1
         self.listeners[url] = factory
         return _MemoryListener(self, url)
 
-    async def connect(self, factory: Factory, url: str) -> asyncio.Transport:
+    async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
+        del tls
         accept = self.listeners.get(url)
         if accept is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody listens on {url}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from typing import Protocol
 
@@ -19,12 +20,14 @@ class Listener(Protocol):
 
 
 class Network(Protocol):
-    async def listen(self, factory: Factory) -> Listener:
-        """Accept connections on an address of its own; each gets a protocol of `factory`."""
+    async def listen(self, factory: Factory, tls: ssl.SSLContext | None = None) -> Listener:
+        """Accept connections on an address of its own, those that speak TLS where `tls` says how; each gets a protocol
+        of `factory`."""
         ...
 
-    async def connect(self, factory: Factory, url: str) -> asyncio.Transport:
-        """Open a connection to a listener's URL; ConnectionRefusedError when nobody listens there."""
+    async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
+        """Open a connection to a listener's URL; ConnectionRefusedError when nobody listens there, SSLError when whom
+        to trust is not there. `tls` is for a URL that asks for it."""
         ...
 
     def reset(self, transport: asyncio.Transport, *, abrupt: bool) -> None:

@@ -7,12 +7,14 @@ import contextlib
 import errno
 import fcntl
 import socket
+import ssl
 import struct
 import termios
 from typing import cast
 from urllib.parse import urlsplit
 
 from assay_conformance.model.errors import HarnessError, UsageError
+from assay_conformance.wire.service_urls import TLS_SCHEME, speaks_tls
 from assay_faults.network.protocols import SCHEME, Factory, Listener
 
 _PROOF_DEADLINE_S = 2.0
@@ -24,11 +26,11 @@ _OUTPUT_DEADLINE_S = 0.2
 
 
 class _SocketListener:
-    def __init__(self, server: asyncio.Server, name: str | None) -> None:
+    def __init__(self, server: asyncio.Server, name: str | None, scheme: str) -> None:
         self._server = server
         host, port = server.sockets[0].getsockname()[:2]
         host = name or _FROM_ANYWHERE.get(host, host)
-        self.url = f"{SCHEME}://[{host}]:{port}" if ":" in host else f"{SCHEME}://{host}:{port}"
+        self.url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
     def close(self) -> None:
         self._server.close()
@@ -43,22 +45,27 @@ class SocketNetwork:
         self._port = port
         self._name = name
 
-    async def listen(self, factory: Factory) -> Listener:
+    async def listen(self, factory: Factory, tls: ssl.SSLContext | None = None) -> Listener:
         loop = asyncio.get_running_loop()
         try:
-            server = await loop.create_server(factory, self._host, self._port, backlog=512)
-            return _SocketListener(server, self._name)
+            server = await loop.create_server(factory, self._host, self._port, backlog=512, ssl=tls)
+            return _SocketListener(server, self._name, SCHEME if tls is None else TLS_SCHEME)
         except OSError as error:
             hint = "another process listens there" if error.errno == errno.EADDRINUSE else "choose another address"
             # An address that was asked for is the caller's to change.
             kind = HarnessError if (self._host, self._port) == (_LOOPBACK, 0) else UsageError
             raise kind(f"cannot listen on {self._host}:{self._port}: {error.strerror}; {hint}") from error
 
-    async def connect(self, factory: Factory, url: str) -> asyncio.Transport:
+    async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
         address = urlsplit(url)
         if address.hostname is None or address.port is None:
             raise HarnessError(f"cannot connect to {url!r}: expected {SCHEME}://host:port")
-        transport, _ = await asyncio.get_running_loop().create_connection(factory, address.hostname, address.port)
+        if not speaks_tls(url):
+            tls = None
+        elif tls is None:
+            raise HarnessError(f"cannot connect to {url}: it speaks TLS, and nothing says whom to trust")
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_connection(factory, address.hostname, address.port, ssl=tls)
         return transport
 
     def reset(self, transport: asyncio.Transport, *, abrupt: bool) -> None:

@@ -1,6 +1,6 @@
 """Addresses of brokers inside frames: clients are told ours, brokers are told theirs, so that nobody walks around us.
 
-Every field of the protocol that sends a client elsewhere is in a table here. A field keeps its place and the frame its
+Every field of the protocol that holds an address is in a table, here or in wire/service_urls.py. A field keeps its place and the frame its
 sender's hand (wire/reencode.py); a frame that names no address, or none that needs another, is the object that came.
 """
 
@@ -13,19 +13,12 @@ from urllib.parse import urlsplit
 
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType, Frame, decode, reencode
-
-TO_CLIENT: Final[Mapping[int, tuple[str, ...]]] = {
-    CommandType.LOOKUP_RESPONSE: ("brokerServiceUrl", "brokerServiceUrlTls"),
-    CommandType.TOPIC_MIGRATED: ("brokerServiceUrl", "brokerServiceUrlTls"),
-    CommandType.CLOSE_PRODUCER: ("assignedBrokerServiceUrl", "assignedBrokerServiceUrlTls"),
-    CommandType.CLOSE_CONSUMER: ("assignedBrokerServiceUrl", "assignedBrokerServiceUrlTls"),
-}
-"""Fields by which a broker tells a client where to go."""
+from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS, TLS_SCHEME
 
 TO_BROKER: Final[Mapping[int, tuple[str, ...]]] = {CommandType.CONNECT: ("proxy_to_broker_url",)}
 """Fields by which a client tells a Pulsar proxy which broker it wants."""
 
-_PORTS: Final = {"pulsar": 6650, "pulsar+ssl": 6651}
+_PORTS: Final = {"pulsar": 6650, TLS_SCHEME: 6651}
 _LOOPBACK: Final = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
 
@@ -43,7 +36,7 @@ class Address:
 
     @property
     def tls(self) -> bool:
-        return self.scheme.endswith("+ssl")
+        return self.scheme == TLS_SCHEME
 
 
 def address(url: str) -> Address:
@@ -86,14 +79,19 @@ class Addresses:
 
     def unknown(self, frame: Frame) -> list[str]:
         """The addresses in a frame for a client that we have none for yet. Raises StrangeAddressError."""
-        return [url for _, url in _named(frame, TO_CLIENT) if self._stands(url) and address(url) not in self._ours]
+        return [
+            url for _, url in _named(frame, SERVICE_URL_FIELDS) if self._stands(url) and address(url) not in self._ours
+        ]
 
     def for_client(self, frame: Frame) -> Frame:
         """The frame with our addresses. One that speaks TLS is left out where we cannot stand for it: the client is
         told as by a broker without TLS."""
         return _changed(
             frame,
-            {name: self._ours[address(url)] if self._stands(url) else None for name, url in _named(frame, TO_CLIENT)},
+            {
+                name: self._ours[address(url)] if self._stands(url) else None
+                for name, url in _named(frame, SERVICE_URL_FIELDS)
+            },
         )
 
     def for_broker(self, frame: Frame) -> Frame:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from assay_conformance.model.event import ClosedBy
 from assay_conformance.model.fault import CutHow, Direction
 from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
-from assay_faults.proxy.addresses import TO_BROKER, TO_CLIENT, StrangeAddressError
+from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
+from assay_faults.proxy.addresses import TO_BROKER, StrangeAddressError
 from assay_faults.stream import FrameStream
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Pair:
             return
         if self._proxy.far_side is not None:
             frame = self._proxy.far_side.leaving(self.number, frame)
-        if frame.type in TO_CLIENT:
+        if frame.type in SERVICE_URL_FIELDS:
             self._directions(frame)
         else:
             self._pass(self.broker, frame)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from assay_conformance.wire import BODY_FIELDS, CommandType, Frame, command, decode, encode
+from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 from assay_faults.fields import body_of
-from assay_faults.proxy.addresses import TO_BROKER, TO_CLIENT, Addresses, StrangeAddressError, address
+from assay_faults.proxy.addresses import TO_BROKER, Addresses, StrangeAddressError, address
 
 THEIRS, THEIRS_TLS = "pulsar://broker-1:6650", "pulsar+ssl://broker-1:6651"
 OURS, OURS_TLS = "pulsar://127.0.0.1:40001", "pulsar+ssl://127.0.0.1:40002"
@@ -34,7 +35,7 @@ def _frame(kind: CommandType, **fields: Any) -> Frame:
 
 
 def _directions(kind: CommandType, plain: str, tls: str = "") -> Frame:
-    first, second = TO_CLIENT[kind]
+    first, second = SERVICE_URL_FIELDS[kind]
     return _frame(kind, **DIRECTIONS[kind], **{first: plain}, **({second: tls} if tls else {}))
 
 
@@ -46,14 +47,14 @@ def test_every_field_of_the_protocol_that_holds_an_address_is_known() -> None:
         if "url" in field.name.lower() and field.cpp_type == field.CPPTYPE_STRING
     }
     assert holding == {
-        (kind, name) for table in (TO_CLIENT, TO_BROKER) for kind, names in table.items() for name in names
+        (kind, name) for table in (SERVICE_URL_FIELDS, TO_BROKER) for kind, names in table.items() for name in names
     }
 
 
 @pytest.mark.parametrize("kind", list(DIRECTIONS), ids=lambda kind: kind.name)
 def test_client_is_sent_to_us(kind: CommandType) -> None:
     sent = _addresses().for_client(_directions(kind, THEIRS, THEIRS_TLS))
-    assert [getattr(sent.body, name) for name in TO_CLIENT[kind]] == [OURS, OURS_TLS]
+    assert [getattr(sent.body, name) for name in SERVICE_URL_FIELDS[kind]] == [OURS, OURS_TLS]
 
 
 @pytest.mark.parametrize("kind", list(DIRECTIONS), ids=lambda kind: kind.name)

@@ -1,0 +1,33 @@
+"""Where a broker is, as commands that send a client there say it: in one field for plain TCP, in another for TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from assay_conformance.wire.command_type import CommandType
+
+TLS_SCHEME: Final = "pulsar+ssl"
+
+SERVICE_URL_FIELDS: Final[Mapping[int, tuple[str, str]]] = {
+    CommandType.LOOKUP_RESPONSE: ("brokerServiceUrl", "brokerServiceUrlTls"),
+    CommandType.TOPIC_MIGRATED: ("brokerServiceUrl", "brokerServiceUrlTls"),
+    CommandType.CLOSE_PRODUCER: ("assignedBrokerServiceUrl", "assignedBrokerServiceUrlTls"),
+    CommandType.CLOSE_CONSUMER: ("assignedBrokerServiceUrl", "assignedBrokerServiceUrlTls"),
+}
+"""The field for plain TCP, and the one for TLS."""
+
+
+def speaks_tls(url: str) -> bool:
+    """Whether whoever connects to this URL speaks TLS."""
+    return url.startswith(f"{TLS_SCHEME}://")
+
+
+def service_url(kind: CommandType, body: Any, *, tls: bool) -> str:
+    """Where a client that speaks TLS, or one that does not, is sent; empty for nowhere."""
+    return str(getattr(body, SERVICE_URL_FIELDS[kind][tls]))
+
+
+def service_url_fields(kind: CommandType, url: str) -> dict[str, str]:
+    """The field by which a command sends clients to this URL."""
+    return {SERVICE_URL_FIELDS[kind][speaks_tls(url)]: url}
