@@ -99,6 +99,11 @@ class FrameStream(asyncio.Protocol):
         if not self._reasons and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
+    @property
+    def can_be_half_open(self) -> bool:
+        """Whether one direction can end without the other."""
+        return self._transport is not None and self._transport.can_write_eof()
+
     def take_pending(self) -> bytes:
         """The part of a frame that came last."""
         return self._splitter.take_pending()

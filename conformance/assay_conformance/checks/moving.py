@@ -9,6 +9,7 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, in_for
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
 from assay_conformance.model.event import Closed, Completion, Fate, Fired, Frame, Invoke, Outcome, Received, Sides
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.wire.service_urls import names_a_broker
 
 IDENTIFIED_BYTES = 16
 """From this size on a message carries its number."""
@@ -201,7 +202,7 @@ class GoesToAssigned(TimedCheck):
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is None or not to_client(event):
             return
-        if not event.fields.get("assignedBrokerServiceUrl"):
+        if not names_a_broker(event.command, event.fields):
             # Somebody who was told nothing has to ask.
             self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
             return

@@ -68,13 +68,16 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ClientSettings(_Settings, frozen=True):
-    """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited."""
+    """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited.
+    `tls_trust_certs` is a PEM file with the authorities to trust; None = those of the machine.
+    """
 
     operation_timeout_ms: Positive = 30_000
     connection_timeout_ms: Positive = 10_000
     keep_alive_ms: Positive = 30_000
     io_threads: Positive = 1
     memory_limit_bytes: Unsigned = 0
+    tls_trust_certs: str | None = None
 
 
 class ProducerSettings(_Settings, frozen=True):

@@ -31,3 +31,8 @@ def service_url(kind: CommandType, body: Any, *, tls: bool) -> str:
 def service_url_fields(kind: CommandType, url: str) -> dict[str, str]:
     """The field by which a command sends clients to this URL."""
     return {SERVICE_URL_FIELDS[kind][speaks_tls(url)]: url}
+
+
+def names_a_broker(command: str, fields: Mapping[str, Any]) -> bool:
+    """Whether a recorded frame of this command, with these fields, says where to go."""
+    return any(fields.get(name) for name in SERVICE_URL_FIELDS[CommandType[command]])

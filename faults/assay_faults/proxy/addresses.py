@@ -1,7 +1,8 @@
 """Addresses of brokers inside frames: clients are told ours, brokers are told theirs, so that nobody walks around us.
 
-Every field of the protocol that holds an address is in a table, here or in wire/service_urls.py. A field keeps its place and the frame its
-sender's hand (wire/reencode.py); a frame that names no address, or none that needs another, is the object that came.
+Every field of the protocol that holds an address is in a table, here or in wire/service_urls.py. A field keeps its
+place and the frame its sender's hand (wire/reencode.py); a frame that names no address, or none that needs another, is
+the object that came.
 """
 
 from __future__ import annotations

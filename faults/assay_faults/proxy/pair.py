@@ -10,6 +10,7 @@ import asyncio
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from assay_conformance.model.errors import AssayError
 from assay_conformance.model.event import ClosedBy
 from assay_conformance.model.fault import CutHow, Direction
 from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
@@ -56,8 +57,8 @@ class End(FrameStream):
         self.pair.settled(self)
 
     def eof_received(self) -> bool:
-        """Whether the connection stays open the other way."""
-        return self.pair.half_closed(self)
+        """Whether the connection stays open the other way, which TLS here cannot."""
+        return self.can_be_half_open and self.pair.half_closed(self)
 
     def lost(self, error: Exception | None) -> None:
         self.pair.lost(self, error)
@@ -126,9 +127,12 @@ class Pair:
     async def _connect(self) -> None:
         try:
             await self._proxy.dial(self.broker, self.client.broker)
-        except OSError:
+        except OSError as error:
             # There is nobody: the nearest to a refusal that a client can be shown whom we have accepted already.
-            self.lost(self.broker, ConnectionRefusedError())
+            self.lost(self.broker, error)
+        except AssayError as error:
+            self._proxy.trouble(error)
+            self.lost(self.broker, error)
         finally:
             self._dial = None
 
@@ -239,6 +243,8 @@ class Pair:
     def lost(self, sender: End, error: Exception | None) -> None:
         """One side's connection is over."""
         self._pass_rest(sender)
+        if error is not None and sender is self.broker:
+            self._proxy.failed(self.client.broker, error)
         told = self._told(sender, reset=error is not None)
         sender.gone = True
         if sender.other.gone:

@@ -8,6 +8,7 @@ link decides (link.py). Everything here is plumbing: no rule of the protocol liv
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -15,11 +16,13 @@ from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.errors import AssayError
 from assay_conformance.model.fault import CutHow, Direction, Fault
 from assay_conformance.wire import DEFAULT_MAX_FRAME_BYTES, Frame
+from assay_conformance.wire.service_urls import speaks_tls
 from assay_faults.alarm import Alarm
 from assay_faults.link import FrameLink, Outside
 from assay_faults.network import Listener, Network
 from assay_faults.proxy.addresses import Addresses
 from assay_faults.proxy.pair import BrokerEnd, ClientEnd, Pair
+from assay_faults.proxy.tls import Tls, trouble
 
 
 class FarSide(Protocol):
@@ -37,9 +40,9 @@ class FarSide(Protocol):
 class FrameProxy:
     """Made before its brokers are known, started when they are; `urls` are then our addresses for them.
 
-    `now_ns` is the Case's clock; `front` says what clients are to be told for an address of ours. What the proxy itself
-    cannot do (a broker sends clients to what is no address, no port is left) ends the connection, and is a sentence in
-    `troubles`: the bench's, never a client's.
+    `now_ns` is the Case's clock; `front` says what clients are to be told for an address of ours. Brokers that speak
+    TLS need `tls`. What the proxy itself cannot do (a broker sends clients to what is no address, or is not who it
+    should be) ends the connection, and is in `troubles`: the bench's, never a client's.
     """
 
     def __init__(
@@ -55,16 +58,18 @@ class FrameProxy:
         outside: Outside | None = None,
         front: Callable[[str], Awaitable[str]] | None = None,
         far_side: FarSide | None = None,
+        tls: Tls | None = None,
     ) -> None:
         self.network = network
         self.now_ns = now_ns
         self.max_frame_bytes = max_frame_bytes
-        self.addresses = Addresses(tls=False)
-        self.troubles: list[str] = []
+        self.addresses = Addresses(tls=tls is not None)
+        self.troubles: list[AssayError] = []
         self.kept: set[Pair] = set()
         self.urls: list[str] = []
         self.far_side = far_side
         self._front = front
+        self._tls = tls
         self._brokers: list[str] = []
         self._listeners: list[Listener] = []
         self._pairs: dict[int, Pair] = {}
@@ -130,7 +135,8 @@ class FrameProxy:
     async def _listen(self, url: str) -> None:
         broker = len(self._brokers)
         self._brokers.append(url)
-        listener = await self.network.listen(lambda: ClientEnd(self, broker))
+        near = self._tls.near if self._tls is not None and speaks_tls(url) else None
+        listener = await self.network.listen(lambda: ClientEnd(self, broker), near)
         self._listeners.append(listener)
         ours = listener.url if self._front is None else await self._front(listener.url)
         self.urls.append(ours)
@@ -156,7 +162,7 @@ class FrameProxy:
 
     def trouble(self, error: AssayError) -> None:
         """What the proxy cannot do."""
-        self.troubles.append(str(error))
+        self.troubles.append(error)
 
     # --- from connections ---
 
@@ -171,8 +177,14 @@ class FrameProxy:
         return number
 
     async def dial(self, end: BrokerEnd, broker: int) -> None:
-        """Connect to a broker; OSError when it cannot be reached."""
-        await self.network.connect(lambda: end, self._brokers[broker])
+        """Connect to a broker; OSError when it cannot be reached, or is not who it should be."""
+        far = None if self._tls is None else self._tls.far
+        await self.network.connect(lambda: end, self._brokers[broker], far)
+
+    def failed(self, broker: int, error: Exception) -> None:
+        """The connection to a broker ended with an error, or could not be had."""
+        if isinstance(error, ssl.SSLError):
+            self.trouble(trouble(self._brokers[broker], error))
 
     def over(self, pair: Pair) -> None:
         """Nothing is left of a pair."""

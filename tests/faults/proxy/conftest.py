@@ -16,6 +16,7 @@ from assay_conformance.model.event import Cursor, Event, Opened, ReadBack, Store
 from assay_conformance.model.fault import Fault
 from assay_faults.network import MemoryNetwork, Network, SocketNetwork
 from assay_faults.proxy import FrameProxy
+from assay_faults.proxy.tls import Tls
 from assay_fixtures.brokers.contract import Order
 from assay_fixtures.brokers.embedded import EmbeddedSite, EmbeddedWorld, full_topics
 from assay_fixtures.clock import run_virtual
@@ -33,15 +34,17 @@ OF_THE_BROKER = (Stored, ReadBack, Cursor)
 class BehindProxy:
     """World. `reached` counts the connections that came to its brokers, by whichever way."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, inside: Network | None, tls: Tls | None) -> None:
         topology = order.case.topology
         self.topics = full_topics(topology, order.name)
-        self.client_config: Config = {}
+        self.client_config: Config = {} if tls is None else {"tls_trust_certs": str(tls.trust_certs)}
         self.reached = 0
         self._recorder = order.recorder
         inner = Recorder(order.now_ns, self._told)
         mutations, network = order.mutations, order.network
-        self.embedded = EmbeddedWorld(topology, (), self.topics, inner, network, order.now_ns, order.unix_ms, mutations)
+        self.embedded = EmbeddedWorld(
+            topology, (), self.topics, inner, inside or network, order.now_ns, order.unix_ms, mutations
+        )
         self.proxy = FrameProxy(
             order.case.faults,
             self.topics,
@@ -51,6 +54,7 @@ class BehindProxy:
             max_frame_bytes=self.embedded.max_frame_bytes,
             outside=order.outside,
             front=order.front,
+            tls=tls,
         )
         self.link = self.proxy.link
         self.step_done = self.proxy.step_done
@@ -83,13 +87,15 @@ class BehindProxy:
 
 
 class ProxiedSite(EmbeddedSite):
-    """Keeps the worlds it made."""
+    """Keeps the worlds it made. `inside`: where brokers listen, if not where the proxy does; `tls` is the proxy's."""
 
-    def __init__(self) -> None:
+    def __init__(self, inside: Network | None = None, tls: Tls | None = None) -> None:
         self.worlds: list[BehindProxy] = []
+        self._inside = inside
+        self._tls = tls
 
     def world(self, order: Order) -> BehindProxy:  # type: ignore[override]
-        self.worlds.append(BehindProxy(order))
+        self.worlds.append(BehindProxy(order, self._inside, self._tls))
         return self.worlds[-1]
 
 

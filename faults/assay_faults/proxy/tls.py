@@ -1,0 +1,89 @@
+"""TLS through the proxy: it ends the client's session under an authority of the run, and opens its own to the broker.
+
+The authority's key lives in this process and dies with it; clients are given its certificate, and nobody else should
+believe it. Whom the proxy believes, and what it shows a broker that asks who it is, is the user's to say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay_conformance.model.errors import AssayError, HarnessError, UnavailableError
+
+_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+_ALERT_S: Final = 0.5
+"""A broker that asks for a certificate says what it misses behind the handshake (TLS 1.3), at once."""
+_ASKED: Final = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFICATE")
+"""Alerts of a peer that got no certificate, or one it does not believe; the first is TLS 1.3's, the others are older
+ones'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """`near` is how clients are met, `far` how brokers are; clients have to trust `trust_certs`, a PEM file."""
+
+    near: ssl.SSLContext
+    far: ssl.SSLContext
+    trust_certs: Path
+
+
+def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ()) -> Tls:
+    """An authority of this run, its certificate in `folder`; it vouches for this machine's loopback and for `names`.
+
+    UnavailableError without the library that makes certificates.
+    """
+    try:
+        import trustme
+    except ImportError as error:
+        raise UnavailableError(
+            "the library trustme is not installed, and clients that speak TLS need a certificate: "
+            "expected pip install 'mq-assay[tls]'"
+        ) from error
+    authority = trustme.CA(organization_name="assay run")
+    trust_certs = folder / "trust-certs.pem"
+    authority.cert_pem.write_to_path(str(trust_certs))
+    near = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(*_NAMES, *names).configure_cert(near)
+    return Tls(near, far, trust_certs)
+
+
+async def prove(host: str, port: int, far: ssl.SSLContext) -> None:
+    """Shake hands with a broker once, so that what is wrong with its certificate, or lacking of ours, is said before
+    any client is tried. UnavailableError in one sentence; OSError when nobody is there."""
+    try:
+        reader, writer = await asyncio.open_connection(host, port, ssl=far)
+    except ssl.SSLError as error:
+        raise trouble(f"{host}:{port}", error) from error
+    try:
+        async with asyncio.timeout(_ALERT_S):
+            await reader.read(1)
+    except TimeoutError:
+        return
+    except ssl.SSLError as error:
+        raise trouble(f"{host}:{port}", error) from error
+    finally:
+        writer.transport.abort()
+    raise _unknown_to(f"{host}:{port}", "it hung up")
+
+
+def trouble(broker: str, error: ssl.SSLError) -> AssayError:
+    """What to tell of a TLS session with a broker that did not come to be, or ended so."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return UnavailableError(
+            f"the certificate of {broker} is not believed: {error.verify_message}; "
+            "expected the authority that signed it, and the name it was signed for"
+        )
+    if any(alert in (error.reason or "") for alert in _ASKED):
+        return _unknown_to(broker, error.reason or "")
+    return HarnessError(f"TLS with {broker} failed: {error.reason or error}")
+
+
+def _unknown_to(broker: str, why: str) -> UnavailableError:
+    return UnavailableError(
+        f"{broker} asks who we are and does not believe it ({why}): "
+        "expected the certificate and key of a client that it knows"
+    )
