@@ -119,7 +119,7 @@ LOADS: Mapping[str, Load] = {
         Load(
             "delayed",
             "delayed messages",
-            ("ordering.keeps-send-order", "delayed.survives-restart"),
+            ("delayed.survives-restart", "ordering.ids-grow"),
             capabilities=("producer", "consumer", "resend_pending", "delayed_delivery"),
             subscription_type="shared",
             message={"deliver_after_ms": DELAY_MS},
