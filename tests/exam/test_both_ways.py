@@ -74,6 +74,8 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DELAY_IGNORED: "DLY-001",
     BrokerMutation.ACTIVE_WAITS_FOR_DELAY: "DLY-002",
     BrokerMutation.DELAYED_LOST_ON_LOAD: "DLY-004",
+    BrokerMutation.DELETES_UNACKED: "SUB-007",
+    BrokerMutation.TTL_IGNORED: "SUB-007",
 }
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
@@ -117,6 +119,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     BrokerMutation.REDELIVERY_IS_FREE: (
         frozenset({"THR-001", "THR-010", "THR-014"}),
         "what is free leaves beyond the rate",
+    ),
+    BrokerMutation.DELETES_UNACKED: (
+        frozenset({"SUB-005"}),
+        "what is gone is not there for who comes back",
     ),
     BrokerMutation.REPLAY_HAS_OWN_RATE: (
         frozenset({"THR-001", "THR-009"}),

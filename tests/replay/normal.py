@@ -64,11 +64,19 @@ TURNS: dict[str, str] = {
 
 CHOSEN: dict[str, str] = {
     "retention": "where no retention is set, everything a topic ever held stays readable from its beginning: what was "
-    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged",
+    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged, as "
+    "is done here for a topic that is told to retain nothing",
     "delayed delivery, timer": "an entry that nothing else takes along is sent at its very time; the recorded broker "
     "keeps times to 512 ms and is up to a tick late",
     "dispatch rates, redelivery": "one read follows the other, and what the first used up the second has not; in "
     "Pulsar a read of what comes again and one of what is new may both use what is left, and later periods repay it",
+    "dispatch rates, redelivery": "a read that waits at the end of a topic is served with what it was allowed, however "
+    "much a redelivery has used since, as in Pulsar; of reads that find something one follows the other here, where "
+    "Pulsar may have both under way",
+    "backlogs, where only they are throttled": "a subscription counts as behind as soon as a thousand entries wait for "
+    "it, and no longer; Pulsar looks when the topic is loaded, and every minute",
+    "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
+    "them by producer and sequence id",
     "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
     "after an exclusive producer",
     "WaitForExclusive closed while it waits": "it is forgotten; in Pulsar it has its turn, is dropped then, and has "

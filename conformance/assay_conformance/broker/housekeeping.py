@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from assay_conformance.broker.host import Host
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.subscription import Subscription
 from assay_conformance.broker.timers import Timer
@@ -65,7 +66,7 @@ class Housekeeping:
     def _expire(self) -> None:
         self._expiry = None
         ttl_s = self._policies.message_ttl_s
-        if ttl_s:
+        if ttl_s and not self._host.breaks(BrokerMutation.TTL_IGNORED):
             end = self._index_of_age(ttl_s)
             for subscription in self._topic.subscriptions.values():
                 subscription.skip_before(end)
@@ -96,7 +97,8 @@ class Housekeeping:
         if retention is None:
             return
         marks = [kept.cursor.mark for kept in self._topic.subscriptions.values() if kept.durable]
-        consumed = min(marks, default=len(store.entries))
+        least = max if self._host.breaks(BrokerMutation.DELETES_UNACKED) else min
+        consumed = least(marks, default=len(store.entries))
         for end in store.closed_ledgers():
             if end > consumed or not self._is_past(retention, end):
                 break

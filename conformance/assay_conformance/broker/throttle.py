@@ -2,7 +2,8 @@
 
 Dispatch: tokens are added when a period has passed since the last time, as many as have flowed in by then, up to R;
 reading needs at least one; what was dispatched is taken off afterwards, so the balance may be negative and the
-overshoot is repaid by the next periods (AsyncTokenBucket of 4.0, which adds for these buckets once a period).
+overshoot is repaid by the next periods. What flowed in while nobody asked pays for it, too, beyond R, since what was
+consumed is taken off first (AsyncTokenBucket of 4.0, which adds for these buckets once a period).
 Publish: tokens flow in continuously; the message that uses up the last one is still accepted, and
 then nothing is read until one is there again, or 16 ms worth of them where that is more.
 """
@@ -25,7 +26,7 @@ class PeriodBucket:
     """`limit` tokens a period, and what `extra` gives, which is asked once each time tokens are added. What is less
     than a token counts the next time."""
 
-    __slots__ = ("_extra", "_forgives", "_limit", "_period_ns", "_rest", "_since_ns", "_tokens")
+    __slots__ = ("_extra", "_forgives", "_limit", "_period_ns", "_rest", "_since_ns", "_spent", "_tokens")
 
     def __init__(
         self, limit: int, period_s: int, now_ns: int, *, forgives: bool = False, extra: Callable[[], int] | None = None
@@ -34,6 +35,7 @@ class PeriodBucket:
         self._period_ns = period_s * NS_PER_S
         self._since_ns = now_ns
         self._rest = 0
+        self._spent = 0
         self._tokens = limit
         self._forgives = forgives
         self._extra = extra
@@ -46,12 +48,13 @@ class PeriodBucket:
             periods = passed_ns // self._period_ns
             limit = self._limit if self._extra is None else self._limit + self._extra() // periods
             gained, self._rest = divmod(passed_ns * limit + self._rest, self._period_ns)
-            kept = max(self._tokens, 0) if self._forgives else self._tokens
-            self._tokens = min(limit, kept + gained)
-        return self._tokens
+            kept = self._tokens - self._spent
+            self._tokens = min(limit, gained + (max(kept, 0) if self._forgives else kept))
+            self._spent = 0
+        return self._tokens - self._spent
 
     def consume(self, count: int) -> None:
-        self._tokens -= count
+        self._spent += count
 
 
 class DispatchLimiter:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.cases.stored import plain, plains
-from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.model.policy import BrokerSettings, Retention
 
 SWITCH_MS = 100
 QUICK_FAILOVER = Topology(topics=(Topic(name="t"),), settings=BrokerSettings(failover_delay_ms=SWITCH_MS))
@@ -110,10 +110,105 @@ def comes_back_asking_for_the_latest() -> Case:
     )
 
 
+NOTHING_RETAINED = Topology(topics=(Topic(name="t", retention=Retention()),))
+
+UNLOADED_MS = 800
+"""How long after an unload somebody comes: a broker deletes ledgers when it comes round to it."""
+
+
+def _comes_late(plan: Schedule, client: int, expected: int) -> None:
+    """The topic is unloaded, gets another message, and then somebody subscribes who wants everything."""
+    plan.wait_ms(200)
+    plan.broker("unload", topic="t")
+    plan.wait_ms(UNLOADED_MS)
+    plan.broker("store_entries", topic="t", entries=[plain(90)])
+    late = plan.consumer(client, subscription="late")
+    plan.receive(late, expected, timeout_ms=2_000)
+    plan.wait_received(late, expected, deadline_ms=2_000)
+
+
+def acknowledged_by_one_of_two() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    quick, slow = (plan.consumer(client, subscription=name) for name in ("quick", "slow"))
+    plan.broker("store_entries", topic="t", entries=[*plains(range(4)), batch(range(4, 7))])
+    for consumer, count in ((quick, 7), (slow, 2)):
+        plan.receive(consumer, count)
+        plan.wait_received(consumer, count)
+        plan.wait_ops(plan.ack(consumer))
+    _comes_late(plan, client, 6)
+    return plan.case(
+        "subscription/acknowledged-by-one-of-two",
+        "Of two subscriptions one has acknowledged everything when its topic is unloaded, and a third one comes",
+        ("subscription.keeps-what-is-unacked",),
+        capabilities=("consumer",),
+        topology=NOTHING_RETAINED,
+        limits=Limits(least_wall_ms=1_000),
+    )
+
+
+def acknowledged_by_all() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer = plan.consumer(client)
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    plan.receive(consumer, 4)
+    plan.wait_received(consumer, 4)
+    plan.wait_ops(plan.ack(consumer))
+    _comes_late(plan, client, 1)
+    return plan.case(
+        "subscription/acknowledged-by-all",
+        "Everything is acknowledged and nothing is retained when a topic is unloaded, and another subscription comes",
+        ("subscription.keeps-what-is-unacked",),
+        capabilities=("consumer",),
+        topology=NOTHING_RETAINED,
+        limits=Limits(least_wall_ms=1_000),
+    )
+
+
+def _too_old(id: str, title: str, check_ms: int, tier: Tier) -> Case:
+    """A subscription without a consumer, messages that live a second, and a broker that looks at intervals."""
+    plan = Schedule()
+    client = plan.client()
+    plan.wait_ops(plan.close(plan.consumer(client)))
+    plan.broker("store_entries", topic="t", entries=plains(range(3)))
+    away_ms = 1_000 + 2 * check_ms + 700
+    plan.wait_ms(away_ms)
+    plan.broker("store_entries", topic="t", entries=[plain(3)])
+    consumer = plan.consumer(client)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_received(consumer, 1, deadline_ms=2_000)
+    return plan.case(
+        id,
+        title,
+        ("subscription.keeps-what-is-unacked",),
+        capabilities=("consumer",),
+        topology=Topology(
+            topics=(Topic(name="t", message_ttl_s=1),), settings=BrokerSettings(expiry_check_ms=check_ms)
+        ),
+        limits=Limits(least_wall_ms=away_ms, case_ms=away_ms + 20_000),
+        tier=tier,
+    )
+
+
+def too_old_when_it_is_asked_for() -> Case:
+    title = "Messages that live a second wait for two, for a broker that looks twice a second"
+    return _too_old("subscription/too-old-when-it-is-asked-for", title, 500, Tier.FAST)
+
+
+def too_old_for_minutes() -> Case:
+    title = "Messages that live a second wait for two minutes, for a broker that looks once a minute"
+    return _too_old("subscription/too-old-for-minutes", title, 60_000, Tier.FULL)
+
+
 CASES = (
     second_exclusive(),
     active_consumer_goes(),
     shared_consumer_goes(),
     keys_of_two_consumers(),
     comes_back_asking_for_the_latest(),
+    acknowledged_by_one_of_two(),
+    acknowledged_by_all(),
+    too_old_when_it_is_asked_for(),
+    too_old_for_minutes(),
 )

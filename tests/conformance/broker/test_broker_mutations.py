@@ -10,7 +10,7 @@ from tests.conformance.broker.bench import Bench, C, T
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.policy import BrokerSettings, Policies
+from assay_conformance.model.policy import BrokerSettings, Policies, Retention
 from assay_conformance.wire import pulsar_pb2 as pb
 
 
@@ -424,6 +424,26 @@ def delayed_outlives_a_restart(*mutations: BrokerMutation) -> bool:
     return _consumers(bench, "Shared", 2).delivered(2) == [0]
 
 
+def unacked_is_not_deleted(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations, retention=Retention())), "Exclusive", 1)
+    bench.connect(2)
+    bench.subscribe(conn=2, subscription="other")
+    bench.ack(bench.ids[-1], conn=1, ack_type=1)
+    bench.step("unload", topic="t")
+    bench.connect(3)
+    bench.subscribe(conn=3, subscription="late")
+    bench.flow(100, conn=3)
+    return len(bench.delivered(3)) == len(bench.ids)
+
+
+def too_old_is_expired(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, topology=_with_settings(BrokerSettings(expiry_check_ms=500), message_ttl_s=1))
+    bench.connect()
+    bench.subscribe()
+    _sends(bench).wait(5_000)
+    return bench.cursor().backlog == 0
+
+
 Rule = Callable[..., bool]
 
 BROKEN: dict[BrokerMutation, Rule] = {
@@ -477,6 +497,8 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DELAY_IGNORED: delayed_waits,
     BrokerMutation.ACTIVE_WAITS_FOR_DELAY: active_does_not_wait,
     BrokerMutation.DELAYED_LOST_ON_LOAD: delayed_outlives_a_restart,
+    BrokerMutation.DELETES_UNACKED: unacked_is_not_deleted,
+    BrokerMutation.TTL_IGNORED: too_old_is_expired,
 }
 
 # A rate that is not looked at repays nothing, a loss is a loss whatever was lost, a duplicate is one whatever of, and a

@@ -204,6 +204,18 @@ def test_tokens_are_those_of_all_the_time_that_passed() -> None:
     assert [bucket.tokens(at_ns) for at_ns in (SECOND, 3 * SECOND, 4 * SECOND, 5 * SECOND)] == [-20, -5, -5, 5]
 
 
+def test_what_flowed_in_unasked_pays_for_what_is_consumed() -> None:
+    bench = Bench(dispatch_rate=Rate(messages=10))
+    bench.connect()
+    bench.produce()
+    bench.subscribe()
+    bench.flow(1_000)
+    bench.wait(2_500)
+    bench.publish_batch(0, 30)
+    bench.publish(30)
+    assert bench.delivered() == [0, 30]
+
+
 def test_skipped_periods_are_added_up_to_the_limit() -> None:
     bucket = PeriodBucket(10, 1, 0)
     bucket.consume(25)

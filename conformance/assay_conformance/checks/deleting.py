@@ -1,0 +1,212 @@
+"""What a topic keeps: all that a durable subscription has not acknowledged, and, without retention, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.model.case import Topic, Who
+from assay_conformance.model.event import Cursor, Frame, ReadBack, Stepped, Stored
+from assay_conformance.model.policy import Policies, Retention, nearest
+from assay_conformance.model.requirement import RequirementId
+
+MS_PER_S = 1_000
+
+IN_ORDER = ("Exclusive", "Failover")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unloaded:
+    """A topic was unloaded: its ledger is closed, and what may go goes. `acked`: by whom what was acknowledged."""
+
+    step: Stepped
+    acked: dict[Group, frozenset[Position]]
+
+    def may_go(self, entry: Stored, log: Iterable[Stored]) -> bool:
+        """Whether all of its ledger, which is how entries go, was acknowledged by everybody."""
+        stored = [other.id for other in log if other.t_ns <= self.step.t_ns]
+        ledger = {id.position for id in stored if id.ledger == entry.id.ledger}
+        return entry.id in stored and all(ledger <= acked for acked in self.acked.values())
+
+
+class KeepsWhatIsUnacked(DispatchLedger):
+    """Seen by who comes to the topic, or back to it: from the first entry that is sent in order.
+
+    Time to live is judged where it and the interval of the broker's look are over; deletion where a topic says that
+    nothing is retained, and some time after an unload.
+    """
+
+    requirement = RequirementId("subscription.keeps-what-is-unacked")
+
+    def start(self) -> None:
+        super().start()
+        topology = self.view.case.topology
+        self._policies: dict[str, Policies] = {
+            topic.name: nearest(topic, topology.namespace, topology.settings.policies) for topic in topology.topics
+        }
+        self._check_ms = topology.settings.expiry_check_ms
+        self._shrinking -= {topic.name for topic in topology.topics if self._keeps_its_policies(topic)}
+        self._log: dict[str, list[Stored]] = {}
+        self._began: dict[Group, Frame] = {}
+        self._unloaded: dict[str, _Unloaded] = {}
+        self._held: dict[str, ReadBack] = {}
+        self._cursors: list[Cursor] = []
+
+    def _keeps_its_policies(self, topic: Topic) -> bool:
+        changed = [step.args.get("topic") for step in self.view.case.steps if step.verb in ("set_policy", "delete")]
+        return topic.name not in changed and None not in changed
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        self._log.setdefault(event.topic, []).append(event)
+
+    @on(Stepped)
+    def stepped(self, event: Stepped) -> None:
+        step = self.view.case.steps[event.step] if event.step < len(self.view.case.steps) else None
+        if step is None or step.who is not Who.BROKER or step.verb != "unload" or event.skipped:
+            return
+        topic = str(step.args.get("topic"))
+        durable = [group for group in self.groups.values() if group.topic == topic and group.durable]
+        self._unloaded[topic] = _Unloaded(event, {group: frozenset(group.acked) for group in durable})
+
+    @on(ReadBack)
+    def read_back(self, event: ReadBack) -> None:
+        self._held[event.topic] = event
+
+    @on(Cursor)
+    def cursor(self, event: Cursor) -> None:
+        self._cursors.append(event)
+
+    # --- who comes -------------------------------------------------------------------------------------------------
+
+    def joined(self, group: Group, member: Member) -> None:
+        self._began.setdefault(group, member.joined)
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        log = self._log.get(group.topic, [])
+        entry = next((entry for entry in log if entry.id.position == position), None)
+        if group.kind not in IN_ORDER or not group.durable or entry is None or member.served:
+            return
+        self._judge_age(group, member, frame, entry)
+        if frame.redelivery_count or group.acked or group.unacked or not self._from_the_beginning(group):
+            return
+        self._judge_missing(group, member, frame, entry)
+        self._judge_kept(group, member, frame, entry)
+
+    def _judge_missing(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
+        """A new subscription begins with the first entry that somebody still needs, at the latest."""
+        unloaded = self._unloaded.get(group.topic)
+        for entry in self._log[group.topic]:
+            holder = next((other for other in self._others(group) if self._needs(other, entry)), None)
+            if holder is None or self._is_old(entry, frame.t_ns):
+                continue
+            if entry.id.position < first.id.position:
+                self.breach(
+                    "deleted-too-early",
+                    f"{group}: {member} came at {ms(member.joined.t_ns)} for everything from the beginning and was "
+                    f"sent {_name(first)} first; {_name(entry)} is not acknowledged by subscription {holder.name}",
+                    entry,
+                    frame,
+                )
+            elif unloaded is not None and any(entry.id.position in acked for acked in unloaded.acked.values()):
+                self.exercise(frame)
+            return
+
+    def _judge_kept(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
+        """Without retention it does not begin with what all had acknowledged when the topic was unloaded."""
+        unloaded = self._unloaded.get(group.topic)
+        tolerance = TOLERANCES["answer"]
+        if unloaded is None or not self._retains_nothing(group.topic):
+            return
+        if self._began[group].t_ns - unloaded.step.t_ns <= tolerance.slack_ns:
+            return
+        log = self._log[group.topic]
+        gone = [entry for entry in log if unloaded.may_go(entry, log)]
+        if first in gone:
+            self.breach(
+                "kept",
+                f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent {_name(first)}; every subscription "
+                f"had acknowledged it when the topic was unloaded at {ms(unloaded.step.t_ns)}, and nothing is retained",
+                first,
+                unloaded.step,
+                frame,
+            )
+        elif gone:
+            self.exercise(frame)
+
+    def _judge_age(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
+        """Who comes back begins behind what has become too old meanwhile."""
+        if self._began[group].t_ns == member.joined.t_ns:
+            return
+        if self._is_old(first, member.joined.t_ns):
+            self.breach(
+                "not-expired",
+                f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent {_name(first)}, stored at "
+                f"{ms(first.t_ns)} to live for {self._ttl_s(group.topic)} s",
+                first,
+                frame,
+            )
+        elif any(self._is_old(entry, member.joined.t_ns) for entry in self._log[group.topic]):
+            self.exercise(frame)
+
+    # --- what is left ----------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        for cursor in self._cursors:
+            held = self._held.get(cursor.topic)
+            batched = any((entry.meta.batch or 1) > 1 for entry in self._log.get(cursor.topic, ()))
+            if held is not None and batched:
+                self._judge_backlog(cursor, held)
+
+    def _judge_backlog(self, cursor: Cursor, held: ReadBack) -> None:
+        mark = (-1, -1) if cursor.mark_delete is None else cursor.mark_delete.position
+        acked = {id.position for id in cursor.acked}
+        left = [id for id in held.entries if id.position > mark and id.position not in acked]
+        if cursor.backlog == len(left):
+            return
+        self.breach(
+            "backlog-miscounted",
+            f"subscription {cursor.subscription} of topic {cursor.topic} has a backlog of {cursor.backlog} as the "
+            f"broker says, expected {len(left)}: the entries it has not acknowledged, a batch being one",
+            cursor,
+            held,
+        )
+
+    # --- inside ----------------------------------------------------------------------------------------------------
+
+    def _others(self, group: Group) -> list[Group]:
+        """The durable subscriptions that were there before this one."""
+        return [
+            other
+            for other in self.groups.values()
+            if other is not group and other.topic == group.topic and other.durable and other in self._began
+        ]
+
+    def _needs(self, group: Group, entry: Stored) -> bool:
+        due = self._from_the_beginning(group) or self._began[group].t_ns < entry.t_ns
+        return due and entry.id.position not in group.acked
+
+    def _from_the_beginning(self, group: Group) -> bool:
+        first = group.members[0].session.request
+        return first.fields.get("initialPosition") == "Earliest"
+
+    def _is_old(self, entry: Stored, now_ns: int) -> bool:
+        """Whether it has been too old for certain, and the broker has looked since."""
+        ttl_s = self._ttl_s(entry.topic)
+        due_ms = ttl_s * MS_PER_S + 2 * self._check_ms + TOLERANCES["answer"].slack_ms
+        return ttl_s > 0 and now_ns - entry.t_ns > due_ms * MS
+
+    def _ttl_s(self, topic: str) -> int:
+        policies = self._policies.get(topic)
+        return (policies.message_ttl_s or 0) if policies is not None else 0
+
+    def _retains_nothing(self, topic: str) -> bool:
+        policies = self._policies.get(topic)
+        return policies is not None and policies.retention == Retention()
+
+
+def _name(entry: Stored) -> str:
+    return f"entry {entry.id.ledger}:{entry.id.entry}"

@@ -1,0 +1,148 @@
+"""What a topic keeps and what it deletes: too early, not at all, too old; and backlogs that count messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.deleting import KeepsWhatIsUnacked
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import Script
+from assay_conformance.model.case import Case, Step, Topic, Topology, Who
+from assay_conformance.model.event import Stepped
+from assay_conformance.model.policy import BrokerSettings, Retention
+
+UNLOAD = Step(Who.BROKER, "unload", {"topic": "t"})
+
+
+def _case(**topic: Any) -> Case:
+    topology = Topology(topics=(Topic(name="t", **topic),), settings=BrokerSettings(expiry_check_ms=500))
+    return msgspec.structs.replace(ANY_CASE, topology=topology, steps=(UNLOAD,))
+
+
+NOTHING_RETAINED = _case(retention=Retention())
+RETAINED = _case()
+LIVES_A_SECOND = _case(message_ttl_s=1)
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+def _subscribe(story: Script, name: str, conn: int) -> Script:
+    story.connected(conn)
+    story.subscribed(conn, subscription=name, initialPosition="Earliest")
+    story.flow(100, conn=conn)
+    return story
+
+
+def _unloaded(*names: str) -> Script:
+    """Four entries; each of these subscriptions has got all of them and acknowledged them when the topic is unloaded,
+    and subscription `slow` has got two and acknowledged one."""
+    story = Script()
+    for conn, name in enumerate((*names, "slow")):
+        _subscribe(story, name, conn)
+    for number in range(4):
+        story.stored(number)
+    for conn, name in enumerate((*names, "slow")):
+        wanted = range(2) if name == "slow" else range(4)
+        for number in wanted:
+            story.message(number, conn=conn)
+        story.ack_frame(*(range(1) if name == "slow" else range(4)), conn=conn)
+    story.add(Stepped, step=0)
+    return story
+
+
+def _late(story: Script, first: int) -> Script:
+    """Somebody who wants everything comes a second later, and is sent this entry first."""
+    _subscribe(story.after(1_000), "late", 9).message(first, conn=9)
+    return story
+
+
+def test_late_subscription_that_gets_what_another_needs_is_accepted() -> None:
+    check = trial(KeepsWhatIsUnacked, _late(_unloaded("quick"), 0).done(), NOTHING_RETAINED)
+    assert (_codes(check), check.exercised) == ([], 1)
+
+
+def test_what_only_the_slow_one_needs_no_more_may_be_gone() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _late(_unloaded("quick"), 1).done(), NOTHING_RETAINED)) == []
+
+
+def test_late_subscription_that_misses_what_another_needs_is_found() -> None:
+    check = trial(KeepsWhatIsUnacked, _late(_unloaded("quick"), 2).done(), NOTHING_RETAINED)
+    assert _codes(check) == ["deleted-too-early"]
+
+
+def _all_acked(after_ms: int = 1_000) -> Script:
+    story = _subscribe(Script(), "only", 0)
+    for number in range(4):
+        story.stored(number)
+    for number in range(4):
+        story.message(number)
+    story.ack_frame(*range(4))
+    story.add(Stepped, step=0)
+    story.after(after_ms).stored(4)
+    return story
+
+
+def test_what_all_have_acknowledged_may_go() -> None:
+    check = trial(KeepsWhatIsUnacked, _late(_all_acked(), 4).done(), NOTHING_RETAINED)
+    assert (_codes(check), check.exercised) == ([], 1)
+
+
+def test_what_all_have_acknowledged_and_stays_is_found() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _late(_all_acked(), 0).done(), NOTHING_RETAINED)) == ["kept"]
+
+
+def test_what_is_retained_stays() -> None:
+    check = trial(KeepsWhatIsUnacked, _late(_all_acked(), 0).done(), RETAINED)
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+def test_subscription_that_comes_at_once_may_find_it_still() -> None:
+    story = _subscribe(_all_acked(after_ms=50), "late", 9)
+    story.message(0, conn=9)
+    assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
+
+
+def _back(first: int, away_ms: int) -> Script:
+    """A subscription whose consumer left before three messages came is asked for again, one more stored since."""
+    story = _subscribe(Script(), "s", 0)
+    story.closed()
+    for number in range(3):
+        story.stored(number)
+    story.after(away_ms).stored(3)
+    _subscribe(story, "s", 1).message(first, conn=1)
+    return story
+
+
+def test_what_is_too_old_is_passed_over() -> None:
+    check = trial(KeepsWhatIsUnacked, _back(3, 4_000).done(), LIVES_A_SECOND)
+    assert (_codes(check), check.exercised) == ([], 1)
+
+
+def test_what_is_too_old_and_comes_all_the_same_is_found() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _back(0, 4_000).done(), LIVES_A_SECOND)) == ["not-expired"]
+
+
+def test_broker_that_has_not_looked_yet_may_keep_it() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _back(0, 1_500).done(), LIVES_A_SECOND)) == []
+
+
+def _backlog(backlog: int) -> Script:
+    story = Script()
+    story.stored(0)
+    story.stored(*range(1, 5))
+    story.read_back(0, 1)
+    story.cursor(0, backlog=backlog)
+    return story
+
+
+def test_backlog_that_counts_a_batch_as_one_is_accepted() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _backlog(1).done(), RETAINED)) == []
+
+
+def test_backlog_that_counts_messages_is_found() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _backlog(4).done(), RETAINED)) == ["backlog-miscounted"]
