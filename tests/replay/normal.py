@@ -64,12 +64,10 @@ TURNS: dict[str, str] = {
 
 CHOSEN: dict[str, str] = {
     "retention": "where no retention is set, everything a topic ever held stays readable from its beginning: what was "
-    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged, as "
-    "is done here for a topic that is told to retain nothing",
+    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged, "
+    "as is done here for a topic that is told to retain nothing",
     "delayed delivery, timer": "an entry that nothing else takes along is sent at its very time; the recorded broker "
     "keeps times to 512 ms and is up to a tick late",
-    "dispatch rates, redelivery": "one read follows the other, and what the first used up the second has not; in "
-    "Pulsar a read of what comes again and one of what is new may both use what is left, and later periods repay it",
     "dispatch rates, redelivery": "a read that waits at the end of a topic is served with what it was allowed, however "
     "much a redelivery has used since, as in Pulsar; of reads that find something one follows the other here, where "
     "Pulsar may have both under way",
