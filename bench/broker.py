@@ -174,18 +174,27 @@ class FrameCounter:
 
     def __init__(self) -> None:
         self.frames = 0
-        self._rest = b""
+        self._size = b""
+        self._missing = 0
 
     def feed(self, data: bytes) -> None:
-        data = self._rest + data
-        at, size = 0, len(data)
+        # Nothing is kept but the start of a size: a large frame that comes in many pieces costs nothing.
+        size = len(data)
+        if self._missing > size:
+            self._missing -= size
+            return
+        at = self._missing
+        self.frames += self._missing > 0
+        if self._size:
+            data, size = self._size + data, size + len(self._size)
         while size - at >= 4:
             end = at + 4 + struct.unpack_from(">I", data, at)[0]
             if end > size:
-                break
+                self._size, self._missing = b"", end - size
+                return
             self.frames += 1
             at = end
-        self._rest = data[at:]
+        self._size, self._missing = data[at:], 0
 
 
 def _open_producer(peer: Peer, topic: str) -> None:
