@@ -1,21 +1,31 @@
-"""docs/parity.md: where the reference broker answers otherwise than the recorded one."""
+"""docs/parity.md: which requirements hold on real brokers alike, and where the reference broker answers otherwise than
+a recorded one.
+
+`python -m tests.replay.parity` writes the page; with folders of runs, their summaries are taken in first.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from tests.replay import brokers
 from tests.replay.normal import CHOSEN, ERASED, RULES, TURNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
 
 _HEAD = """\
 # Parity with Apache Pulsar
+"""
+
+_RECORDED = """\
+## Answers to recorded traffic
 
 The reference broker is fed the client's side of recorded traffic with Apache Pulsar 4.0.8, in virtual time, and its
 answers are compared with the recorded ones: which frames come on which connection, their fields, their payload bytes,
 and the order of the frames of one request, one producer and one consumer (`python -m tests.replay
-fixtures/golden/captures`). This page lists every difference that is admitted, with the reason.
+fixtures/golden/captures`). What follows is every difference that is admitted, with the reason.
 """
 
 
@@ -25,6 +35,8 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _HEAD
+    yield from brokers.section(brokers.kept())
+    yield _RECORDED
     yield from _section(
         "Fields that are not compared", ("field", "reason"), ((f"`{e.command}.{e.field}`", e.reason) for e in ERASED)
     )
@@ -43,7 +55,7 @@ def _section(title: str, heads: tuple[str, str], rows: Iterable[tuple[str, str]]
     found = list(rows)
     if not found:
         return
-    yield f"## {title}\n"
+    yield f"### {title}\n"
     yield f"| {heads[0]} | {heads[1]} |"
     yield "|---|---|"
     yield from (f"| {name} | {reason} |" for name, reason in found)
@@ -51,4 +63,6 @@ def _section(title: str, heads: tuple[str, str], rows: Iterable[tuple[str, str]]
 
 
 if __name__ == "__main__":
+    for run in sys.argv[1:]:
+        print(brokers.keep(Path(run)))
     PAGE.write_text(page(), encoding="utf-8")
