@@ -77,8 +77,12 @@ CHOSEN: dict[str, str] = {
     "them by producer and sequence id",
     "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
     "after an exclusive producer",
-    "WaitForExclusive closed while it waits": "it is forgotten; in Pulsar it has its turn, is dropped then, and has "
-    "moved the topic's epoch on",
+    "chunks whose first one went to a Shared consumer that is gone": "they go to another, like whole messages; "
+    "Pulsar's SharedConsumerAssignor still has the one that is gone, and nobody gets them",
+    "ACKs of several ids, one of them still to come": "what stands before it is acknowledged; in Pulsar too, but the "
+    "mark-delete position moves with the next ACK only",
+    "topics that nobody looked up": "they are served; a broker of Pulsar serves no namespace that it does not own, and "
+    "owns it from the first lookup on",
     "receipts of a producer the broker closed with SENDs unwritten": "they do not come; from Pulsar they may",
     "patterns of topic names": "Python's expressions, with Java's quoting; Pulsar has Java's or RE2's",
 }

@@ -66,17 +66,20 @@ class Access:
         self._take(producer)
 
     def left(self, producer: Producer, *, occupied: bool) -> Producer | None:
-        """A producer went; the one whose turn it is now, when nobody is left."""
+        """A producer went; the one whose turn it is now, when nobody is left. One that went while it waited keeps its
+        place, has its turn, and goes then: the epoch has moved on."""
         if producer in self.waiting:
-            self.waiting.remove(producer)
             return None
         if producer is self.holder:
             self.holder = None
-        if occupied or not self.waiting:
-            return None
-        # Whoever waited is not asked for its epoch again: a real broker goes back to it.
-        self._take(self.waiting.popleft())
-        return self.holder
+        while not occupied and self.waiting:
+            # Whoever waited is not asked for its epoch again: a real broker goes back to it.
+            following = self.waiting.popleft()
+            self._take(following)
+            if not following.gone:
+                return following
+            self.holder = None
+        return None
 
     def _take(self, producer: Producer) -> None:
         self.holder = producer

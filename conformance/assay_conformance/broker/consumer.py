@@ -52,7 +52,7 @@ class Consumer:
         self.unacked = 0
         self.blocked = False
         self.gone = False
-        self.epoch = epoch_of(request)
+        self.epoch: int | None = request.consumer_epoch if request.HasField("consumer_epoch") else None
 
     @property
     def is_able(self) -> bool:
@@ -74,7 +74,3 @@ class Consumer:
         )
         self.session.send(frame)
         return charged
-
-
-def epoch_of(request: CommandSubscribe) -> int | None:
-    return request.consumer_epoch if request.HasField("consumer_epoch") else None

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.consumer import Consumer, epoch_of
+from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.describing import check_consumer_schema
 from assay_conformance.broker.housekeeping import MS_PER_S
 from assay_conformance.broker.names import parse
@@ -41,11 +41,9 @@ _UNMEASURED = ("msgRateOut", "msgThroughputOut", "msgRateRedeliver", "msgRateExp
 
 
 def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
-    """SUBSCRIBE. An id that exists on this connection is answered as it was; its epoch is what is named now."""
+    """SUBSCRIBE. An id that exists on this connection is answered as it was."""
     name = parse(body.topic)
-    known = session.consumers.get(body.consumer_id)
-    if known is not None:
-        known.consumer.epoch = epoch_of(body)
+    if body.consumer_id in session.consumers:
         _succeed(session, body.request_id)
         return
     if body.consumer_id in session.joining_consumers:
@@ -73,9 +71,11 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
 
 
 def _start(session: Session, topic: Topic, body: CommandSubscribe) -> int:
-    """Where a new subscription begins. A reader's start id is inclusive: the client drops what it has already."""
-    if not body.durable and body.HasField("start_message_id"):
-        return topic.store.index_at(body.start_message_id)
+    """Where a new subscription begins. A reader's start id is inclusive: the client drops what it has already; one
+    that is still to come says nothing."""
+    start = body.start_message_id
+    if not body.durable and body.HasField("start_message_id") and not topic.store.is_beyond(start):
+        return topic.store.index_at(start)
     if body.start_message_rollback_duration_sec:
         return topic.store.index_of_time(session.host.unix_ms - body.start_message_rollback_duration_sec * MS_PER_S)
     earliest = body.initialPosition == CommandSubscribe.Earliest

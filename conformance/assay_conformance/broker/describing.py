@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.names import base_of
-from assay_conformance.broker.rules import RefusalError
+from assay_conformance.broker.names import base_of, parse
+from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.schemas import is_valid
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.topic import Topic
@@ -93,7 +93,11 @@ def get_or_create_schema(session: Session, body: CommandGetOrCreateSchema, _fram
     """GET_OR_CREATE_SCHEMA: the version of a producer's further schema."""
     kind = CommandType.GET_OR_CREATE_SCHEMA_RESPONSE
     try:
-        name = session.topics.resolve(body.topic)
+        name = parse(body.topic)
+    except RefusalError:
+        # A real broker trips over it.
+        raise ViolationError from None
+    try:
         if not session.topics.exists(name.full):
             raise RefusalError(ServerError.TopicNotFound, f"Topic not found {body.topic}")
         version = _add(session, session.topics.open(name, session.broker), body.schema)

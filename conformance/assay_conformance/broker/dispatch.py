@@ -133,10 +133,12 @@ class SingleActive(Dispatcher):
             entries = self._backlog.read(count, compacted=consumer.reads_compacted) if count else []
             if not entries:
                 return
+            # What was read is sent, whatever its batches cost: permits only say how many entries are read.
             for entry in entries:
                 if self._waits_wrongly(entry):
                     return
-                self._send(consumer, entry, epoch=consumer.epoch)
+                # What is compacted is read on another way, which knows no epochs.
+                self._send(consumer, entry, epoch=None if consumer.reads_compacted else consumer.epoch)
 
     def _waits_wrongly(self, entry: Entry) -> bool:
         """What a broker does that knows delays here, too; False for an honest one."""

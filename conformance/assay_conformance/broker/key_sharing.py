@@ -67,6 +67,7 @@ class KeyShared(Sharing):
         self.meta = meta
         self._selector = selector(meta)
         self._ordered = not meta.allowOutOfOrderDelivery
+        self._rooms: dict[Consumer, int] = {}
         self._out: dict[int, Counter[Consumer]] = {}
         self._held: Container[int] = ()
         self._hold: Callable[[int], None] = _noted_already
@@ -97,13 +98,16 @@ class KeyShared(Sharing):
         self._held, self._hold = self.replay.hashes, _noted_already
         super()._send_new()
 
+    def _begin(self, _entries: list[Entry]) -> None:
+        self._rooms = {consumer: self._room(consumer) if consumer.is_able else 0 for consumer in self.consumers}
+
     def _pick(self, entry: Entry) -> Consumer | None:
         if self._host.breaks(BrokerMutation.KEY_SHARED_IGNORES_KEYS):
-            able = [known for known in self.consumers if known.is_able]
+            able = [known for known in self.consumers if self._rooms[known] > 0]
             # Not by single entries: a topic whose keys take turns would keep them apart by chance.
             return able[entry.index // 2 % len(able)] if able else None
         consumer = self._selector.select(entry.key_hash)
-        if consumer is None or not consumer.is_able or (self._ordered and self._has_to_wait(entry, consumer)):
+        if consumer is None or self._rooms[consumer] <= 0 or (self._ordered and self._has_to_wait(entry, consumer)):
             self._hold(entry.key_hash)
             return None
         return consumer
@@ -115,6 +119,7 @@ class KeyShared(Sharing):
 
     def _sent(self, consumer: Consumer, entry: Entry, messages: int) -> None:
         super()._sent(consumer, entry, messages)
+        self._rooms[consumer] -= 1
         self._out.setdefault(entry.key_hash, Counter())[consumer] += 1
 
     def _let_go(self, holder: Consumer, index: int) -> None:

@@ -92,10 +92,10 @@ def watch(session: Session, body: CommandWatchTopicList, _frame: Frame) -> None:
     """WATCH_TOPIC_LIST: the names there are, and from then on every change. A known watcher is answered again."""
     check_namespace(body.namespace)
     pattern = _compile(body.topics_pattern, ServerError.InvalidTopicName)
+    if len(body.topics_pattern) > PATTERN_LENGTH:
+        raise RefusalError(ServerError.NotAllowedError, f"Pattern longer than maximum: {PATTERN_LENGTH}")
     known = session.watches.get(body.watcher_id)
     if known is None:
-        if len(body.topics_pattern) > PATTERN_LENGTH:
-            raise RefusalError(ServerError.NotAllowedError, f"Pattern longer than maximum: {PATTERN_LENGTH}")
         known = session.watches[body.watcher_id] = Watch(session, body.watcher_id, body.namespace, pattern)
         session.topics.changed.append(known.changed)
     names = known.names()

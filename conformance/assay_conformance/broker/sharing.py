@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 from abc import abstractmethod
 from collections.abc import Iterable
+from math import ceil
 
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
@@ -95,8 +96,8 @@ class Sharing(Dispatcher):
     def _pick(self, entry: Entry) -> Consumer | None:
         """Who gets this entry now; None: it has to wait."""
 
-    def _begin(self) -> None:
-        """Another read begins."""
+    def _begin(self, entries: list[Entry]) -> None:
+        """These were read, and are to be sent."""
 
     # --- consumers --------------------------------------------------------------------------------------------------
 
@@ -204,6 +205,10 @@ class Sharing(Dispatcher):
         permits = sum(consumer.permits for consumer in self.consumers if consumer.is_able)
         return self._backlog.quota(permits, again=again) if permits else 0
 
+    def _room(self, consumer: Consumer) -> int:
+        """How many messages a consumer may still be sent."""
+        return min(consumer.permits, self._most - consumer.unacked) if self._most > 0 else consumer.permits
+
     def _send_again(self) -> None:
         """Once over what waits. If it all has to wait on, that is so until something changes for it."""
         stuck: list[int] = []
@@ -212,7 +217,7 @@ class Sharing(Dispatcher):
             if not taken:
                 self._idle = True
                 break
-            self._begin()
+            self._begin([self._entries[index] for index in taken])
             left = [self._entries[index] for index in taken if not self._cursor.is_acked(index)]
             stuck += [entry.index for entry in left if not self._offer(entry)]
         for index in stuck:
@@ -223,7 +228,7 @@ class Sharing(Dispatcher):
             entries = self._backlog.read(count)
             if not entries:
                 return
-            self._begin()
+            self._begin(entries)
             for entry in entries:
                 if not self._offer(entry):
                     self.replay.put(entry.index)
@@ -265,6 +270,8 @@ class Shared(Sharing):
         super().__init__(host, backlog)
         self._turn = 0
         self._left = 0
+        self._remaining = 0
+        self._average = 1
         self._current: Consumer | None = None
         self._chunks: dict[str, Consumer] = {}
 
@@ -272,8 +279,14 @@ class Shared(Sharing):
         self._chunks = {uuid: owner for uuid, owner in self._chunks.items() if owner is not consumer}
         super().remove(consumer)
 
-    def _begin(self) -> None:
+    def _begin(self, entries: list[Entry]) -> None:
         self._current = None
+        self._remaining = sum(entry.messages for entry in entries)
+        self._average = max(self._remaining // len(entries), 1)
+
+    def _sent(self, consumer: Consumer, entry: Entry, messages: int) -> None:
+        super()._sent(consumer, entry, messages)
+        self._remaining -= messages
 
     def _pick(self, entry: Entry) -> Consumer | None:
         metadata = None if entry.is_plain else entry.metadata
@@ -294,14 +307,17 @@ class Shared(Sharing):
         return owner
 
     def _next(self) -> Consumer | None:
-        """Whose turn it is, among those of the best priority that have permits."""
+        """Whose turn it is, among those of the best priority that have permits. How many entries that are is settled
+        when the turn begins, by what a batch has on average: one that is larger overdraws the permits."""
         current = self._current
-        if current is None or not self._left or current.blocked or current.permits <= 0:
+        if current is None or not self._left:
             able = [consumer for consumer in self.consumers if consumer.is_able]
             best = [consumer for consumer in able if consumer.priority == able[0].priority]
             current = self._current = best[self._turn % len(best)] if best else None
             self._turn += 1
-            self._left = ROUND_ROBIN_ENTRIES
+            if current is not None:
+                messages = min(self._remaining, self._room(current))
+                self._left = max(1, min(ROUND_ROBIN_ENTRIES, ceil(messages / self._average)))
         self._left -= 1
         return current
 

@@ -231,6 +231,14 @@ class Store:
             return 0
         return self.next_index(position.ledgerId, position.entryId - 1)
 
+    def is_unwritten(self, position: MessageIdData) -> bool:
+        """Whether it is behind everything stored."""
+        return position.ledgerId < 1 << 63 and (position.ledgerId, position.entryId) >= self.next_position
+
+    def is_beyond(self, position: MessageIdData) -> bool:
+        """Whether not even the next entry will be there."""
+        return self.is_unwritten(position) and (position.ledgerId, position.entryId) != self.next_position
+
     def index_of_time(self, publish_time_ms: int) -> int:
         """The first entry published at this time or later."""
         for entry in self.entries:

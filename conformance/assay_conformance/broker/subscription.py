@@ -91,6 +91,9 @@ class Subscription:
         """Serve an ACK. A cumulative one on Shared, or one that does not name exactly one id, changes nothing."""
         if ack.ack_type == CommandAck.Individual:
             for position in ack.message_id:
+                if self._store.is_unwritten(position):
+                    # What is not stored yet ends it: the rest is not looked at.
+                    break
                 self._ack_one(consumer, position)
         elif self.takes_cumulative(ack):
             self._ack_up_to(ack.message_id[0])
@@ -99,7 +102,7 @@ class Subscription:
             self.tell_end()
 
     def takes_cumulative(self, ack: CommandAck) -> bool:
-        return len(ack.message_id) == 1 and not self.dispatcher.individual
+        return len(ack.message_id) == 1 and self.kind not in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
 
     def _ack_one(self, consumer: Consumer, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)

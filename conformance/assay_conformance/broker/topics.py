@@ -77,7 +77,7 @@ class Topics:
             return self._partitions[full]
         if self.exists(full):
             return 0
-        if not create:
+        if not create or name.partition >= self._partitions.get(base_of(full), name.partition + 1):
             raise RefusalError(ServerError.TopicNotFound, "")
         rule = self._auto_creation(name)
         if rule.enabled and rule.partitions and name.partition < 0:
@@ -125,7 +125,9 @@ class Topics:
 
     def _is_in_use(self, full: str) -> bool:
         topic = self._topics.get(full)
-        return topic is not None and bool(topic.producers or topic.subscriptions)
+        return topic is not None and (
+            bool(topic.producers) or any(known.consumers for known in topic.subscriptions.values())
+        )
 
     def _all(self) -> Iterator[str]:
         yield from self._created

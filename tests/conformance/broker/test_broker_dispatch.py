@@ -66,17 +66,39 @@ def test_permits_for_an_unknown_consumer_are_ignored() -> None:
     assert (bench.closed, bench.take()) == ([], [])
 
 
-def test_shared_consumer_overdraws_its_permits_by_one_batch() -> None:
+def _with_batches() -> Bench:
+    """Three batches of four messages are there."""
     bench = _with_entries(0)
     for first in (0, 4, 8):
         bench.publish_batch(first, 4, conn=9)
+    return bench
+
+
+@pytest.mark.parametrize("kind", ["Exclusive", "Key_Shared"])
+def test_as_many_entries_are_sent_as_there_are_permits(kind: str) -> None:
+    bench = _with_batches()
+    bench.subscribe(kind)
+    bench.flow(2)
+    assert bench.delivered() == [0, 4]
+
+
+def test_shared_consumer_gets_what_its_permits_are_on_average() -> None:
+    bench = _with_batches()
     bench.subscribe("Shared")
     bench.flow(5)
     assert bench.delivered() == [0, 4]
+
+
+@pytest.mark.parametrize("kind", ["Exclusive", "Shared"])
+def test_batch_overdraws_permits_and_is_repaid(kind: str) -> None:
+    bench = _with_batches()
+    bench.subscribe(kind)
+    bench.flow(1)
+    assert bench.delivered() == [0]
     bench.flow(3)
     assert bench.delivered() == []
     bench.flow(1)
-    assert bench.delivered() == [8]
+    assert bench.delivered() == [4]
 
 
 def test_active_consumer_is_sent_all_that_one_read_brings_and_repays_it() -> None:
