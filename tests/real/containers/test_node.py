@@ -20,6 +20,8 @@ from assay_fixtures.brokers.pulsar.admin import Admin
 from assay_fixtures.brokers.pulsar.rest import Rest
 from assay_fixtures.tools import pulsar as release
 
+pytestmark = pytest.mark.long
+
 KILLED = """
 import os, signal, subprocess, sys
 from pathlib import Path

@@ -16,6 +16,8 @@ from assay_faults.processes.identity import marked
 from assay_fixtures.brokers.container.engine import Engine
 from assay_fixtures.tools.image import JAVA
 
+pytestmark = pytest.mark.long
+
 ONE_CASE = ("certify", "reference", "--broker", "container", "--select", "ordering/pipelined-sends")
 READY_WITHIN_S = 180
 UP = "messaging service is ready"
