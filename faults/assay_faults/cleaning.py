@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from assay_conformance.model.errors import AssayError
 from assay_faults.ledger import MARKER, SUFFIX, Entry, Kind, Ledger, mark_done, read
 from assay_faults.processes.identity import Identity, marked, send_signal
 
@@ -49,19 +50,27 @@ class _TroubleError(Exception):
     """It is still there; the sentence says why."""
 
 
-def clean(folder: Path) -> list[Cleaned]:
-    """Remove what dead runs noted in the ledgers of `folder`; empty when there was nothing."""
+Remover = Callable[[Entry], str]
+"""Says what it removed, nothing when there was nothing of ours; OSError or AssayError when it could not."""
+Removers = Mapping[Kind, Remover]
+
+_NO_MORE: Final[Removers] = {}
+
+
+def clean(folder: Path, more: Removers = _NO_MORE) -> list[Cleaned]:
+    """Remove what dead runs noted in the ledgers of `folder`; empty when there was nothing. `more` are removers for
+    what needs more than this machine's own means."""
     cleaned: list[Cleaned] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         with _abandoned(path) as descriptor:
             if descriptor is not None:
-                cleaned += _sweep(path, descriptor)
+                cleaned += _sweep(path, descriptor, more)
     return cleaned
 
 
-def finish(ledger: Ledger) -> list[Cleaned]:
+def finish(ledger: Ledger, more: Removers = _NO_MORE) -> list[Cleaned]:
     """Remove what this run itself still has open, and let go of its ledger."""
-    cleaned = list(_removed(ledger.path.stem, ledger.left(), ledger.done))
+    cleaned = list(_removed(ledger.path.stem, ledger.left(), ledger.done, more))
     ledger.close()
     return cleaned
 
@@ -98,32 +107,32 @@ def _locked(descriptor: int, patience_s: float) -> bool:
             return True
 
 
-def _sweep(path: Path, descriptor: int) -> list[Cleaned]:
+def _sweep(path: Path, descriptor: int, more: Removers) -> list[Cleaned]:
     _, entries = read(path)
-    cleaned = list(_removed(path.stem, entries, partial(mark_done, descriptor)))
+    cleaned = list(_removed(path.stem, entries, partial(mark_done, descriptor), more))
     if not any(outcome.trouble for outcome in cleaned):
         path.unlink(missing_ok=True)
     return cleaned
 
 
-def _removed(run: str, entries: Sequence[Entry], done: Callable[[Entry], None]) -> Iterator[Cleaned]:
+def _removed(run: str, entries: Sequence[Entry], done: Callable[[Entry], None], more: Removers) -> Iterator[Cleaned]:
     """What was removed, or could not be; `done` hears of each entry that nothing is left of."""
     killed = _kill_marked(run)
     # Of one kind the last first, for it may lie inside an earlier one.
     for entry in (entry for kind in Kind for entry in reversed(entries) if entry.kind is kind):
-        outcome = _remove(entry, killed.get(entry.id, ()))
+        outcome = _remove(entry, killed.get(entry.id, ()), more)
         if not outcome.trouble:
             done(entry)
         if outcome.removed or outcome.trouble:
             yield outcome
 
 
-def _remove(entry: Entry, killed: Sequence[int]) -> Cleaned:
+def _remove(entry: Entry, killed: Sequence[int], more: Removers) -> Cleaned:
     try:
         if entry.kind is Kind.PROCESS:
             return Cleaned(entry, _process(entry, killed))
-        return Cleaned(entry, _REMOVERS[entry.kind](entry))
-    except _TroubleError as trouble:
+        return Cleaned(entry, {**_REMOVERS, **more}[entry.kind](entry))
+    except (_TroubleError, AssayError) as trouble:
         return Cleaned(entry, trouble=str(trouble))
     except OSError as error:
         return Cleaned(entry, trouble=f"{entry.kind} {entry.name}: {error.strerror or error}")
@@ -234,6 +243,10 @@ def _directory(entry: Entry) -> str:
     return f"directory {path}"
 
 
+def _tenant(entry: Entry) -> str:
+    raise _TroubleError(f"tenant {entry.name}: only `assay tools clean` can ask its cluster")
+
+
 def _run(*command: str) -> str:
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -246,11 +259,12 @@ def _run(*command: str) -> str:
     return ended.stdout
 
 
-_REMOVERS: Final[Mapping[Kind, Callable[[Entry], str]]] = {
+_REMOVERS: Final[Removers] = {
     Kind.MOUNT: _mount,
     Kind.NAMESPACE: _namespace,
     Kind.CONTAINER: _container,
     Kind.PROXY: _proxy,
+    Kind.TENANT: _tenant,
     Kind.DIRECTORY: _directory,
 }
 """Kind -> what removes it (processes come before, all of a run at once): says what it removed, nothing when there was

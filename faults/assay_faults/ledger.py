@@ -9,7 +9,8 @@ each on the disk before the call that writes it returns:
     {"done": "assay-3f9c01ab-7"}                       removed again, or never made
 
 **The mark.** Whatever is made carries the id of its entry: a process and its children in their environment
-(`environment_of`), a directory, a namespace and a proxy in their name, a mount in the name of the directory it is on, a
+(`environment_of`), a directory, a namespace, a proxy and what is made in a cluster in their name, a mount in the name
+of the directory it is on, a
 container as its label. What does not carry it is never touched: neither a pid given to another process, nor a
 directory that somebody put where ours was. A program that makes the thing (`mount`, `ip`) carries it as well: it may
 outlive the run, and would make the thing behind the cleaner's back.
@@ -49,10 +50,11 @@ class Kind(StrEnum):
     NAMESPACE = "namespace"
     CONTAINER = "container"
     PROXY = "proxy"
+    TENANT = "tenant"
     DIRECTORY = "directory"
 
 
-_NAMED: Final = frozenset({Kind.MOUNT, Kind.NAMESPACE, Kind.PROXY, Kind.DIRECTORY})
+_NAMED: Final = frozenset({Kind.MOUNT, Kind.NAMESPACE, Kind.PROXY, Kind.TENANT, Kind.DIRECTORY})
 
 
 class Owner(msgspec.Struct, frozen=True):
