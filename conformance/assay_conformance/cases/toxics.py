@@ -12,9 +12,9 @@ from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, SMALL
 from assay_conformance.cases.connection import KEEP_ALIVE_MS
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
-from assay_conformance.cases.resend import lost_receipts
+from assay_conformance.cases.resend import lost_before_cut, lost_receipts
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Tier
-from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Delay, Direction, Drop, Fault, Until
+from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Delay, Direction, Drop, Fault, Scope, Until
 from assay_conformance.model.outside import (
     Bandwidth,
     Disable,
@@ -38,6 +38,8 @@ LATER = Until(after_ms=1_000)
 HEALED_MS = 200
 """Time for a toxic to be taken away."""
 RESENT = ("resend.unreceipted-again",)
+ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
+"""All but the first of the sends are stored, and their receipts are lost: on a broker that takes its time, too."""
 
 
 def always(*actions: Action) -> tuple[Fault, ...]:
@@ -67,10 +69,8 @@ def there_and_back(
     )
 
 
-def interrupted(
-    words: str, title: str, requirements: tuple[str, ...], *faults: Fault, lost: int = SENDS, **fields: Any
-) -> Case:
-    """Sends whose connection ends for a reason below the protocol, when so many of them wait for a receipt."""
+def interrupted(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, **fields: Any) -> Case:
+    """Sends whose connection ends for a reason below the protocol while they wait for their receipts."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
@@ -83,9 +83,29 @@ def interrupted(
         title,
         requirements,
         capabilities=("producer",),
-        faults=(lost_receipts(lost, k=2), *faults),
+        faults=(lost_receipts(SENDS, k=2), *faults),
         limits=PATIENT,
         **fields,
+    )
+
+
+def sends_without_their_end() -> Case:
+    """Receipts of those that arrived are lost by a fault, or by the end of the connection if that comes first."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, SENDS, size=SEND_BYTES)
+    plan.wait_ops()
+    return plan.case(
+        "resend/connection-ends-inside-a-send",
+        "After 9 kB each connection ends in the middle of a SEND",
+        RESENT,
+        capabilities=("producer",),
+        faults=(
+            lost_before_cut(3, k=2),
+            Fault(trigger=FROM_THE_START, action=LimitData(limit_bytes=9_000, direction=TO_BROKER), until=LATER),
+        ),
+        limits=PATIENT,
     )
 
 
@@ -107,7 +127,7 @@ def chunks_without_their_end() -> Case:
         producer=CHUNKING,
         consumer=EARLIEST,
         faults=(
-            Fault(trigger=down("SEND_RECEIPT", times=2), action=Drop()),
+            Fault(trigger=down("SEND_RECEIPT", times=2), action=Drop(), scope=Scope(connection=1), optional=True),
             Fault(
                 trigger=FROM_THE_START,
                 action=LimitData(limit_bytes=40_000, direction=TO_BROKER),
@@ -137,6 +157,7 @@ def silence_that_a_keep_alive_ends() -> Case:
 
 
 CASES = (
+    sends_without_their_end(),
     there_and_back(
         "ordering/late-and-unsteady-receipts",
         "What comes from the broker takes 30 ms, give or take 25",
@@ -180,45 +201,38 @@ CASES = (
         "resend/way-is-reset",
         "The connection is reset with sends under way, and so are those after it for a while",
         RESENT,
-        Fault(trigger=up("SEND", k=3), action=ResetPeer(direction=TO_BROKER), until=SOON),
+        Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
     ),
     interrupted(
         "resend/way-is-down",
         "The connection ends with sends under way, and nobody listens for a while",
         RESENT,
-        Fault(trigger=up("SEND", k=3), action=Disable(), until=SOON),
+        Fault(trigger=ALL_LOST, action=Disable(), until=SOON),
     ),
     interrupted(
         "resend/way-falls-silent",
         "Nothing comes from the broker for a while, and then the connection's end",
         RESENT,
-        Fault(trigger=up("SEND", k=3), action=Timeout(timeout_ms=0), until=SOON),
+        Fault(trigger=ALL_LOST, action=Timeout(timeout_ms=0), until=SOON),
     ),
     interrupted(
         "resend/way-times-out",
         "Nothing goes to the broker, and the connection ends 150 ms later, and so do those after it for a while",
         RESENT,
-        Fault(trigger=up("SEND", k=3), action=Timeout(timeout_ms=150, direction=TO_BROKER), until=SOON),
-    ),
-    interrupted(
-        "resend/connection-ends-inside-a-send",
-        "After 9 kB each connection ends in the middle of a SEND",
-        RESENT,
-        Fault(trigger=FROM_THE_START, action=LimitData(limit_bytes=9_000, direction=TO_BROKER), until=LATER),
-        lost=3,
+        Fault(trigger=ALL_LOST, action=Timeout(timeout_ms=150, direction=TO_BROKER), until=SOON),
     ),
     interrupted(
         "resend/end-comes-late",
         "The broker ends the connection, and the client learns of it 250 ms later",
         RESENT,
         *always(SlowClose(delay_ms=250)),
-        Fault(trigger=up("SEND", k=3), action=Cut(how=CutHow.FIN, before=True)),
+        Fault(trigger=ALL_LOST, action=Cut(how=CutHow.FIN)),
     ),
     interrupted(
         "dedup/effectively-once-through-resets",
         "The connection is reset with sends under way, and so are those after it for a while; each is stored once",
         ("dedup.effectively-once",),
-        Fault(trigger=up("SEND", k=3), action=ResetPeer(direction=TO_BROKER), until=SOON),
+        Fault(trigger=ALL_LOST, action=ResetPeer(direction=TO_BROKER), until=SOON),
         topology=DEDUPLICATED,
         producer=NAMED,
     ),

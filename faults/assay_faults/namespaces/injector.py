@@ -109,7 +109,7 @@ class NamespaceInjector:
                 front.standing.pop(fault, None)
                 front.apply()
                 if not front.standing:
-                    facts = await proven(front.way, passes, "a network without faults")
+                    facts = await proven(front.way, passes, "a network without faults", _TRIES)
                 facts |= asdict(_since(_total(front.network), self._before.get(fault, Counts())))
             return Receipt(facts)
 

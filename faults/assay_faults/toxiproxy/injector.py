@@ -24,8 +24,10 @@ from assay_faults.toxiproxy.probes import PROBES
 from assay_faults.toxiproxy.server import FindServer
 from assay_faults.toxiproxy.toxics import OnStream, toxic
 
+_TRIES: Final = 5
+"""How many connections are tried: on a busy machine pieces run together, and what is slow is slower than patience."""
 _RARELY: Final = 40
-"""How many connections are tried for a toxic that only some of them get."""
+"""The same for a toxic that only some of them get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +134,11 @@ class ToxiproxyInjector:
 
     async def _seen(self, front: _Front, fault: int) -> Facts:
         action = self._faults[fault].action
-        tries = 1 if getattr(action, "toxicity", 1) >= 1 else _RARELY
+        tries = _TRIES if getattr(action, "toxicity", 1) >= 1 else _RARELY
         return await self._proven(front, partial(PROBES[type(action)], action), _tag(self._faults[fault]), tries)
 
     async def _proven(
-        self, front: _Front, probe: Callable[[Way], Awaitable[Facts]], what: str, tries: int = 1
+        self, front: _Front, probe: Callable[[Way], Awaitable[Facts]], what: str, tries: int = _TRIES
     ) -> Facts:
         def way() -> Way:
             return Way(front.host, front.port, front.tap)
