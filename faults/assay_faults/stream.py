@@ -29,6 +29,7 @@ class FrameStream(asyncio.Protocol):
         self._out: list[bytes] = []
         self._early_bytes = 0
         self._flush_is_due = False
+        self._corked = False
         self._reasons: set[Hashable] = set()
 
     # --- what happens ---
@@ -66,7 +67,7 @@ class FrameStream(asyncio.Protocol):
             self._early_bytes += len(data)
             if self._early_bytes > _EARLY_BYTES:
                 self.choked()
-        elif not self._flush_is_due:
+        elif not self._flush_is_due and not self._corked:
             self._flush_is_due = True
             asyncio.get_running_loop().call_soon(self._flush_due)
 
@@ -84,6 +85,15 @@ class FrameStream(asyncio.Protocol):
         if out and self._transport is not None and not self._transport.is_closing():
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
             out.clear()
+
+    def cork(self) -> None:
+        """Gather what is written until `uncork`."""
+        self._corked = True
+
+    def uncork(self) -> None:
+        """What was gathered leaves now, without another turn of the loop."""
+        self._corked = False
+        self.flush()
 
     def hold(self, reason: Hashable) -> None:
         """Read no more, until every reason for that is gone."""

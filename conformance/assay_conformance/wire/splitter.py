@@ -14,23 +14,29 @@ FRAME_PADDING_BYTES: Final = 10 * 1024
 DEFAULT_MAX_FRAME_BYTES: Final = DEFAULT_MAX_MESSAGE_BYTES + FRAME_PADDING_BYTES
 
 
+_SMALL_BYTES: Final = 1 << 14
+"""Pieces below this are put together as they come; larger ones wait for the frame, to be copied once."""
+
+
 class Splitter:
     """Holds at most one unfinished frame, and never more than `max_frame_bytes` and four.
 
     `max_frame_bytes` bounds totalSize. A client lowers or raises it once CONNECTED has told max_message_size.
     """
 
-    __slots__ = ("_failure", "_pending", "max_frame_bytes")
+    __slots__ = ("_expected", "_failure", "_held", "_pieces", "max_frame_bytes")
 
     def __init__(self, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
         self.max_frame_bytes = max_frame_bytes
-        self._pending = bytearray()
+        self._pieces: list[bytes | bytearray] = []
+        self._held = 0
+        self._expected = 0
         self._failure: str | None = None
 
     @property
     def pending_bytes(self) -> int:
         """How many bytes of an unfinished frame are held."""
-        return len(self._pending)
+        return self._held
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames completed by these bytes, in order.
@@ -41,50 +47,58 @@ class Splitter:
         frames: list[bytes] = []
         if self._failure is not None:
             raise FramingError(self._failure, frames, data)
-        start = self._finish_pending(data, frames) if self._pending else 0
+        start = self._finish_pending(data, frames) if self._held else 0
         length = len(data)
         while length - start >= SIZE.size:
             end = start + self._frame_bytes(data, start, frames)
             if end > length:
+                self._expected = end - start
                 break
             frames.append(data[start:end])
             start = end
         if start < length:
-            self._pending += data[start:]
+            self._hold(data[start:])
         return frames
 
     def take_pending(self) -> bytes:
         """The bytes of an unfinished frame, which are held no longer: the stream has ended."""
-        pending = bytes(self._pending)
-        self._pending.clear()
+        pending = b"".join(self._pieces)
+        self._pieces.clear()
+        self._held = self._expected = 0
         return pending
 
     def _finish_pending(self, data: bytes, frames: list[bytes]) -> int:
         """Complete the unfinished frame as far as data goes; how many bytes of data it took."""
-        pending = self._pending
         taken = 0
-        if len(pending) < SIZE.size:
-            taken = min(SIZE.size - len(pending), len(data))
-            pending += data[:taken]
-            if len(pending) < SIZE.size:
+        if not self._expected:
+            taken = min(SIZE.size - self._held, len(data))
+            self._hold(data[:taken])
+            if self._held < SIZE.size:
                 return taken
-        try:
-            missing = self._frame_bytes(pending, 0, frames) - len(pending)
-        except FramingError as error:
-            error.rest += data[taken:]
-            pending.clear()
-            raise
-        part = data[taken : taken + missing]
-        if len(part) < missing:
-            pending += part
-        else:
-            frames.append(bytes(pending) + part)
-            pending.clear()
+            head = b"".join(self._pieces)
+            try:
+                self._expected = self._frame_bytes(head, 0, frames)
+            except FramingError as error:
+                error.rest = self.take_pending() + data[taken:]
+                raise
+        part = data[taken : taken + self._expected - self._held]
+        self._hold(part)
+        if self._held == self._expected:
+            frames.append(self.take_pending())
         return taken + len(part)
 
-    def _frame_bytes(self, data: bytes | bytearray, start: int, frames: list[bytes]) -> int:
+    def _hold(self, piece: bytes) -> None:
+        self._held += len(piece)
+        if len(piece) >= _SMALL_BYTES:
+            self._pieces.append(piece)
+        elif self._pieces and isinstance(last := self._pieces[-1], bytearray):
+            last += piece
+        else:
+            self._pieces.append(bytearray(piece))
+
+    def _frame_bytes(self, data: bytes, start: int, frames: list[bytes]) -> int:
         total_size: int = SIZE.unpack_from(data, start)[0]
         if not SIZE.size <= total_size <= self.max_frame_bytes:
             self._failure = f"stream: expected a totalSize from 4 to {self.max_frame_bytes}, got {total_size}"
-            raise FramingError(self._failure, frames, bytes(data[start:]))
+            raise FramingError(self._failure, frames, data[start:])
         return SIZE.size + total_size

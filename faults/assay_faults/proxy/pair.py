@@ -49,6 +49,15 @@ class End(FrameStream):
         self.gone = False
         self.unreadable = False
 
+    def data_received(self, data: bytes) -> None:
+        self.other.cork()
+        self.cork()
+        try:
+            super().data_received(data)
+        finally:
+            self.other.uncork()
+            self.uncork()
+
     def garbage(self, error: FramingError) -> None:
         self.pair.stray(self, error.rest, "" if self.unreadable else str(error))
         self.unreadable = True
@@ -182,8 +191,6 @@ class Pair:
 
     def settled(self, sender: End) -> None:
         """All that came at once has been passed on, as far as it may."""
-        sender.other.flush()
-        sender.flush()
         if self._link.waiting_bytes(self.number, sender.way) > MOST_WAITING_BYTES:
             sender.hold(Reason.FAULT_KEEPS_MUCH)
             self._proxy.kept.add(self)
