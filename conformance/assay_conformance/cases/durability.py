@@ -63,6 +63,8 @@ class Kind:
     id: str
     words: str
     targets: Callable[[Draws, int], tuple[Target, ...]]
+    loads: bool = True
+    """The topic is loaded again, for its broker is among them."""
 
 
 def _bookie(draws: Draws) -> Target:
@@ -78,7 +80,7 @@ def _everything(_draws: Draws, _home: int) -> tuple[Target, ...]:
 KINDS: Mapping[str, Kind] = {
     kind.id: kind
     for kind in (
-        Kind("bookie", "a bookie", lambda draws, _home: (_bookie(draws),)),
+        Kind("bookie", "a bookie", lambda draws, _home: (_bookie(draws),), loads=False),
         Kind("broker", "the broker that has the topic", lambda _draws, home: (Target(index=home),)),
         Kind("both", "that broker and a bookie", lambda draws, home: (_bookie(draws), Target(index=home))),
         Kind("everything", "every process of the cluster", _everything),
@@ -89,11 +91,13 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is under way: a topic, how its producer is configured, what each message is besides, and who has to hold."""
+    """What is under way: a topic, how its producer is configured, what each message is besides, and what has to hold;
+    `after_load` only where the broker dies, so that another loads the topic and connections are lost."""
 
     id: str
     words: str
-    requirements: tuple[str, ...]
+    requirements: tuple[str, ...] = ("ordering.ids-grow",)
+    after_load: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ("producer", "consumer", "resend_pending")
     deduplication: bool = False
     producer: Config | None = None
@@ -107,11 +111,16 @@ class Load:
 LOADS: Mapping[str, Load] = {
     load.id: load
     for load in (
-        Load("plain", "messages", ("ordering.keeps-send-order", "ordering.ids-grow")),
+        Load(
+            "plain",
+            "messages",
+            requirements=("ordering.keeps-send-order", "ordering.ids-grow"),
+            after_load=("topics.moves-lose-nothing",),
+        ),
         Load(
             "dedup",
             "messages of a topic with deduplication",
-            ("dedup.effectively-once", "dedup.survives-load", "ordering.ids-grow"),
+            after_load=("dedup.effectively-once",),
             capabilities=("producer", "consumer", "resend_pending", "dedup_resume"),
             deduplication=True,
             producer={"producer_name": "p"},
@@ -119,7 +128,7 @@ LOADS: Mapping[str, Load] = {
         Load(
             "delayed",
             "delayed messages",
-            ("delayed.survives-restart", "ordering.ids-grow"),
+            after_load=("delayed.survives-restart",),
             capabilities=("producer", "consumer", "resend_pending", "delayed_delivery"),
             subscription_type="shared",
             message={"deliver_after_ms": DELAY_MS},
@@ -127,7 +136,7 @@ LOADS: Mapping[str, Load] = {
         Load(
             "chunked",
             "chunked messages",
-            ("chunking.survives-reconnect",),
+            after_load=("chunking.survives-reconnect",),
             capabilities=("producer", "consumer", "resend_pending", "chunking_producer", "chunking_consumer"),
             producer={"chunking": True},
             size=CHUNKED_BYTES,
@@ -165,7 +174,7 @@ def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILL
     return plan.case(
         f"topics/kill-{kind.id}-{load.id}-{seed}",
         f"Killed while {load.words} are sent, {kills} times: {kind.words}",
-        load.requirements,
+        load.requirements + (load.after_load if kind.loads else ()),
         producer={**_PATIENT, **(load.producer or {})},
         consumer={"initial_position": "earliest", "subscription_type": load.subscription_type},
         capabilities=load.capabilities,

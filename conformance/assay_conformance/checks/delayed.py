@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
-from assay_conformance.model.case import Topic, Who
-from assay_conformance.model.event import Began, Ended, Event, Frame, Stepped, Stored
+from assay_conformance.model.case import Topic
+from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Stepped, Stored
 from assay_conformance.model.policy import DelayedDelivery, Policies, nearest
 from assay_conformance.model.requirement import RequirementId
 
@@ -176,13 +177,18 @@ class SurvivesRestart(DelayCheck):
 
     def start(self) -> None:
         super().start()
-        self._reloads: list[Stepped] = []
+        self._loads = Loads(self.view.case)
+        self._reloads: list[Stepped | Fired] = []
         self._seen: dict[Group, set[Position]] = {}
 
     @on(Stepped)
-    def stepped(self, event: Stepped) -> None:
-        step = self.view.case.steps[event.step] if event.step < len(self.view.case.steps) else None
-        if step is not None and step.who is Who.BROKER and step.verb in ("restart", "unload") and not event.skipped:
+    @on(Fired)
+    def happened(self, event: Stepped | Fired) -> None:
+        topics = [topic.name for topic in self.view.case.topology.topics]
+        before = [self._loads.of(topic) for topic in topics]
+        if isinstance(event, Fired) or not event.skipped:
+            self._loads.see(event)
+        if before != [self._loads.of(topic) for topic in topics]:
             self._reloads.append(event)
 
     def sent(self, group: Group, _member: Member, frame: Frame, position: Position) -> None:

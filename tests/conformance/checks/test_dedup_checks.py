@@ -13,6 +13,8 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.case import Step, Topic, Topology, Who
 from assay_conformance.model.event import ErrorClass, Meta
+from assay_conformance.model.fault import AtTime, Fault
+from assay_conformance.model.outside import Kill
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
 
@@ -294,6 +296,20 @@ def test_copy_receipted_when_the_first_is_stored_is_accepted() -> None:
     story.stored(0)
     story.receipt(0, conn=1, id=DUPLICATE)
     assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == []
+
+
+def test_copy_receipted_by_the_next_broker_is_accepted() -> None:
+    """What waited in the broker that was killed waits nowhere."""
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.fired(action="kill")
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    story.receipt(0, conn=1)
+    killed = msgspec.structs.replace(CASE, faults=(Fault(trigger=AtTime(0), action=Kill()),))
+    assert _codes(trial(UndecidedCopyIsRefused, story.done(), killed)) == []
 
 
 def test_copy_on_a_topic_without_deduplication_is_not_judged() -> None:

@@ -13,6 +13,8 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Meta, Stepped
+from assay_conformance.model.fault import AtTime, Fault
+from assay_conformance.model.outside import Kill
 from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
 
 TICK_MS = 100
@@ -116,13 +118,19 @@ def test_exclusive_consumer_that_came_late_may_get_it_late() -> None:
 RESTART = _case(Step(Who.BROKER, "restart"))
 
 
-def _restarted(sent_ms: int | None, **fields: Any) -> Script:
-    """A message due at one second; the broker restarts before, and its consumer comes again."""
+BROKER_KILLED = msgspec.structs.replace(_case(), faults=(Fault(trigger=AtTime(0), action=Kill()),))
+
+
+def _restarted(sent_ms: int | None, *, killed: bool = False, **fields: Any) -> Script:
+    """A message due at one second; the broker restarts, or is killed, before, and its consumer comes again."""
     story = Script()
     story.connected()
     story.subscribed(kind="Shared", initialPosition="Earliest")
     _stored(story, 0, 1_000)
-    story.add(Stepped, step=0, **fields)
+    if killed:
+        story.fired(action="kill")
+    else:
+        story.add(Stepped, step=0, **fields)
     story.cut()
     story.connected(1)
     story.subscribed(1, kind="Shared", initialPosition="Earliest")
@@ -139,6 +147,11 @@ def test_delayed_message_that_comes_after_a_restart_is_accepted() -> None:
 
 def test_delayed_message_that_is_gone_after_a_restart_is_found() -> None:
     assert _codes(trial(SurvivesRestart, _restarted(None).done(), RESTART)) == ["lost"]
+
+
+def test_delayed_message_that_is_gone_after_its_broker_was_killed_is_found() -> None:
+    check = trial(SurvivesRestart, _restarted(None, killed=True).done(), BROKER_KILLED)
+    assert _codes(check) == ["lost"]
 
 
 def test_restart_that_did_not_happen_loses_nothing() -> None:

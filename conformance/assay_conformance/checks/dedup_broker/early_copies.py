@@ -5,7 +5,8 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import deduplicated
 from assay_conformance.checks.dedup_broker.names import Name, highest_id
-from assay_conformance.model.event import Frame, Stored
+from assay_conformance.checks.loading import Loads
+from assay_conformance.model.event import Fired, Frame, Stepped, Stored
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -19,12 +20,23 @@ class UndecidedCopyIsRefused(Check):
     requirement = RequirementId("dedup.undecided-copy-is-refused")
 
     def start(self) -> None:
+        self._loads = Loads(self.view.case)
         self._topics = deduplicated(self.view)
         self._names: dict[tuple[str, str], Name] = {}
         self._copies: dict[tuple[int, int, int], tuple[Name, Frame, Frame]] = {}
         """(connection, producer, sequence id) -> whose it is, the SEND that is not stored yet, and its copy."""
         self._receipted_early: list[tuple[Name, Frame, Frame, Frame]] = []
         """Likewise, and the receipt that such a copy got."""
+
+    @on(Stepped)
+    @on(Fired)
+    def happened(self, event: Stepped | Fired) -> None:
+        """What a broker that ended had not stored yet, nobody waits for: it is no copy any more when it comes again."""
+        self._loads.see(event)
+        for (topic, _), name in self._names.items():
+            if name.loads != (loads := self._loads.of(topic)):
+                name.loads = loads
+                name.waiting.clear()
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -40,7 +52,7 @@ class UndecidedCopyIsRefused(Check):
         alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
         if session.topic.partition("-partition-")[0] not in self._topics or not alone or event.intact is False:
             return
-        name = self._names.setdefault((session.topic, session.name), Name())
+        name = self._names.setdefault((session.topic, session.name), Name(loads=self._loads.of(session.topic)))
         id = event.sequence_id or 0
         first = next((send for send in name.waiting if id <= (send.sequence_id or 0)), None)
         if first is not None and id > name.stored:
