@@ -24,8 +24,9 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 
 
 class Subscription:
-    """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `properties` and
-    `replicated` are what the consumer that made it asked for: nothing here goes by them."""
+    """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `orphaned`: not
+    durable, and without consumers since a SEEK; it takes whoever comes, durable or not. `properties` and `replicated`
+    are what the consumer that made it asked for: nothing here goes by them."""
 
     def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, topic: TopicName) -> None:
         self.name = name
@@ -34,6 +35,7 @@ class Subscription:
         self.backlog = Backlog(host, store, cursor)
         self.kind: int = CommandSubscribe.Exclusive
         self.terminated = False
+        self.orphaned = False
         self.replicated = False
         self.properties: dict[str, str] = {}
         self._host = host
@@ -66,6 +68,7 @@ class Subscription:
             self.kind = kind
             self.dispatcher = self._dispatcher(kind, consumer.key_shared)
         self.dispatcher.add(consumer)
+        self.orphaned = False
 
     def _shares_keys_alike(self, consumer: Consumer) -> bool:
         meta = self.dispatcher.meta if isinstance(self.dispatcher, KeyShared) else consumer.key_shared
@@ -141,6 +144,7 @@ class Subscription:
     def seek(self, index: int, unacked: int | None = None) -> None:
         """Start again at an entry, or inside it; all consumers are closed and have to subscribe again."""
         self.close_consumers(None)
+        self.orphaned = not self.durable
         self.cursor.reset(max(index, self._store.deleted))
         if unacked is not None and index < len(self._store.entries):
             self.cursor.ack_members(index, unacked)

@@ -90,8 +90,7 @@ class Topic:
         """The subscription of this name; a new one begins at entry `start`."""
         known = self.subscriptions.get(name)
         if known is not None:
-            # After a SEEK one that is not durable is there without consumers, and takes whoever comes.
-            if known.durable != durable and (known.durable or known.consumers):
+            if known.durable != durable and not known.orphaned:
                 raise RefusalError(ServerError.NotAllowedError, f"Subscription {name} exists with another durability")
             if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
                 known.cursor.reset(start)
