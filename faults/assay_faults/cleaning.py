@@ -34,6 +34,7 @@ _NAMESPACES: Final = Path("/run/netns")
 _MNT_DETACH: Final = 2
 _PATIENCE_S: Final = 5
 _PAUSE_S: Final = 0.01
+_COMES_WITHIN_S: Final = 0.5
 _ROUNDS: Final = 20
 
 
@@ -203,7 +204,16 @@ def _namespace(entry: Entry) -> str:
 
 
 def _container(entry: Entry) -> str:
-    """Containers first: a network goes only when nobody is on it."""
+    """Containers first: a network goes only when nobody is on it. What is not there may be about to come: an engine
+    goes on with what it was asked for when who asked has died."""
+    removed = _of_engine(entry)
+    if not removed:
+        time.sleep(_COMES_WITHIN_S)
+        removed = _of_engine(entry)
+    return ", ".join(removed)
+
+
+def _of_engine(entry: Entry) -> list[str]:
     marked_so = ("--filter", f"label={LABEL}={entry.id}")
     removed = []
     for thing, listing, removing in (
@@ -213,7 +223,7 @@ def _container(entry: Entry) -> str:
         for found in _run("docker", *listing, *marked_so).split():
             _run("docker", *removing, found)
             removed.append(f"{thing} {found}")
-    return ", ".join(removed)
+    return removed
 
 
 def _proxy(entry: Entry) -> str:

@@ -7,7 +7,13 @@ import signal
 import pytest
 from tests.end_to_end.running import Ran, run_cases
 
-from assay_conformance.cases.client_process import PAUSE_MS, killed_consumer, killed_producer, paused_producer
+from assay_conformance.cases.client_process import (
+    PAUSE_MS,
+    killed_consumer,
+    killed_producer,
+    paused_consumer,
+    paused_producer,
+)
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import AgentEnded, Fired, Healed
 from assay_conformance.model.outside import Means
@@ -15,7 +21,7 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents import manifest
 
 BOTH = frozenset({Means.FRAMES, Means.PROCESSES})
-ALL = (killed_producer(), killed_consumer(), paused_producer())
+ALL = (killed_producer(), killed_consumer(), paused_producer(), paused_consumer())
 
 
 @pytest.fixture(scope="module")

@@ -94,4 +94,28 @@ def paused_producer() -> Case:
     )
 
 
-CASES = (killed_producer(), killed_consumer(), paused_producer())
+def paused_consumer() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 6)
+    plan.wait_received(consumer, 6)
+    plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
+    pause = plan.last
+    plan.wait_healed(0)
+    plan.receive(consumer, 4)
+    plan.wait_ops()
+    return plan.case(
+        "process/paused-consumer",
+        "A consumer with four of six messages unacknowledged is paused until its broker has left it, and goes on",
+        ("subscription.resumes-after-acked",),
+        consumer={"ack_group_ms": 0},
+        capabilities=("consumer",),
+        topology=Topology(keep_alive_ms=KEEP_ALIVE_MS),
+        faults=(Fault(trigger=AfterStep(pause), action=Pause(target=CLIENT), until=Until(after_ms=PAUSE_MS)),),
+        isolation=Isolation.OWN_PROCESS,
+        limits=QUICK,
+    )
+
+
+CASES = (killed_producer(), killed_consumer(), paused_producer(), paused_consumer())
