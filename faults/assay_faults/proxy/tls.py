@@ -6,7 +6,6 @@ believe it. Whom the proxy believes, and what it shows a broker that asks who it
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,6 @@ from typing import Final
 from assay_conformance.model.errors import AssayError, HarnessError, UnavailableError
 
 _NAMES: Final = ("localhost", "127.0.0.1", "::1")
-_ALERT_S: Final = 0.5
-"""A broker that asks for a certificate says what it misses behind the handshake (TLS 1.3), at once."""
 _ASKED: Final = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFICATE")
 """Alerts of a peer that got no certificate, or one it does not believe; the first is TLS 1.3's, the others are older
 ones'."""
@@ -51,25 +48,6 @@ def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ())
     return Tls(near, far, trust_certs)
 
 
-async def prove(host: str, port: int, far: ssl.SSLContext) -> None:
-    """Shake hands with a broker once, so that what is wrong with its certificate, or lacking of ours, is said before
-    any client is tried. UnavailableError in one sentence; OSError when nobody is there."""
-    try:
-        reader, writer = await asyncio.open_connection(host, port, ssl=far)
-    except ssl.SSLError as error:
-        raise trouble(f"{host}:{port}", error) from error
-    try:
-        async with asyncio.timeout(_ALERT_S):
-            await reader.read(1)
-    except TimeoutError:
-        return
-    except ssl.SSLError as error:
-        raise trouble(f"{host}:{port}", error) from error
-    finally:
-        writer.transport.abort()
-    raise _unknown_to(f"{host}:{port}", "it hung up")
-
-
 def trouble(broker: str, error: ssl.SSLError) -> AssayError:
     """What to tell of a TLS session with a broker that did not come to be, or ended so."""
     if isinstance(error, ssl.SSLCertVerificationError):
@@ -78,12 +56,8 @@ def trouble(broker: str, error: ssl.SSLError) -> AssayError:
             "expected the authority that signed it, and the name it was signed for"
         )
     if any(alert in (error.reason or "") for alert in _ASKED):
-        return _unknown_to(broker, error.reason or "")
+        return UnavailableError(
+            f"{broker} asks who we are and does not believe it ({error.reason}): "
+            "expected the certificate and key of a client that it knows"
+        )
     return HarnessError(f"TLS with {broker} failed: {error.reason or error}")
-
-
-def _unknown_to(broker: str, why: str) -> UnavailableError:
-    return UnavailableError(
-        f"{broker} asks who we are and does not believe it ({why}): "
-        "expected the certificate and key of a client that it knows"
-    )

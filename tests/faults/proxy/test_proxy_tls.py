@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 import ssl
 import sys
 import threading
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import trustme
+import uvloop
 
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.errors import UnavailableError
@@ -21,7 +24,9 @@ from assay_conformance.model.verdict import Verdict
 from assay_faults.network import SocketNetwork
 from assay_faults.network.protocols import Factory, Listener
 from assay_faults.proxy import FrameProxy
-from assay_faults.proxy.tls import end_sessions, prove
+from assay_faults.proxy.tls import end_sessions
+from assay_fixtures.brokers.pulsar.access import Access
+from assay_fixtures.brokers.pulsar.peer import Peer
 from assay_fixtures.certification import certify, prepare
 from assay_fixtures.runner.folder import RunFolder
 
@@ -72,78 +77,80 @@ def test_cases_pass_over_tls(proxied: Any, tmp_path: Path, client: str, known_as
     assert [trouble for world in site.worlds for trouble in world.proxy.troubles] == []
 
 
-@pytest.mark.parametrize(
-    ("brokers", "far", "sentence"),
-    [
-        (Encrypted("127.0.0.1"), _trusting(OTHERS), "is not believed: unable to get local issuer certificate"),
-        (Encrypted("elsewhere.example"), _trusting(WHOLE_TRUST), "is not believed: IP address mismatch"),
-        (Encrypted("127.0.0.1", asks=True), _trusting(WHOLE_TRUST), "asks who we are and does not believe it"),
-    ],
-    ids=["authority", "name", "client"],
-)
-def test_broker_that_does_not_fit_is_one_sentence_before_any_client(
-    brokers: Encrypted, far: ssl.SSLContext, sentence: str
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_broker_that_misses_our_certificate_is_the_benchs_trouble(
+    tmp_path: Path, run: Callable[[Coroutine[Any, Any, None]], None]
 ) -> None:
-    async def main() -> None:
-        listener = await brokers.listen(asyncio.Protocol)
-        where = urlsplit(listener.url)
-        with pytest.raises(UnavailableError, match=sentence):
-            await prove(str(where.hostname), int(where.port or 0), far)
-        listener.close()
-
-    asyncio.run(main())
+    # An event loop's server keeps the alert to itself; a blocking one sends it, as brokers do.
+    with _blocking_broker_that_asks() as url:
+        run(_trouble_with(url, _trusting(WHOLE_TRUST), tmp_path, "asks who we are .*CERTIFICATE_REQUIRED"))
 
 
-def test_broker_that_fits_is_proven() -> None:
-    async def main() -> None:
-        brokers = Encrypted("127.0.0.1", asks=True)
-        listener = await brokers.listen(asyncio.Protocol)
-        where = urlsplit(listener.url)
-        await prove(str(where.hostname), int(where.port or 0), _trusting(WHOLE_TRUST, "a-client.example"))
-        listener.close()
+def test_certificate_of_ours_that_is_missing_is_said_before_any_client(tmp_path: Path) -> None:
+    WHOLE_TRUST.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
 
-    asyncio.run(main())
+    async def main(url: str) -> None:
+        with pytest.raises(UnavailableError, match=r"asks who we are .*expected the certificate and key"):
+            await Peer.connect(url, Access(tls_ca=tmp_path / "ca.pem"))
+
+    with _blocking_broker_that_asks() as url:
+        uvloop.run(main(url))
 
 
-def test_broker_that_says_what_it_misses_is_quoted() -> None:
+@contextlib.contextmanager
+def _blocking_broker_that_asks() -> Iterator[str]:
     session = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     WHOLE_TRUST.issue_cert("127.0.0.1").configure_cert(session)
     WHOLE_TRUST.configure_trust(session)
     session.verify_mode = ssl.CERT_REQUIRED
 
-    def serve(listener: socket.socket) -> None:
+    def serve() -> None:
         connection, _ = listener.accept()
         with contextlib.suppress(ssl.SSLError):
             session.wrap_socket(connection, server_side=True)
         connection.close()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        # The bench's own event loop keeps the alert to itself; a blocking server sends it.
-        server = threading.Thread(target=serve, args=(listener,))
+        server = threading.Thread(target=serve)
         server.start()
-        with pytest.raises(UnavailableError, match=r"does not believe it \(TLS.*CERTIFICATE_REQUIRED\)"):
-            asyncio.run(prove("127.0.0.1", listener.getsockname()[1], _trusting(WHOLE_TRUST)))
+        yield f"pulsar+ssl://127.0.0.1:{listener.getsockname()[1]}"
         server.join()
 
 
-def test_broker_that_fits_no_more_is_the_benchs_trouble(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("brokers", "trusted", "sentence"),
+    [
+        (Encrypted("127.0.0.1"), OTHERS, "is not believed: unable to get local issuer certificate"),
+        (Encrypted("elsewhere.example"), WHOLE_TRUST, "is not believed: IP address mismatch"),
+    ],
+    ids=["authority", "name"],
+)
+def test_broker_that_is_not_believed_is_the_benchs_trouble(
+    tmp_path: Path, brokers: Encrypted, trusted: trustme.CA, sentence: str
+) -> None:
     async def main() -> None:
-        broker = await Encrypted("127.0.0.1").listen(asyncio.Protocol)
-        tls = end_sessions(tmp_path, _trusting(OTHERS))
-        recorder = Recorder(lambda: 0, lambda _event: None)
-        proxy = FrameProxy((), {}, recorder, SocketNetwork(), lambda: 0, tls=tls)
-        await proxy.start([broker.url])
-        client = ssl.create_default_context(cafile=str(tls.trust_certs))
-        where = urlsplit(proxy.urls[0])
-        reader, writer = await asyncio.open_connection(where.hostname, where.port, ssl=client)
-        with contextlib.suppress(ConnectionResetError):
-            await reader.read()
-        writer.close()
-        assert [type(trouble) for trouble in proxy.troubles] == [UnavailableError]
-        proxy.close()
+        broker = await brokers.listen(asyncio.Protocol)
+        await _trouble_with(broker.url, _trusting(trusted), tmp_path, sentence)
         broker.close()
 
     asyncio.run(main())
+
+
+async def _trouble_with(broker: str, far: ssl.SSLContext, folder: Path, sentence: str) -> None:
+    """Connect to this broker through a proxy, and see what the proxy makes of it."""
+    tls = end_sessions(folder, far)
+    proxy = FrameProxy((), {}, Recorder(lambda: 0, lambda _event: None), SocketNetwork(), lambda: 0, tls=tls)
+    await proxy.start([broker])
+    where = urlsplit(proxy.urls[0])
+    trusting_us = ssl.create_default_context(cafile=str(tls.trust_certs))
+    reader, writer = await asyncio.open_connection(where.hostname, where.port, ssl=trusting_us)
+    with contextlib.suppress(ConnectionResetError):
+        await reader.read()
+    writer.close()
+    proxy.close()
+    (trouble,) = proxy.troubles
+    assert isinstance(trouble, UnavailableError)
+    assert re.search(sentence, str(trouble))
 
 
 @pytest.fixture
