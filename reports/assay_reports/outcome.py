@@ -7,7 +7,7 @@ invalid, asked-for means unavailable, or nothing ran; 4 harness error; 130 inter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -92,9 +92,10 @@ def outcome(
     selected: int,
     ended_early: Cause | None = None,
     strict: bool = False,
-    asked_for_unavailable: Sequence[str] = (),
+    asked_for_unavailable: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user and not there.
+    """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user, and why they are
+    not there.
 
     `ended_early` is INTERRUPTED, or BROKEN_OFF for a run that could not even say so: killed, or out of disk.
     `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
@@ -103,7 +104,10 @@ def outcome(
         *([_early(ended_early, standing, selected)] if ended_early else []),
         *(reason for cell in standing.cells if (reason := _of_cell(cell, strict))),
         *(reason for entry in standing.entries if (reason := _of_stated(entry))),
-        *(Reason(Cause.UNAVAILABLE, f"{name} was asked for and is not available") for name in asked_for_unavailable),
+        *(
+            Reason(Cause.UNAVAILABLE, f"{name} was asked for and cannot be had: {reason}")
+            for name, reason in (asked_for_unavailable or {}).items()
+        ),
         *_nothing(standing, selected),
     ]
     return Outcome(exit_code=exit_code(reason.cause for reason in reasons), reasons=tuple(reasons))

@@ -91,7 +91,7 @@ def test_nothing_exercised_is_never_zero(sample: Sample) -> None:
 
 
 def test_means_asked_for_by_name_and_not_there_are_three(sample: Sample) -> None:
-    told = outcome(sample.standing(sample.judged()), selected=2, asked_for_unavailable=["toxiproxy"])
+    told = outcome(sample.standing(sample.judged()), selected=2, asked_for_unavailable={"toxiproxy": "no server"})
     assert (told.exit_code, causes(told)) == (3, {Cause.UNAVAILABLE})
 
 
