@@ -40,6 +40,9 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.LOSES_RECEIPTED_APPEND: "DDP-010",
     BrokerMutation.LOSES_CHUNK: "CHK-016",
     BrokerMutation.REDELIVERS_ACKED: "NCK-009",
+    BrokerMutation.CURSOR_CLOSED_UNWRITTEN: "ACK-016",
+    BrokerMutation.CURSOR_FORGETS_HOLES: "ACK-016",
+    BrokerMutation.CURSOR_FILLS_HOLES: "ACK-016",
     BrokerMutation.DISPATCH_IGNORES_RATE: "THR-001",
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: "THR-008",
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: "THR-015",
@@ -76,6 +79,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DELAYED_LOST_ON_LOAD: "DLY-004",
     BrokerMutation.DELETES_UNACKED: "SUB-007",
     BrokerMutation.TTL_IGNORED: "SUB-007",
+    BrokerMutation.CRASH_LOSES_LAST_ENTRY: "TOP-001",
 }
 
 ALSO: dict[str, tuple[frozenset[str], str]] = {
@@ -144,6 +148,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"ROB-008", "ORD-001"}),
         "an id that two messages have is answered with either, and says nothing of their order",
     ),
+    BrokerMutation.CRASH_LOSES_LAST_ENTRY: (frozenset({"ACK-016", "SUB-005"}), "what is gone does not come again"),
+    BrokerMutation.CURSOR_FILLS_HOLES: (frozenset({"SUB-003"}), "what is lost at a load was left behind by somebody"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""

@@ -158,18 +158,23 @@ class FailStore(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 class Restart(_Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A broker (all where none is given) dies and comes up again with what was written: every connection of it is
-    closed, appends that waited are lost."""
+    closed; appends that waited are lost, and so are acknowledgements. A `graceful` one closes its topics first, as an
+    unload does."""
 
     broker: int | None = None
+    graceful: bool = False
 
     def carry_out(self, topics: Topics, sessions: Iterable[Session], _host: Host) -> None:
         if self.broker is not None:
             topics.placement.check(self.broker)
+        served = list(topics) if self.broker is None else topics.owned_by(self.broker)
+        for topic in served if self.graceful else ():
+            topic.unload(None)
         for session in list(sessions):
             if self.broker in (None, session.broker):
                 session.end()
-        for topic in list(topics) if self.broker is None else topics.owned_by(self.broker):
-            topic.reload()
+        for topic in () if self.graceful else served:
+            topic.reload(crashed=True)
 
 
 class StoreEntries(_OnTopic, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,6 +9,7 @@ from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.cursor import Cursor
+from assay_conformance.broker.cursor_ledger import CursorLedger
 from assay_conformance.broker.dispatch import Dispatcher, SingleActive
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.key_sharing import KeyShared
@@ -33,6 +34,7 @@ class Subscription:
         self.durable = durable
         self.cursor = cursor
         self.backlog = Backlog(host, store, cursor)
+        self._written = CursorLedger(host, cursor)
         self.kind: int = CommandSubscribe.Exclusive
         self.terminated = False
         self.orphaned = False
@@ -92,6 +94,7 @@ class Subscription:
 
     def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
         """Serve an ACK. A cumulative one on Shared, or one that does not name exactly one id, changes nothing."""
+        self._written.catch_up()
         if ack.ack_type == CommandAck.Individual:
             for position in ack.message_id:
                 if self._store.is_unwritten(position):
@@ -100,6 +103,7 @@ class Subscription:
                 self._ack_one(consumer, position)
         elif self.takes_cumulative(ack):
             self._ack_up_to(ack.message_id[0])
+        self._written.changed()
         self.dispatcher.settle()
         if self.terminated:
             self.tell_end()
@@ -148,6 +152,7 @@ class Subscription:
         self.cursor.reset(max(index, self._store.deleted))
         if unacked is not None and index < len(self._store.entries):
             self.cursor.ack_members(index, unacked)
+        self._written.write()
 
     def backlog_bytes(self) -> int:
         """Of the entries that are not acknowledged."""
@@ -156,6 +161,7 @@ class Subscription:
 
     def skip(self, entries: int) -> None:
         """Acknowledge the first so many entries that are not, whoever has them."""
+        self._written.catch_up()
         stored = len(self._store.entries)
         left = (index for index in range(self.cursor.mark, stored) if not self.cursor.is_acked(index))
         for index in list(islice(left, entries)):
@@ -164,6 +170,7 @@ class Subscription:
 
     def skip_before(self, end: int) -> None:
         """Acknowledge everything below entry `end`, whoever has it."""
+        self._written.catch_up()
         for index in range(self.cursor.mark, end):
             self._ack_for_all(index)
         self._settle()
@@ -173,6 +180,7 @@ class Subscription:
             self.dispatcher.acked(self.consumers[0], index)
 
     def _settle(self) -> None:
+        self._written.changed()
         self.dispatcher.settle()
         self.tell_end()
 
@@ -194,11 +202,14 @@ class Subscription:
         self.dispatcher.take_policies(policies)
         self.dispatcher.settle()
 
-    def reload(self) -> None:
-        """Forget what a broker keeps in memory only, batch-index acknowledgements among it."""
+    def reload(self, *, crashed: bool) -> None:
+        """Forget what a broker keeps in memory only, batch-index acknowledgements among it; after a crash also what
+        was not written."""
         if self._host.breaks(BrokerMutation.DELAYED_LOST_ON_LOAD):
             self._lose_delayed()
-        self.cursor.partial.clear()
+        if not crashed:
+            self._written.close()
+        self._written.restore(self._store.deleted)
         self.cursor.rewind()
         self.backlog.close()
         self._told_end = False

@@ -225,14 +225,22 @@ class Topic:
         if self.publishing.dedup is not None:
             self.publishing.dedup.forget_unwritten()
 
-    def reload(self) -> None:
+    def _lose_last_entry(self) -> None:
+        """For a mutation."""
+        last = len(self.store.entries) - 1
+        if last >= 0 and not any(kept.cursor.is_acked(last) for kept in self.subscriptions.values()):
+            self.store.entries.pop()
+
+    def reload(self, *, crashed: bool = False) -> None:
         """Come up again with what was written."""
         self.store.take_waiting()
+        if crashed and self._host.breaks(BrokerMutation.CRASH_LOSES_LAST_ENTRY):
+            self._lose_last_entry()
         anew = self._host.breaks(BrokerMutation.LEDGER_BEGINS_ANEW)
         self.store.open_ledger(self.store.next_position[0] if anew else self._new_ledger())
         for subscription in list(self.subscriptions.values()):
             if subscription.durable and self.persistent:
-                subscription.reload()
+                subscription.reload(crashed=crashed)
             else:
                 self.drop(subscription)
         self.housekeeping.trim()

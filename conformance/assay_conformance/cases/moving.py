@@ -61,6 +61,29 @@ def _moved(words: str, title: str, *faults: Fault) -> Case:
     )
 
 
+def restart_after_restart() -> Case:
+    """As above, with brokers that die and one that stops in order."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer))
+    for graceful in (False, True, False):
+        plan.send(producer, 5)
+        plan.broker("restart", graceful=graceful)
+        plan.send(producer, 5)
+        plan.wait_ops()
+    plan.receive(consumer, 1 + 5 * 2 * 3, STARVED_MS)
+    plan.wait_ops()
+    plan.receive(consumer, 1, SHORT_MS)
+    plan.wait_ops()
+    return plan.case(
+        "topics/restart-after-restart",
+        "A broker dies, stops in order, and dies again, while messages are sent",
+        ("topics.moves-lose-nothing",),
+        consumer=EARLIEST,
+    )
+
+
 def non_persistent() -> Case:
     """Nothing is acknowledged. What is sent when the broker is back may come or not, as who comes first decides."""
     plan = Schedule()
@@ -89,6 +112,7 @@ def non_persistent() -> Case:
 CASES = (
     non_persistent(),
     move_after_move(),
+    restart_after_restart(),
     _moved("told-where-it-went", "A topic moves, and its producer and consumer are told where to"),
     _moved(
         "refused-where-it-went",

@@ -88,7 +88,8 @@ class DispatchLedger(Check):
         self._shrinking = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
         cuts = [fault.action for fault in self.view.case.faults if isinstance(fault.action, Cut)]
         self._hidden = any(cut.how is CutHow.BLACKHOLE for cut in cuts)
-        self._shrinking |= {topic.name for topic in self.view.case.topology.topics if topic.message_ttl_s}
+        topics = self.view.case.topology.topics
+        self._shrinking |= {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent}
 
     # --- what a check may look at, group by group ---
 
@@ -100,6 +101,9 @@ class DispatchLedger(Check):
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         """The broker writes a MESSAGE; it is not in `out` and `unacked` yet."""
+
+    def acknowledged(self, group: Group, position: Position, ack: Frame) -> None:
+        """An ACK that came to the broker settles the whole of an entry."""
 
     # --- frames ---
 
@@ -161,11 +165,11 @@ class DispatchLedger(Check):
         for number, id in enumerate(event.ids):
             if event.ack_type == "Cumulative":
                 for position in [known for known in group.unacked if known < id.position]:
-                    _settle(group, position, whole=member.lives)
+                    self._settle(group, position, event, whole=member.lives)
             # One that crosses the broker's CLOSE_CONSUMER comes to nobody.
             whole = member.lives and (number >= len(event.ack_sets) or not event.ack_sets[number])
             if id.position in group.unacked:
-                _settle(group, id.position, whole=whole)
+                self._settle(group, id.position, event, whole=whole)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def redeliver(self, event: Frame) -> None:
@@ -199,6 +203,14 @@ class DispatchLedger(Check):
 
     # --- inside ---
 
+    def _settle(self, group: Group, position: Position, ack: Frame, *, whole: bool) -> None:
+        frame = group.unacked.pop(position)
+        if whole:
+            group.acked[position] = frame
+            self.acknowledged(group, position, ack)
+        for holder in group.members:
+            holder.out.pop(position, None)
+
     def _group(self, session: ConsumerSession) -> Group:
         durable = session.request.fields.get("durable", True) is not False
         new = Group(session.topic, session.subscription, DEFAULT_KIND, durable)
@@ -211,11 +223,3 @@ class DispatchLedger(Check):
         session = self.tracker.consumer_of(event)
         group = None if session is None else self._known(session)
         return group, None if group is None else group.member_of(session)
-
-
-def _settle(group: Group, position: Position, *, whole: bool) -> None:
-    frame = group.unacked.pop(position)
-    if whole:
-        group.acked[position] = frame
-    for holder in group.members:
-        holder.out.pop(position, None)

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Fired, Stepped
+from assay_conformance.model.fault import Fault
+from assay_conformance.model.outside import Kill, Role, Stop
 
-_LOADING_STEPS = frozenset({"unload", "move", "migrate", "restart"})
-_LOADING_FAULTS = frozenset({"kill", "stop"})
-"""Processes that end: whatever they served is loaded by whoever serves it next."""
+_LOADING_STEPS = frozenset({"unload", "move", "migrate"})
+
+
+class BrokerEnds:
+    """Which steps and faults of a Case are the end of a broker. A client's own end is none."""
+
+    def __init__(self, case: Case) -> None:
+        steps = enumerate(case.steps)
+        self._steps = {index for index, step in steps if step.who is Who.BROKER and step.verb == "restart"}
+        self._faults = {index for index, fault in enumerate(case.faults) if _ends_broker(fault)}
+
+    def see(self, event: Stepped | Fired) -> bool:
+        return event.fault in self._faults if isinstance(event, Fired) else event.step in self._steps
+
+
+def _ends_broker(fault: Fault) -> bool:
+    return isinstance(fault.action, Kill | Stop) and fault.action.target.role is Role.BROKER
 
 
 class Loads:
@@ -17,6 +33,7 @@ class Loads:
     """
 
     def __init__(self, case: Case) -> None:
+        self._ends = BrokerEnds(case)
         steps = enumerate(case.steps)
         self._steps = {
             index: step.args.get("topic")
@@ -27,14 +44,10 @@ class Loads:
         self._of: dict[str, int] = {}
 
     def see(self, event: Stepped | Fired) -> None:
-        if isinstance(event, Fired):
-            self._of_all += event.action in _LOADING_FAULTS
-        elif event.step in self._steps:
-            topic = self._steps[event.step]
-            if topic is None:
-                self._of_all += 1
-            else:
-                self._of[topic] = self._of.get(topic, 0) + 1
+        if self._ends.see(event):
+            self._of_all += 1
+        elif isinstance(event, Stepped) and (topic := self._steps.get(event.step)) is not None:
+            self._of[topic] = self._of.get(topic, 0) + 1
 
     def of(self, topic: str) -> int:
         """Of a local topic name, with or without its partition."""

@@ -6,8 +6,21 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, late, to_client
+from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
-from assay_conformance.model.event import Closed, Completion, Fate, Fired, Frame, Invoke, Outcome, Received, Sides
+from assay_conformance.model.event import (
+    Closed,
+    Completion,
+    Event,
+    Fate,
+    Fired,
+    Frame,
+    Invoke,
+    Outcome,
+    Received,
+    Sides,
+    Stepped,
+)
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.service_urls import names_a_broker
 
@@ -27,8 +40,8 @@ class _Read:
 
 
 class MovesLoseNothing(TimedCheck):
-    """Producers and consumers of an unpartitioned topic that a broker sent away: everything that was reported as sent
-    is handed over, and in the order in which it was sent.
+    """Producers and consumers of an unpartitioned topic that a broker sent away, or that ended under them: everything
+    that was reported as sent is handed over, and in the order in which it was sent.
 
     Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
     sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
@@ -38,8 +51,9 @@ class MovesLoseNothing(TimedCheck):
     requirement = RequirementId("topics.moves-lose-nothing")
 
     def start(self) -> None:
+        self._ends = BrokerEnds(self.view.case)
         self._moved: set[str] = set()
-        self._arriving: dict[int, Frame] = {}
+        self._arriving: dict[int, Event] = {}
         self._read: dict[tuple[int, int], _Read] = {}
         self._odd: set[int] = set()
         self._last: dict[int, Operation] = {}
@@ -52,9 +66,20 @@ class MovesLoseNothing(TimedCheck):
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is None:
             return
-        self._moved.add(session.topic)
+        self._moves(session.topic, event)
+
+    @on(Stepped)
+    @on(Fired)
+    def broker_ended(self, event: Stepped | Fired) -> None:
+        """Its clients are told nothing but that their connection is over."""
+        if self._ends.see(event):
+            for topic in self.view.case.topology.topics:
+                self._moves(topic.name, event)
+
+    def _moves(self, topic: str, event: Event) -> None:
+        self._moved.add(topic)
         for handle, consumer in self.tracker.opened_consumers.items():
-            if session.topic in consumer.topics:
+            if topic in consumer.topics:
                 self._arriving.setdefault(handle, event)
 
     @on(Invoke, "nack", "seek")
@@ -89,7 +114,7 @@ class MovesLoseNothing(TimedCheck):
                 "reordered",
                 f"consumer {event.handle} got message {identity.number} of producer {identity.handle} at "
                 f"{ms(event.t_ns)} for the first time, after message {earlier.identity.number} at {ms(earlier.t_ns)}; "
-                "their topic had moved meanwhile",
+                "their topic had moved, or its broker ended, meanwhile",
                 earlier,
                 event,
             )
@@ -131,8 +156,8 @@ class MovesLoseNothing(TimedCheck):
                         end.t_ns,
                         "lost",
                         f"message {send.invoke.number} of producer {handle} was reported as sent at "
-                        f"{ms(send.completion.t_ns)}; its topic moved, and consumer {consumer.handle} had not got it "
-                        f"when its last receive ended short at {ms(end.t_ns)}",
+                        f"{ms(send.completion.t_ns)}; its topic moved, or its broker ended, and consumer "
+                        f"{consumer.handle} had not got it when its last receive ended short at {ms(end.t_ns)}",
                         send.completion,
                         end,
                     )

@@ -129,6 +129,11 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection."""
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
+    cursor_persist_ms: int = 1_000
+    """managedLedgerDefaultMarkDeleteRateLimit, as a period: acknowledgements of a subscription are written no more
+    often; those of before are written with the first one behind it."""
+    cursor_flush_s: int = 60
+    """managedLedgerCursorPositionFlushSeconds: how often what was not written so is written anyhow."""
     tokens: tuple[str, ...] = ()
     """What a CONNECT has to carry one of; none: there is no authentication."""
     auth_refresh_ms: int = 60_000

@@ -147,6 +147,12 @@ def name_has_one_holder(*mutations: BrokerMutation) -> bool:
     return bench.produce(producer_id=2).type == C.ERROR
 
 
+def what_is_receipted_survives_a_crash(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations))
+    bench.step("restart")
+    return bench.read_back() == bench.ids
+
+
 def stray_sends_are_not_stored(*mutations: BrokerMutation) -> bool:
     bench = Bench(*mutations)
     bench.connect()
@@ -182,6 +188,28 @@ def what_nobody_took_is_gone(*mutations: BrokerMutation) -> bool:
     bench.take()
     bench.flow(10)
     return bench.delivered() == []
+
+
+def _acked_and_loaded(*mutations: BrokerMutation, groups: tuple[tuple[int, ...], ...], verb: str) -> list[int]:
+    """Which of six entries come again when these are acknowledged, group by group, and the topic is loaded anew."""
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
+    for group in groups:
+        bench.ack(*[bench.ids[index] for index in group], conn=1)
+    bench.step(verb, **({"topic": "t"} if verb == "unload" else {}))
+    again = [frame.body.message_id.entryId for frame in _consumers(bench, "Shared", 2).take(2) if frame.payload]
+    return sorted(again)
+
+
+def holes_are_kept(*mutations: BrokerMutation) -> bool:
+    return not {1, 3} & set(_acked_and_loaded(*mutations, groups=((1, 3),), verb="restart"))
+
+
+def holes_stay_holes(*mutations: BrokerMutation) -> bool:
+    return {0, 2} <= set(_acked_and_loaded(*mutations, groups=((1, 3),), verb="restart"))
+
+
+def unload_writes_cursors(*mutations: BrokerMutation) -> bool:
+    return not {0, 1} & set(_acked_and_loaded(*mutations, groups=((0,), (1,)), verb="unload"))
 
 
 def everything_receipted_is_stored(*mutations: BrokerMutation) -> bool:
@@ -463,6 +491,9 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.LOSES_RECEIPTED_APPEND: everything_receipted_is_stored,
     BrokerMutation.LOSES_CHUNK: chunks_all_stored,
     BrokerMutation.REDELIVERS_ACKED: acked_never_comes_back,
+    BrokerMutation.CURSOR_CLOSED_UNWRITTEN: unload_writes_cursors,
+    BrokerMutation.CURSOR_FORGETS_HOLES: holes_are_kept,
+    BrokerMutation.CURSOR_FILLS_HOLES: holes_stay_holes,
     BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,
@@ -482,6 +513,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER: stray_sends_are_not_stored,
     BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,
+    BrokerMutation.CRASH_LOSES_LAST_ENTRY: what_is_receipted_survives_a_crash,
     BrokerMutation.TRANSIENT_KEEPS_MISSED: what_nobody_took_is_gone,
     BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES: every_level_limits,
     BrokerMutation.PARTITIONS_SPLIT_RATE: each_partition_has_the_whole_rate,
@@ -532,7 +564,8 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
     },
     BrokerMutation.REDELIVERY_IS_FREE: {replay_and_new_share_the_rate},
     BrokerMutation.FLOW_COUNTS_ENTRIES: {reads_fit_the_permits},
-    BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked},
+    BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked, holes_are_kept, unload_writes_cursors},
+    BrokerMutation.RESUBSCRIBE_STARTS_OVER: {holes_are_kept, unload_writes_cursors},
     BrokerMutation.LOSES_RECEIPTED_APPEND: {
         chunks_all_stored,
         throttled_sends_are_stored,

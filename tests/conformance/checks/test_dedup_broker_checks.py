@@ -18,6 +18,8 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fired, Meta, Stepped
+from assay_conformance.model.fault import AtTime, Fault
+from assay_conformance.model.outside import Kill
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
 RESTARTED = msgspec.structs.replace(CASE, steps=(Step(Who.BROKER, "restart"),))
@@ -273,7 +275,8 @@ def test_broker_that_was_killed_has_loaded_its_topics_anew() -> None:
     story.receipt(0)
     story.add(Fired, fault=0, action="kill")
     story.producer_again(1, last_sequence_id=-1)
-    assert judged(SurvivesLoad, story)[0] == ["forgotten"]
+    case = msgspec.structs.replace(CASE, faults=(Fault(trigger=AtTime(0), action=Kill()),))
+    assert judged(SurvivesLoad, story, case)[0] == ["forgotten"]
 
 
 def test_name_that_is_forgotten_after_a_restart_is_no_matter_of_what_is_told() -> None:

@@ -9,9 +9,11 @@ from assay_conformance.checks.ack.indexes import FilteredNotDelivered, IndexBits
 from assay_conformance.checks.ack.inside_batch import InsideBatch
 from assay_conformance.checks.ack.keeping import FlushedOnClose, KeptWhileAway
 from assay_conformance.checks.ack.redelivered import HeldNotDelivered
+from assay_conformance.checks.ack.surviving import AcksSurviveLoad
 from assay_conformance.checks.ack.urgent import AtOnceWithoutInterval, FullGroupAtOnce
 
 __all__ = [
+    "AcksSurviveLoad",
     "AtOnceWithoutInterval",
     "FilteredNotDelivered",
     "FlushedInTime",
