@@ -114,7 +114,8 @@ class KeyShared(Sharing):
 
     def _has_to_wait(self, entry: Entry, consumer: Consumer) -> bool:
         """Whether something of its hash waits before it, or is out at another consumer."""
-        out = self._out.get(entry.key_hash, ())
+        drains = not self._host.breaks(BrokerMutation.KEY_SHARED_DRAINS_NOTHING)
+        out = self._out.get(entry.key_hash, ()) if drains else ()
         return entry.key_hash in self._held or any(holder is not consumer for holder in out)
 
     def _sent(self, consumer: Consumer, entry: Entry, messages: int) -> None:

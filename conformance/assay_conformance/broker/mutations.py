@@ -65,6 +65,8 @@ class BrokerMutation(StrEnum):
     """What was out at a consumer of a Shared subscription that leaves goes to nobody else."""
     KEY_SHARED_IGNORES_KEYS = "key-shared-ignores-keys"
     """Entries of a Key_Shared subscription go to any consumer with permits."""
+    KEY_SHARED_DRAINS_NOTHING = "key-shared-drains-nothing"
+    """A consumer that comes gets the keys that are its own now, whatever is still out of them elsewhere."""
     RESUBSCRIBE_STARTS_OVER = "resubscribe-starts-over"
     """A durable subscription whose consumers were all gone begins again at the position the next one asks for."""
     REDELIVERY_UNCOUNTED = "redelivery-uncounted"

@@ -205,11 +205,11 @@ class Subscription:
     def reload(self, *, crashed: bool) -> None:
         """Forget what a broker keeps in memory only, batch-index acknowledgements among it; after a crash also what
         was not written."""
-        if self._host.breaks(BrokerMutation.DELAYED_LOST_ON_LOAD):
-            self._lose_delayed()
         if not crashed:
             self._written.close()
         self._written.restore(self._store.deleted)
+        if self._host.breaks(BrokerMutation.DELAYED_LOST_ON_LOAD):
+            self._lose_delayed()
         self.cursor.rewind()
         self.backlog.close()
         self._told_end = False

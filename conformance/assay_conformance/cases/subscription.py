@@ -10,6 +10,8 @@ from assay_conformance.model.policy import BrokerSettings, Retention
 
 SWITCH_MS = 100
 QUICK_FAILOVER = Topology(topics=(Topic(name="t"),), settings=BrokerSettings(failover_delay_ms=SWITCH_MS))
+NOTHING_MS = 200
+"""How long a consumer must not be sent what is out elsewhere: longer than acknowledgments take to leave."""
 KEYS = ("a", "b", "c", "d", "e", "f")
 
 
@@ -84,6 +86,32 @@ def keys_of_two_consumers() -> Case:
         "subscription/keys-of-two-consumers",
         "Two Key_Shared consumers, and six keys four times each",
         ("subscription.key-shared-keeps-keys",),
+        consumer={"subscription_type": "key_shared"},
+        capabilities=("consumer",),
+    )
+
+
+def keys_while_consumers_come_and_go() -> Case:
+    """The second consumer takes keys over that have entries out at the first, which then acknowledges half of what it
+    has, and goes with the rest."""
+    plan = Schedule()
+    client = plan.client()
+    keyed = [plain(number) | {"key": KEYS[number % len(KEYS)]} for number in range(24)]
+    plan.broker("store_entries", topic="t", entries=keyed[:12])
+    first = plan.consumer(client, consumer_name="a")
+    plan.wait_ops(plan.receive(first, 12))
+    second = plan.consumer(client, consumer_name="b")
+    plan.broker("store_entries", topic="t", entries=keyed[12:])
+    plan.wait_ms(NOTHING_MS)
+    plan.wait_ops(plan.ack(first, numbers=range(6)))
+    plan.wait_ms(NOTHING_MS)
+    plan.wait_ops(plan.close(first))
+    plan.receive(second, 18, timeout_ms=2_000)
+    plan.wait_received(second, 18, deadline_ms=2_000)
+    return plan.case(
+        "subscription/keys-while-consumers-come-and-go",
+        "Of two Key_Shared consumers one comes while keys have entries out, and one goes with entries unacknowledged",
+        ("ordering.key-shared-keeps-order",),
         consumer={"subscription_type": "key_shared"},
         capabilities=("consumer",),
     )
@@ -206,6 +234,7 @@ CASES = (
     active_consumer_goes(),
     shared_consumer_goes(),
     keys_of_two_consumers(),
+    keys_while_consumers_come_and_go(),
     comes_back_asking_for_the_latest(),
     acknowledged_by_one_of_two(),
     acknowledged_by_all(),

@@ -26,6 +26,7 @@ from assay_conformance.checks import (
     deleting,
     delivery_order,
     flow,
+    key_order,
     limits,
     liveness,
     malformed,
@@ -62,6 +63,7 @@ __all__ = ["CHECKS"]
 
 _CHAPTERS = (
     ordering,
+    key_order,
     positions,
     resend,
     receipts,

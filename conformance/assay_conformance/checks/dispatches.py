@@ -12,13 +12,18 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Closed, ClosedBy, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Frame, Meta
 from assay_conformance.model.fault import Cut, CutHow, Direction
 
 Position = tuple[int, int]
 """Ledger and entry."""
 
 DEFAULT_KIND = "Exclusive"
+
+
+def sticky_key(meta: Meta) -> str | bytes | None:
+    """What Key_Shared goes by; None for an entry without a key."""
+    return meta.ordering_key if meta.ordering_key is not None else meta.key
 
 
 @dataclass(slots=True, eq=False)

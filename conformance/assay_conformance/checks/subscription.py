@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position, sticky_key
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Ended, Frame
@@ -190,7 +190,8 @@ class SharedGivesToOne(DispatchLedger):
 
 
 class KeySharedKeepsKeys(DispatchLedger):
-    """Between two changes of who is there. While one is being let in, the keys may move already."""
+    """Between two changes of who is there. While one is being let in, the keys may move already. Entries without a key
+    have nothing in common."""
 
     requirement = RequirementId("subscription.key-shared-keeps-keys")
 
@@ -206,7 +207,7 @@ class KeySharedKeepsKeys(DispatchLedger):
         if living != self._membership.get(group) or group.asking or not all(m.is_settled for m in group.members):
             self._membership[group] = living
             self._owners[group] = {}
-        key = frame.meta.ordering_key if frame.meta.ordering_key is not None else frame.meta.key
+        key = sticky_key(frame.meta)
         if key is None:
             return
         owner, earlier = self._owners[group].setdefault(key, (member, frame))

@@ -309,6 +309,20 @@ def one_key_has_one_consumer(*mutations: BrokerMutation) -> bool:
     return not (bench.delivered(1) and bench.delivered(2))
 
 
+def keys_are_drained(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(Bench(*mutations), "Key_Shared", 1)
+    bench.connect()
+    bench.produce()
+    for number in range(40):
+        bench.publish(number, meta={"partition_key": f"k{number % 20}"})
+    bench.wait(100)
+    _consumers(bench, "Key_Shared", 2)
+    for number in range(40, 60):
+        bench.publish(number, meta={"partition_key": f"k{number % 20}"})
+    bench.wait(100)
+    return not bench.delivered(2)
+
+
 def resumes_behind_what_is_acked(*mutations: BrokerMutation) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Exclusive", 1)
     bench.ack(*bench.ids[:4], conn=1)
@@ -502,6 +516,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.FAILOVER_READS_ON: next_active_begins_with_what_is_unacked,
     BrokerMutation.FORGETS_OF_LEAVER: leaver_leaves_to_others,
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: one_key_has_one_consumer,
+    BrokerMutation.KEY_SHARED_DRAINS_NOTHING: keys_are_drained,
     BrokerMutation.RESUBSCRIBE_STARTS_OVER: resumes_behind_what_is_acked,
     BrokerMutation.REDELIVERY_UNCOUNTED: redeliveries_are_counted,
     BrokerMutation.DISPATCH_IGNORES_BYTES: bytes_are_limited,
@@ -565,6 +580,7 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
     BrokerMutation.REDELIVERY_IS_FREE: {replay_and_new_share_the_rate},
     BrokerMutation.FLOW_COUNTS_ENTRIES: {reads_fit_the_permits},
     BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked, holes_are_kept, unload_writes_cursors},
+    BrokerMutation.KEY_SHARED_IGNORES_KEYS: {keys_are_drained},
     BrokerMutation.RESUBSCRIBE_STARTS_OVER: {holes_are_kept, unload_writes_cursors},
     BrokerMutation.LOSES_RECEIPTED_APPEND: {
         chunks_all_stored,

@@ -1,0 +1,98 @@
+"""Key_Shared: the order of a key, also when consumers come and go."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position, sticky_key
+from assay_conformance.model.event import Frame
+from assay_conformance.model.requirement import RequirementId
+
+Key = str | bytes
+
+
+@dataclass(slots=True)
+class _Dispatched:
+    """One key of one subscription. `holder` was sent `sent` last, oldest first; `furthest` is the last entry that went
+    out for the first time. `left`: entries that a consumer which is gone had and did not acknowledge."""
+
+    holder: Member
+    sent: deque[Position] = field(default_factory=deque)
+    furthest: Frame | None = None
+    left: deque[Position] = field(default_factory=deque)
+
+
+class KeySharedKeepsOrder(DispatchLedger):
+    """Out is what a consumer that is there was sent, and has neither acknowledged nor asked for again.
+
+    What a consumer asks for again may come behind what was sent meanwhile; what one that is gone leaves behind may not.
+    Entries with a time of delivery are not judged.
+    """
+
+    requirement = RequirementId("ordering.key-shared-keeps-order")
+
+    def start(self) -> None:
+        super().start()
+        self._keys: dict[Group, dict[Key, _Dispatched]] = {}
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        if group.kind != "Key_Shared" or frame.meta is None or frame.meta.deliver_at_ms is not None:
+            return
+        key = sticky_key(frame.meta)
+        if key is None:
+            return
+        known = self._keys.setdefault(group, {}).setdefault(key, _Dispatched(member))
+        if known.holder is not member:
+            self._changes_hands(group, key, known, member, frame)
+        self._in_order(group, key, known, frame, position)
+        known.sent.append(position)
+
+    def _changes_hands(self, group: Group, key: Key, known: _Dispatched, member: Member, frame: Frame) -> None:
+        """Another consumer is sent an entry of the key: nothing may be out at the one before."""
+        before, known.holder = known.holder, member
+        sent, known.sent = known.sent, deque()
+        if not before.lives:
+            known.left = deque(sorted({*known.left, *(entry for entry in sent if entry in group.unacked)}))
+            self.exercise(frame)
+            return
+        out = next((before.out[entry] for entry in sent if entry in before.out), None)
+        if out is None:
+            self.exercise(frame)
+            return
+        self.breach(
+            "key-at-two-consumers",
+            f"{group}: entry {_name(frame.ids[0].position)} of key {key!r} went to {member} at {ms(frame.t_ns)} while "
+            f"entry {_name(out.ids[0].position)} of that key, sent at {ms(out.t_ns)}, was out at {before}",
+            out,
+            frame,
+        )
+
+    def _in_order(self, group: Group, key: Key, known: _Dispatched, frame: Frame, position: Position) -> None:
+        while known.left and (known.left[0] not in group.unacked or known.left[0] == position):
+            known.left.popleft()
+        furthest = known.furthest
+        if known.left and known.left[0] < position:
+            earlier = group.unacked[known.left.popleft()]
+            self._overtakes(group, key, earlier, frame, "which a consumer that is gone had not acknowledged")
+        elif furthest is not None and position < furthest.ids[0].position and not self._was_sent(group, position):
+            self._overtakes(group, key, frame, furthest, "which had not been sent to anybody")
+        if furthest is None or position > furthest.ids[0].position:
+            known.furthest = frame
+
+    def _was_sent(self, group: Group, position: Position) -> bool:
+        return position in group.unacked or position in group.acked
+
+    def _overtakes(self, group: Group, key: Key, earlier: Frame, later: Frame, why: str) -> None:
+        self.breach(
+            "key-out-of-order",
+            f"{group}: of key {key!r} entry {_name(later.ids[0].position)} was sent at {ms(later.t_ns)} before entry "
+            f"{_name(earlier.ids[0].position)}, {why}",
+            earlier,
+            later,
+        )
+
+
+def _name(position: Position) -> str:
+    return f"{position[0]}:{position[1]}"
