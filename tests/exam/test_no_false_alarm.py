@@ -14,6 +14,8 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
 LIVES, SEED = 400, 5
+LATENCY_MS = 8
+"""How late frames and the agent's words are, at most, in every other life."""
 LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
 
@@ -42,7 +44,10 @@ def _drawn() -> tuple[Case, ...]:
 
 @cache
 def _tried() -> tuple[Tried, ...]:
-    return tuple(ReferenceTrial(seed=number).in_virtual_time(case) for number, case in enumerate(_drawn()))
+    return tuple(
+        ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS).in_virtual_time(case)
+        for number, case in enumerate(_drawn())
+    )
 
 
 def test_an_honest_client_is_never_blamed() -> None:

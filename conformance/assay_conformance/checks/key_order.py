@@ -16,12 +16,14 @@ Key = str | bytes
 @dataclass(slots=True)
 class _Dispatched:
     """One key of one subscription. `holder` was sent `sent` last, oldest first; `furthest` is the last entry that went
-    out for the first time. `left`: entries that a consumer which is gone had and did not acknowledge."""
+    out for the first time, and `ever` is all that went out. `left`: entries that a consumer which is gone had and did
+    not acknowledge."""
 
     holder: Member
     sent: deque[Position] = field(default_factory=deque)
     furthest: Frame | None = None
     left: deque[Position] = field(default_factory=deque)
+    ever: set[Position] = field(default_factory=set)
 
 
 class KeySharedKeepsOrder(DispatchLedger):
@@ -76,13 +78,11 @@ class KeySharedKeepsOrder(DispatchLedger):
         if known.left and known.left[0] < position:
             earlier = group.unacked[known.left.popleft()]
             self._overtakes(group, key, earlier, frame, "which a consumer that is gone had not acknowledged")
-        elif furthest is not None and position < furthest.ids[0].position and not self._was_sent(group, position):
+        elif furthest is not None and position < furthest.ids[0].position and position not in known.ever:
             self._overtakes(group, key, frame, furthest, "which had not been sent to anybody")
         if furthest is None or position > furthest.ids[0].position:
             known.furthest = frame
-
-    def _was_sent(self, group: Group, position: Position) -> bool:
-        return position in group.unacked or position in group.acked
+        known.ever.add(position)
 
     def _overtakes(self, group: Group, key: Key, earlier: Frame, later: Frame, why: str) -> None:
         self.breach(

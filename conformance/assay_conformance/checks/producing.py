@@ -13,6 +13,9 @@ from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClas
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
+_FINAL_ERRORS = frozenset({"TopicTerminatedError", "ProducerFenced"})
+"""After these a producer sends no more."""
+
 
 def left_pending(check: Check, who: str, send: Operation, closed: Completion, end_ns: int) -> Timing:
     """Whether a send that never ended was left behind by the close of its producer; a breach where it was."""
@@ -124,8 +127,10 @@ class CloseSettlesPending(Check):
         """Session -> what the broker answered to that."""
         self._closed: dict[int, Completion] = {}
         self._left: dict[int, Frame] = {}
-        """Connection -> the first answer over which a client leaves it, and reads no further: a SEND_ERROR, or a
+        """Connection -> the first answer over which a client may leave it, and read no further: a SEND_ERROR, or a
         receipt ahead of a producer's head."""
+        self._ended: dict[tuple[int, int], Frame] = {}
+        """Connection and producer -> the SEND_ERROR that ends the producer, and everything pending with it."""
         self._end_ns = 0
 
     @on(Ended)
@@ -147,8 +152,11 @@ class CloseSettlesPending(Check):
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
-        if event.to_receiver:
-            self._left.setdefault(event.conn, event)
+        if not event.to_receiver:
+            return
+        self._left.setdefault(event.conn, event)
+        if event.fields.get("error") in _FINAL_ERRORS:
+            self._ended.setdefault((event.conn, event.producer_id or 0), event)
 
     @on(Frame, "SEND_RECEIPT")
     def receipted(self, event: Frame) -> None:
@@ -225,12 +233,19 @@ class CloseSettlesPending(Check):
         one over which the client left, or behind the broker's own CLOSE_PRODUCER."""
         sent_away = unit.session.sent_away
         older = [before for before in unit.line.units[: unit.index] if before.session is unit.session]
-        left = self._left.get(answer.conn)
-        ends = [end.seq for end in (answer, sent_away, left) if end is not None]
+        ended = self._ended.get((answer.conn, unit.session.producer_id))
+        ends = [end.seq for end in (answer, sent_away, self._left_over(answer.conn), ended) if end is not None]
         for receipt in unit.receipts:
             ahead = any(not _settled(self, before, receipt.seq) for before in older)
             if receipt.conn == answer.conn and receipt.seq < min(ends) and not ahead:
                 yield receipt
+
+    def _left_over(self, conn: int) -> Frame | None:
+        """The answer over which the client did leave: soon after it the connection ended, by the client."""
+        left, closed = self._left.get(conn), self.tracker.closed.get(conn)
+        if left is None or closed is None or closed.by is not ClosedBy.CLIENT or closed.seq < left.seq:
+            return None
+        return left if closed.t_ns - left.t_ns <= TOLERANCES["answer"].slack_ns else None
 
 
 def _settled(check: Check, unit: Unit, seq: int) -> bool:

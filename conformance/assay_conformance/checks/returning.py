@@ -50,6 +50,8 @@ class ComesBackAfterClose(Check):
         """Topic -> LOOKUPs and the answers to them."""
         self._asked: dict[tuple[int, int | None], str] = {}
         """Connection and request -> topic of a lookup."""
+        self._unanswered: dict[str, dict[tuple[int, int | None], Frame]] = {}
+        """Topic -> lookups that wait for their answer, by connection and request."""
         self._refused: dict[str, Frame] = {}
         """Topic -> the last refusal of a lookup."""
         self._spoiled: set[int] = set()
@@ -86,6 +88,7 @@ class ComesBackAfterClose(Check):
             topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
             self._lookups.setdefault(topic, []).append(event)
             self._asked[event.conn, event.request_id] = topic
+            self._unanswered.setdefault(topic, {})[event.conn, event.request_id] = event
 
     @on(Frame, "LOOKUP_RESPONSE")
     def found(self, event: Frame) -> None:
@@ -93,6 +96,7 @@ class ComesBackAfterClose(Check):
         if topic is None or not event.to_receiver:
             return
         self._lookups[topic].append(event)
+        self._unanswered[topic].pop((event.conn, event.request_id), None)
         if event.fields.get("error"):
             self._refused[topic] = event
 
@@ -124,12 +128,19 @@ class ComesBackAfterClose(Check):
         refused = self._refused.get(line.topic)
         if refused is not None and refused.seq > order.seq:
             return
+        if any(self._waits(lookup, order) for lookup in self._unanswered.get(line.topic, {}).values()):
+            return
         ends = [self._end_ns, *([line.closing.t_ns] if line.closing else []), *([closed.t_ns] if closed else [])]
         timing = self.tracker.load.timing(order.t_ns, order.t_ns, min(ends), TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether a producer only came back late")
         elif timing is Timing.LATE:
             self._breach("not-back", eviction, f"it did not register again before {ms(min(ends))}")
+
+    def _waits(self, lookup: Frame, order: Frame) -> bool:
+        """The client asks, as it should, and whoever swallows its question leaves the connection open: it waits for
+        the answer as long as any operation may take."""
+        return lookup.seq > order.seq and lookup.conn not in self.tracker.closed
 
     def _left(self, eviction: _Eviction, closed: Closed) -> bool:
         """The client closed the connection over it."""

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import ssl
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from assay_conformance.wire.service_urls import TLS_SCHEME
@@ -22,9 +23,11 @@ class _MemoryListener:
 
 
 class MemoryNetwork:
-    """Connections between protocols of one event loop."""
+    """Connections between protocols of one event loop. `latency_s` is asked how long what begins to arrive is on its
+    way; without it, it is there in the next turn of the loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, latency_s: Callable[[], float] | None = None) -> None:
+        self._latency_s = latency_s
         self.listeners: dict[str, Factory] = {}
         self._ports = 1
 
@@ -40,7 +43,7 @@ class MemoryNetwork:
         accept = self.listeners.get(url)
         if accept is None:
             raise ConnectionRefusedError(errno.ECONNREFUSED, f"nobody listens on {url}")
-        near, far = _MemoryTransport(factory()), _MemoryTransport(accept())
+        near, far = _MemoryTransport(factory(), self._latency_s), _MemoryTransport(accept(), self._latency_s)
         near.join(far)
         far.join(near)
         far.start()
@@ -65,8 +68,9 @@ class _End:
 class _MemoryTransport(asyncio.Transport):
     """One end of a connection: what the other end wrote waits in `_inbox` until this end reads."""
 
-    def __init__(self, protocol: asyncio.BaseProtocol) -> None:
+    def __init__(self, protocol: asyncio.BaseProtocol, latency_s: Callable[[], float] | None) -> None:
         super().__init__()
+        self._latency_s = latency_s
         self._loop = asyncio.get_running_loop()
         self._protocol = protocol
         self._peer: _MemoryTransport | None = None
@@ -152,7 +156,10 @@ class _MemoryTransport(asyncio.Transport):
     def _wake(self) -> None:
         if self._inbox and self._reading and not self._pumping:
             self._pumping = True
-            self._loop.call_soon(self._pump)
+            if self._latency_s is None:
+                self._loop.call_soon(self._pump)
+            else:
+                self._loop.call_later(self._latency_s(), self._pump)
 
     def _pump(self) -> None:
         self._pumping = False

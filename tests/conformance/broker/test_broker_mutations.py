@@ -581,6 +581,7 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
     BrokerMutation.FLOW_COUNTS_ENTRIES: {reads_fit_the_permits},
     BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked, holes_are_kept, unload_writes_cursors},
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: {keys_are_drained},
+    BrokerMutation.CRASH_LOSES_LAST_ENTRY: {delayed_outlives_a_restart},
     BrokerMutation.RESUBSCRIBE_STARTS_OVER: {holes_are_kept, unload_writes_cursors},
     BrokerMutation.LOSES_RECEIPTED_APPEND: {
         chunks_all_stored,

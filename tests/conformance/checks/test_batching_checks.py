@@ -17,7 +17,7 @@ from assay_conformance.history.script import (
     entry_id,
 )
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Identity, Member, MessageId, Meta
+from assay_conformance.model.event import Identity, Member, MessageId, Meta, Outcome
 
 LIMITS: dict[str, Any] = {"batching_max_messages": 3, "batching_max_bytes": 10_000, "batching_max_publish_delay_ms": 50}
 
@@ -237,6 +237,17 @@ def test_batches_that_leave_by_their_delay_and_fit_the_queue_are_accepted() -> N
 
 def test_batch_that_leaves_long_after_there_was_room_is_found() -> None:
     assert [finding.code for finding in _small_queue(600, 2, 3).findings] == ["too-late"]
+
+
+def test_room_is_made_when_a_send_ends_however_late_the_agent_says_so() -> None:
+    story = Script()
+    story.producer(**SMALL)
+    sends = [story.at(100).send(number) for number in range(3)]
+    story.at(151).send_frame(0, 1, batch=True)
+    story.at(452).send_frame(2, batch=True)
+    for number, ended_ms in ((0, 400), (1, 400), (2, 460)):
+        story.complete(sends[number], Outcome.UNKNOWN, called_ns=102 * MS, done_ns=ended_ms * MS)
+    assert trial(SmallQueueMovesOn, story.done()).findings == []
 
 
 def test_batch_larger_than_the_queue_is_found() -> None:

@@ -88,3 +88,12 @@ def test_entries_without_a_key_have_no_order() -> None:
     _sent(story, 0, 1, key=None)
     _sent(story, 1, 0, key=None)
     assert judged(story) == ([], 0)
+
+
+def test_batch_that_is_acknowledged_in_part_was_sent_before() -> None:
+    story = _two()
+    _sent(story, 0, 0, 1)
+    story.ack_frame(0, conn=0, ack_sets=((0b10,),))
+    story.redeliver_frame(0, conn=0)
+    _sent(story, 0, 0)
+    assert judged(story)[0] == []

@@ -203,16 +203,35 @@ def test_receipt_behind_one_over_which_the_client_leaves_saves_nothing() -> None
     story.receipt(0)
     story.answer()
     story.unknown(0, ErrorClass.CLOSED)
+    story.closed()
     assert _codes(story.judged()) == []
 
 
-def test_receipt_behind_a_send_error_of_the_connection_saves_nothing() -> None:
+def _behind_a_send_error(error: str, *, producer_id: int, leaves: bool) -> list[str]:
     story = _Closing()
-    story.down("SEND_ERROR", producer_id=1, sequence_id=0, fields={"error": "ChecksumError"})
+    story.down("SEND_ERROR", producer_id=producer_id, sequence_id=0, fields={"error": error})
     story.receipt(0)
     story.answer()
     story.unknown(0, ErrorClass.CLOSED)
-    assert _codes(story.judged()) == []
+    if leaves:
+        story.closed()
+    return _codes(story.judged())
+
+
+def test_receipt_behind_a_send_error_over_which_the_client_leaves_saves_nothing() -> None:
+    assert _behind_a_send_error("ChecksumError", producer_id=1, leaves=True) == []
+
+
+def test_receipt_behind_a_send_error_that_the_client_stays_for_saves_its_send() -> None:
+    assert _behind_a_send_error("NotAllowedError", producer_id=1, leaves=False) == ["failed-though-stored"]
+
+
+def test_receipt_behind_a_send_error_that_ends_its_producer_saves_nothing() -> None:
+    assert _behind_a_send_error("TopicTerminatedError", producer_id=0, leaves=False) == []
+
+
+def test_receipt_behind_the_end_of_another_producer_saves_its_send() -> None:
+    assert _behind_a_send_error("TopicTerminatedError", producer_id=1, leaves=False) == ["failed-though-stored"]
 
 
 def test_send_without_a_receipt_may_fail_with_the_close() -> None:

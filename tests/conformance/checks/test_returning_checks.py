@@ -10,7 +10,7 @@ from assay_conformance.checks.returning import ComesBackAfterClose, EpochGrows
 from assay_conformance.checks.staying_away import ClosedStaysClosed
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.model.event import AgentEnded, Invoke
+from assay_conformance.model.event import AgentEnded, Invoke, Sides
 
 
 def _codes(check: Check) -> list[str]:
@@ -43,6 +43,20 @@ def test_producer_that_looks_up_and_registers_again_is_accepted() -> None:
 
 def test_producer_that_does_not_come_back_is_found() -> None:
     assert _codes(_SentAway().judged()) == ["not-back"]
+
+
+def test_producer_whose_lookup_is_swallowed_waits_for_its_answer() -> None:
+    story = _SentAway()
+    story.up("LOOKUP", request_id=90, sides=Sides.SENDER, fields={"topic": story.full("t")})
+    assert _codes(story.judged()) == []
+
+
+def test_producer_whose_lookup_was_lost_with_its_connection_has_to_ask_again() -> None:
+    story = _SentAway()
+    story.connected(1)
+    story.up("LOOKUP", 1, request_id=90, sides=Sides.SENDER, fields={"topic": story.full("t")})
+    story.cut(1)
+    assert _codes(story.judged()) == ["not-back"]
 
 
 def test_producer_whose_lookup_is_refused_may_be_over() -> None:

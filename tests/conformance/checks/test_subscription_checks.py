@@ -401,6 +401,16 @@ def test_count_starts_again_once_nobody_was_there() -> None:
     assert _said(RedeliveriesCounted, story) == ([], 1)
 
 
+def test_count_is_anybodys_guess_while_a_consumer_may_still_be_there() -> None:
+    story = _counted(0, 1)
+    for conn in (0, 1):
+        story.closed(conn)
+    story.consumer(SECOND + 1, conn=2, kind="Shared")
+    story.message(0, conn=2, redelivery_count=2)
+    assert _said(RedeliveriesCounted, story, HOLE)[0] == []
+    assert _said(RedeliveriesCounted, story)[0] == ["miscounted"]
+
+
 def test_ack_that_arrives_before_its_consumers_close_settles() -> None:
     story = _two("Shared")
     story.message(0)

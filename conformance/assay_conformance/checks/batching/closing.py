@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.batching.limits import Limits, admitted_by, asked_ns, limits_of, units_read_at_once
@@ -198,8 +199,8 @@ class SmallQueueMovesOn(Check):
 
     def start(self) -> None:
         self._small: dict[int, tuple[int, Limits] | None] = {}
-        self._room_ns: dict[int, int] = {}
-        """Producer handle -> when a send of it ended last."""
+        self._ends_ns: dict[int, list[int]] = {}
+        """Producer handle -> when its sends ended, by the agent's own stamps: its words may come late."""
         self._left: list[tuple[Unit, int]] = []
         self._answered_ns: dict[int, int] = {}
 
@@ -220,7 +221,7 @@ class SmallQueueMovesOn(Check):
         waiting = len(self.tracker.sends.get(handle, ())) > unit.numbers[-1] + 1
         if waiting and sum(len(pending.numbers) for pending in unit.session.queue) >= queue:
             self.exercise(event)
-        self._left.append((unit, max(self._room_ns.get(handle, 0), self._answered_ns.get(handle, 0))))
+        self._left.append((unit, self._answered_ns.get(handle, 0)))
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answered(self, event: Frame) -> None:
@@ -231,7 +232,7 @@ class SmallQueueMovesOn(Check):
     @on(Completion, "send")
     def ended(self, event: Completion) -> None:
         if event.handle is not None:
-            self._room_ns[event.handle] = event.t_ns
+            self._ends_ns.setdefault(event.handle, []).append(event.t_ns if event.done_ns is None else event.done_ns)
 
     @on(Overdue, "send")
     def overdue(self, event: Overdue) -> None:
@@ -263,8 +264,16 @@ class SmallQueueMovesOn(Check):
         return all(unit.given_up or unit.answered for unit in session.queue)
 
     def finish(self) -> None:
-        for unit, room_ns in self._left:
-            self._delay(unit, room_ns)
+        for ends_ns in self._ends_ns.values():
+            ends_ns.sort()
+        for unit, answered_ns in self._left:
+            self._delay(unit, max(answered_ns, self._room_ns(unit)))
+
+    def _room_ns(self, unit: Unit) -> int:
+        """When the last send of its producer ended that ended before it left."""
+        ends_ns = self._ends_ns.get(unit.line.handle or 0, [])
+        place = bisect_right(ends_ns, unit.first.t_ns)
+        return ends_ns[place - 1] if place else 0
 
     def _delay(self, unit: Unit, room_ns: int) -> None:
         small, since_ns = self._small_queue(unit.line.handle), asked_ns(self, unit)

@@ -12,20 +12,24 @@ _COUNTING = ("Shared", "Key_Shared")
 
 class RedeliveriesCounted(DispatchLedger):
     """From 0 on, one more each time a consumer asked for it. The count is kept while somebody is there; brokers differ
-    in whether a consumer that goes asks for what it had."""
+    in whether a consumer that goes asks for what it had. Where one went unnoticed, in a black hole, nobody can say who
+    is there."""
 
     requirement = RequirementId("nack.redeliveries-counted")
 
     def start(self) -> None:
         super().start()
         self._sent: dict[Group, dict[Position, Frame]] = {}
+        self._unsure: set[Group] = set()
 
     def joined(self, group: Group, member: Member) -> None:
+        if not all(other.is_settled for other in group.members):
+            self._unsure.add(group)
         if group.living() == [member]:
             self._sent.pop(group, None)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        if group.kind not in _COUNTING:
+        if group.kind not in _COUNTING or group in self._unsure:
             return
         log = self._sent.setdefault(group, {})
         before = log.get(position)
