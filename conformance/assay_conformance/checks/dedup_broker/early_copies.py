@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import deduplicated
-from assay_conformance.checks.dedup_broker.names import Name, highest_id
+from assay_conformance.checks.dedup_broker.names import Name, highest_id, place_of
 from assay_conformance.checks.loading import Loads
 from assay_conformance.model.event import Fired, Frame, Stepped, Stored
 from assay_conformance.model.requirement import RequirementId
@@ -54,11 +54,14 @@ class UndecidedCopyIsRefused(Check):
             return
         name = self._names.setdefault((session.topic, session.name), Name(loads=self._loads.of(session.topic)))
         id = event.sequence_id or 0
-        first = next((send for send in name.waiting if id <= (send.sequence_id or 0)), None)
+        first = None
+        if id <= name.arrived:
+            first = next((send for send in name.waiting.values() if id <= (send.sequence_id or 0)), None)
         if first is not None and id > name.stored:
             self._copies[event.conn, session.producer_id, id] = (name, first, event)
         else:
-            name.waiting.append(event)
+            name.waiting[place_of(event)] = event
+            name.arrived = max(name.arrived, id)
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
@@ -69,7 +72,9 @@ class UndecidedCopyIsRefused(Check):
             ]
         if name is not None:
             name.stored = max(name.stored, highest_id(event))
-            name.waiting = [send for send in name.waiting if (send.sequence_id or 0) > name.stored]
+            waiting = name.waiting
+            while waiting and ((first := next(iter(waiting.values()))).sequence_id or 0) <= name.stored:
+                del waiting[place_of(first)]
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answer(self, event: Frame) -> None:
@@ -104,20 +109,15 @@ class UndecidedCopyIsRefused(Check):
     def _receipted(self, event: Frame) -> None:
         """Whatever became of it, the broker takes it for stored."""
         for name in self._names.values():
-            if any(_answers(event, send) for send in name.waiting):
+            if place_of(event) in name.waiting:
                 name.stored = max(name.stored, event.sequence_id or 0)
         self._settled(event)
 
     def _settled(self, event: Frame) -> None:
         """A SEND that was answered keeps nobody waiting."""
         for name in self._names.values():
-            name.waiting = [send for send in name.waiting if not _answers(event, send)]
+            name.waiting.pop(place_of(event), None)
 
 
 def _covers(entry: Stored, copy: Frame) -> bool:
     return entry.meta.sequence_id <= (copy.sequence_id or 0) <= highest_id(entry)
-
-
-def _answers(answer: Frame, send: Frame) -> bool:
-    place = (send.conn, send.producer_id, send.sequence_id)
-    return place == (answer.conn, answer.producer_id, answer.sequence_id)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID
 from assay_conformance.model.event import Frame, Stored
 
+Place = tuple[int, int | None, int | None]
+"""Connection, producer and sequence id."""
+
 
 @dataclass(slots=True)
 class Name:
@@ -14,10 +17,14 @@ class Name:
 
     arrived: int = NO_SEQUENCE_ID
     stored: int = NO_SEQUENCE_ID
-    waiting: list[Frame] = field(default_factory=list)
-    """SENDs neither stored nor refused yet."""
+    waiting: dict[Place, Frame] = field(default_factory=dict)
+    """SENDs neither stored nor refused yet, as they came."""
     loads: int = 0
     """The load of its topic in which `stored` was."""
+
+
+def place_of(event: Frame) -> Place:
+    return event.conn, event.producer_id, event.sequence_id
 
 
 def checked_later(meta: object) -> bool:
