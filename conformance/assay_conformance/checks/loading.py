@@ -18,6 +18,11 @@ class BrokerEnds:
         self._steps = {index for index, step in steps if step.who is Who.BROKER and step.verb == "restart"}
         self._faults = {index for index, fault in enumerate(case.faults) if _ends_broker(fault)}
 
+    @property
+    def possible(self) -> bool:
+        """Whether the Case has any."""
+        return bool(self._steps or self._faults)
+
     def see(self, event: Stepped | Fired) -> bool:
         return event.fault in self._faults if isinstance(event, Fired) else event.step in self._steps
 

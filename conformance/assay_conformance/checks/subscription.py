@@ -6,6 +6,7 @@ from collections import deque
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position, sticky_key
+from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Ended, Frame
@@ -232,7 +233,7 @@ class ResumesAfterAcked(DispatchLedger):
     def start(self) -> None:
         super().start()
         self._resumed: dict[Member, HandOver] = {}
-        self._may_forget = any(step.verb == "restart" for step in self.view.case.steps)
+        self._may_forget = BrokerEnds(self.view.case).possible
 
     def joined(self, group: Group, member: Member) -> None:
         if group.kind == "Exclusive" and group.durable and (group.acked or group.unacked):

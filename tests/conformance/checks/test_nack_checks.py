@@ -9,7 +9,7 @@ from assay_conformance.checks.nack import AckedNotRedelivered, RedeliveredInWind
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script, entry_id
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue
-from assay_conformance.model.event import Completion, Invoke, MessageId, Sides
+from assay_conformance.model.event import ClosedBy, Completion, Invoke, MessageId, Sides
 from assay_conformance.model.facts import ClientFacts
 
 DELAY_MS = 300
@@ -304,6 +304,16 @@ def test_acked_message_that_comes_again_is_found() -> None:
     story.message(1, redelivery_count=1)
     story.received(1)
     assert story.judged(AckedNotRedelivered)[0] == ["redelivered-after-ack"]
+
+
+def test_broker_that_ended_may_have_forgotten_an_acknowledgment() -> None:
+    story = refused_then_acked()
+    story.ack_frame(1)
+    story.closed(0, by=ClosedBy.BROKER)
+    story.again(1)
+    story.message(1, conn=1)
+    story.received(1)
+    assert story.judged(AckedNotRedelivered)[0] == []
 
 
 def test_message_from_the_clients_own_queue_is_found() -> None:

@@ -23,7 +23,7 @@ from assay_conformance.checks.nack.requests import (
 )
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
-from assay_conformance.model.event import Completion, Event, Frame, Received
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -150,9 +150,11 @@ class AckedNotRedelivered(ConsumerCheck):
                 self.exercise(event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
-        """A seek or an unsubscribe brings acknowledged messages back by intent."""
+        """A seek or an unsubscribe brings acknowledged messages back by intent; and a broker that ends the connection
+        may have ended itself, with acknowledgments it had not written."""
         by_intent = isinstance(event, Frame) and event.command in ("SEEK", "UNSUBSCRIBE")
-        if session.consumer is not None and by_intent:
+        forgets = isinstance(event, Closed) and event.by is ClosedBy.BROKER
+        if session.consumer is not None and (by_intent or forgets):
             for key in [key for key in self._settled if key[0] == session.consumer.handle]:
                 del self._settled[key]
 
