@@ -310,7 +310,8 @@ def test_broker_that_ended_may_have_forgotten_an_acknowledgment() -> None:
     story = refused_then_acked()
     story.ack_frame(1)
     story.closed(0, by=ClosedBy.BROKER)
-    story.again(1)
+    story.connected(1)
+    story.subscribed(1, kind="Shared")
     story.message(1, conn=1)
     story.received(1)
     assert story.judged(AckedNotRedelivered)[0] == []
