@@ -126,7 +126,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what is free leaves beyond the rate",
     ),
     BrokerMutation.DELETES_UNACKED: (
-        frozenset({"SUB-005"}),
+        frozenset({"ACK-016", "SUB-005"}),
         "what is gone is not there for who comes back",
     ),
     BrokerMutation.REPLAY_HAS_OWN_RATE: (
@@ -150,7 +150,6 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "an id that two messages have is answered with either, and says nothing of their order",
     ),
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: (frozenset({"ORD-006"}), "what is not kept together is out at two"),
-    BrokerMutation.DELETES_UNACKED: (frozenset({"ACK-016"}), "what is deleted does not come again"),
     BrokerMutation.CRASH_LOSES_LAST_ENTRY: (frozenset({"ACK-016", "SUB-005"}), "what is gone does not come again"),
     BrokerMutation.CURSOR_FILLS_HOLES: (frozenset({"SUB-003"}), "what is lost at a load was left behind by somebody"),
     BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
