@@ -1,6 +1,7 @@
 """What goes wrong outside the frames: bytes in a real network tool, processes, disks, the network itself.
 
-These actions have the triggers, scopes and ends of every other fault; the frame link counts, and an injector acts. What
+These actions have the triggers, scopes and ends of every other fault; the frame link counts, and an injector acts. A
+toxic or a shape triggered at 0 ms is in place before any client connects; its scope can be a broker and no less. What
 an action needs of the bench is its means: a machine that lacks it makes the Case `unavailable`, never passed.
 """
 
