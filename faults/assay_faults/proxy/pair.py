@@ -212,7 +212,7 @@ class Pair:
             unknown = self._proxy.addresses.unknown(frame)
         except StrangeAddressError as error:
             self._proxy.trouble(error)
-            self.cut(CutHow.RST, abrupt=True)
+            self._give_up()
             return
         if unknown:
             self._behind = [frame.raw]
@@ -224,13 +224,19 @@ class Pair:
     def _go_on(self, opened: bool) -> None:
         behind, self._behind = self._behind or [], None
         if not opened:
-            self.cut(CutHow.RST, abrupt=True)
+            self._give_up()
             return
         for raw in behind:
             self.from_broker(raw)
         if self._behind is None:
             self.broker.release(Reason.ADDRESS_IS_OPENED)
         self.settled(self.broker)
+
+    def _give_up(self) -> None:
+        """The bench has no way on for this client."""
+        if self.known:
+            self._link.ended(self.number, ClosedBy.FAULT, True, self._proxy.now_ns())
+        self.cut(CutHow.RST, abrupt=True)
 
     # --- how it ends ---
 

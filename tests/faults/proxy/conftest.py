@@ -157,22 +157,22 @@ class Tap:
         self.proxy = FrameProxy(faults, {}, Recorder(now_ns, self.events.append), network, now_ns)
 
     async def start(self) -> None:
-        self.server = await self.network.listen(self._accept)
+        self.server = await self.network.listen(self.accept)
         await self.proxy.start([self.server.url])
 
-    def _accept(self) -> Ear:
+    def accept(self) -> Ear:
         ear = Ear()
         self._ears.put_nowait(ear)
         return ear
 
-    async def client(self) -> Ear:
+    async def client(self, broker: int = 0) -> Ear:
         near = Ear()
-        await self.network.connect(lambda: near, self.proxy.urls[0])
+        await self.network.connect(lambda: near, self.proxy.urls[broker])
         return near
 
-    async def connect(self) -> tuple[Ear, Ear]:
+    async def connect(self, broker: int = 0) -> tuple[Ear, Ear]:
         """A client, and the server's end of its connection."""
-        near = await self.client()
+        near = await self.client(broker)
         async with asyncio.timeout(DEADLINE_S):
             far = await self._ears.get()
             await far.made.wait()
