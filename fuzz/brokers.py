@@ -1,8 +1,8 @@
 """The embedded broker and a real one answer random sequences of raw commands alike, and store the same.
 
-    python fuzz/brokers.py --sequences 1000 --seed 7 --broker pulsar://127.0.0.1:6650 --admin http://127.0.0.1:8080
-    python fuzz/brokers.py --seed 7 --only 412 --broker ... --admin ...
-    python fuzz/brokers.py --file FILE --broker ... --admin ...
+    python fuzz/brokers.py --sequences 1000 --seed 7
+    python fuzz/brokers.py --seed 7 --only 412
+    python fuzz/brokers.py --file FILE --broker pulsar://127.0.0.1:6650 --admin http://127.0.0.1:8080
 
 A sequence is a script of commands over one to three connections, many of them refused; it follows from seed and number
 alone. Both brokers get it, and what each answered is compared under a normal form, a table of what may differ and why
@@ -10,9 +10,10 @@ alone. Both brokers get it, and what each answered is compared under a normal fo
 stored, which schemas and topics there are. A difference that shows in every one of three runs is a disagreement: it is
 reduced, printed, and written where `--keep` says. The exit code is 1 then.
 
-The real broker should do at once what the embedded one does at once: activeConsumerFailoverDelayTimeMillis=0, and
-acknowledgmentAtBatchIndexLevelEnabled=true, brokerDeduplicationEnabled=false, transactionCoordinatorEnabled=false,
-systemTopicEnabled=false, topicLevelPoliciesEnabled=false.
+A node of real Pulsar is started for it (`assay tools install pulsar`). One that is named instead has to do at once what
+the embedded one does at once: activeConsumerFailoverDelayTimeMillis=0, and acknowledgmentAtBatchIndexLevelEnabled=true,
+brokerDeduplicationEnabled=false, transactionCoordinatorEnabled=false, systemTopicEnabled=false,
+topicLevelPoliciesEnabled=false.
 """
 
 from __future__ import annotations
@@ -20,15 +21,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from assay_conformance.model.errors import AssayError
+from assay_faults.ledger import Ledger
+from assay_fixtures.brokers.jvm.archive import installed
+from assay_fixtures.brokers.pulsar.admin import Admin
+from assay_fixtures.brokers.pulsar.rest import Rest
 from assay_fixtures.differential.campaign import Campaign, Disagreement, Figures
 from assay_fixtures.differential.generator import generate
-from assay_fixtures.differential.real import Admin, RealParty
+from assay_fixtures.differential.node import node
+from assay_fixtures.differential.real import RealParty
 from assay_fixtures.differential.script import Script
 
 
@@ -39,11 +47,7 @@ def scripts_of(options: argparse.Namespace) -> list[Script]:
     return [generate(options.seed, number) for number in numbers]
 
 
-async def run(options: argparse.Namespace) -> Figures:
-    admin = Admin(options.admin)
-    word = f"fuzz-{time.time_ns() // 1_000_000:x}"
-    campaign = Campaign(lambda namespace: RealParty(options.broker, admin, namespace), word)
-
+def told(options: argparse.Namespace) -> Callable[[Disagreement], None]:
     def tell(found: Disagreement) -> None:
         print(f"sequence {found.script.name} ({found.reduced.policy}), reduced to:")
         for step in found.reduced.steps:
@@ -54,7 +58,27 @@ async def run(options: argparse.Namespace) -> Figures:
             options.keep.mkdir(parents=True, exist_ok=True)
             (options.keep / f"{found.script.name}.json").write_bytes(msgspec.json.encode(found.reduced))
 
-    return await campaign.play(scripts_of(options), tell)
+    return tell
+
+
+async def compare(options: argparse.Namespace, broker: str, admin_url: str) -> Figures:
+    """Play the scripts in namespaces whose names begin with a word of this run, and remove them."""
+    admin, word = Admin(Rest([admin_url])), f"fuzz-{time.time_ns() // 1_000_000:x}"
+    campaign = Campaign(lambda namespace: RealParty(broker, admin, namespace), word)
+    try:
+        return await campaign.play(scripts_of(options), told(options))
+    finally:
+        if options.broker is not None:
+            await admin.delete_marked("public", word)
+        await admin.close()
+
+
+async def run(options: argparse.Namespace) -> Figures:
+    if options.broker is not None:
+        return await compare(options, options.broker, options.admin)
+    with tempfile.TemporaryDirectory(prefix="assay-fuzz-") as folder, Ledger.begin(Path(folder) / "ledger") as ledger:
+        async with node(installed(), Path(folder), ledger) as started:
+            return await compare(options, started.service_url, started.admin_url)
 
 
 def main() -> int:
@@ -64,9 +88,11 @@ def main() -> int:
     parser.add_argument("--only", type=int, default=None, help="play this sequence alone")
     parser.add_argument("--file", type=Path, default=None, help="play a sequence that was kept")
     parser.add_argument("--keep", type=Path, default=None, help="write reduced disagreements into this folder")
-    parser.add_argument("--broker", required=True, help="service url of the real broker")
-    parser.add_argument("--admin", required=True, help="its admin url")
+    parser.add_argument("--broker", default=None, help="service url of a real broker, instead of starting one")
+    parser.add_argument("--admin", default=None, help="its admin url")
     options = parser.parse_args()
+    if (options.broker is None) != (options.admin is None):
+        parser.error("--broker and --admin go together")
     started = time.monotonic()
     try:
         figures = asyncio.run(run(options))

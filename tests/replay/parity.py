@@ -13,6 +13,8 @@ from pathlib import Path
 from tests.replay import brokers
 from tests.replay.normal import CHOSEN, ERASED, RULES, TURNS
 
+from assay_fixtures.differential.normal import RULES as LIVE_RULES
+
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
 
 _HEAD = """\
@@ -26,6 +28,14 @@ The reference broker is fed the client's side of recorded traffic with Apache Pu
 answers are compared with the recorded ones: which frames come on which connection, their fields, their payload bytes,
 and the order of the frames of one request, one producer and one consumer (`python -m tests.replay
 fixtures/golden/captures`). What follows is every difference that is admitted, with the reason.
+"""
+
+_LIVE = """\
+## Answers to random sequences
+
+`python fuzz/brokers.py` sends random sequences of raw commands, many of them refused, to the reference broker and to a
+live Apache Pulsar 4.0.8, and compares what both answer and store. The same fields are not compared, but for the lists of
+topics, which are; and these rules hold.
 """
 
 
@@ -44,6 +54,8 @@ def _lines() -> Iterator[str]:
     yield from _section(
         "Who of several Shared consumers is served", ("recording", "reason it is not compared"), _coded(TURNS)
     )
+    yield _LIVE
+    yield from _section("Rules of the live comparison", ("where", "rule"), _coded(LIVE_RULES))
     yield from _section("Different on purpose", ("behaviour", "here, and why"), CHOSEN.items())
 
 
