@@ -34,8 +34,8 @@ _LIVE = """\
 ## Answers to random sequences
 
 `python fuzz/brokers.py` sends random sequences of raw commands, many of them refused, to the reference broker and to a
-live Apache Pulsar 4.0.8, and compares what both answer and store. The same fields are not compared, but for the lists of
-topics, which are; and these rules hold.
+live Apache Pulsar 4.0.8, and compares what both answer and store. The same fields are not compared, but for the lists
+of topics, which are; and these rules hold.
 """
 
 
