@@ -115,7 +115,7 @@ LOADS: Mapping[str, Load] = {
             "plain",
             "messages",
             requirements=("ordering.keeps-send-order", "ordering.ids-grow"),
-            after_load=("topics.moves-lose-nothing",),
+            after_load=("topics.moves-lose-nothing", "ack.survives-load"),
         ),
         Load(
             "dedup",
