@@ -7,7 +7,9 @@ of it as open still, and what the other side writes then is passed on, past link
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from assay_conformance.model.errors import AssayError
@@ -121,7 +123,7 @@ class Pair:
         self.known = False
         self._cut = False
         self._dial: asyncio.Task[None] | None = None
-        self._behind: list[bytes] | None = None
+        self._behind: list[Callable[[], None]] | None = None
 
     def begin(self) -> None:
         """The client has come."""
@@ -154,7 +156,7 @@ class Pair:
 
     def from_broker(self, raw: bytes) -> None:
         if self._behind is not None:
-            self._behind.append(raw)
+            self._behind.append(partial(self.from_broker, raw))
             return
         frame = self._decoded(self.broker, raw)
         if frame is None:
@@ -181,6 +183,9 @@ class Pair:
 
     def stray(self, sender: End, data: bytes, reason: str = "") -> None:
         """Bytes that we cannot read are for the other side to judge; `reason` is written down."""
+        if self._behind is not None and sender is self.broker:
+            self._behind.append(partial(self.stray, sender, data, reason))
+            return
         if not self.known:
             sender.other.write(data)
             return
@@ -215,7 +220,7 @@ class Pair:
             self._give_up()
             return
         if unknown:
-            self._behind = [frame.raw]
+            self._behind = [partial(self._directions, frame)]
             self.broker.hold(Reason.ADDRESS_IS_OPENED)
             self._proxy.open_for(unknown, self._go_on)
         else:
@@ -226,8 +231,8 @@ class Pair:
         if not opened:
             self._give_up()
             return
-        for raw in behind:
-            self.from_broker(raw)
+        for pass_on in behind:
+            pass_on()
         if self._behind is None:
             self.broker.release(Reason.ADDRESS_IS_OPENED)
         self.settled(self.broker)

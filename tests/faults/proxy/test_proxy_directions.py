@@ -12,6 +12,7 @@ from assay_conformance.model.event import Frame as FrameEvent
 from assay_conformance.wire import CommandType, Frame, command, decode, encode
 from assay_conformance.wire.service_urls import TLS_SCHEME
 
+NONSENSE = b"\xff\xff\xff\xff no frame"
 PING, PONG = encode(command(CommandType.PING)), encode(command(CommandType.PONG))
 
 
@@ -55,9 +56,11 @@ def test_what_comes_behind_an_address_that_is_being_opened_stays_behind_it(tappe
     async def main(tap: Any) -> None:
         near, far = await tap.connect()
         far.transport.write(_answer("pulsar://one.example") + PING)
-        far.transport.write(_answer("pulsar://two.example") + PONG)
+        far.transport.write(_answer("pulsar://two.example") + PONG + NONSENSE)
         far.transport.close()
         await near.until(lambda ear: ear.eof)
+        assert near.heard.endswith(NONSENSE)
+        del near.heard[-len(NONSENSE) :]
         frames = await _frames(near, 4)
         assert [frame.type for frame in frames] == [
             CommandType.LOOKUP_RESPONSE,
