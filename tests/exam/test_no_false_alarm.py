@@ -25,16 +25,21 @@ OF_OTHER_WORLDS = (
     "connection.answers-ping",
     "connection.follows-redirects",
     "connection.leaves-silent-peer",
+    "dedup.batch-stands-or-falls",
+    "dedup.records-highest-id",
+    "dedup.takes-failed-again",
     "producer.access-modes",
+    "producer.name-has-one-holder",
     "robustness.bad-",
     "robustness.unknown-command",
     "subscription.exclusive-has-one",
     "throttling.",
     "topics.goes-to-assigned-broker",
+    "topics.non-persistent-keeps-nothing",
 )
 """Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, nobody
-wants to be alone where another is, there is one broker, of the newest version, and nothing is malformed but by a
-flipped bit."""
+wants to be alone where another is, or a name that another has, there is one broker, of the newest version, no write
+fails, everything is stored, and nothing is malformed but by a flipped bit."""
 
 
 @cache
