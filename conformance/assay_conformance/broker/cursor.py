@@ -70,6 +70,12 @@ class Cursor:
         self.partial[index] = left
         return False
 
+    def ack_members_up_to(self, index: int, unacked: int) -> None:
+        """Cumulatively: these are left of the entry, unless more of it was acknowledged from its beginning before."""
+        known = self.partial.get(index)
+        if not self.is_acked(index) and (known is None or _lowest(unacked) > _lowest(known)):
+            self.partial[index] = unacked
+
     def ack_up_to(self, index: int) -> None:
         """Acknowledge this entry and all before it."""
         if index < self.mark:
@@ -91,3 +97,8 @@ class Cursor:
         self.mark = self.next = index
         self.acked.clear()
         self.partial.clear()
+
+
+def _lowest(bits: int) -> int:
+    """The lowest bit that is set."""
+    return bits & -bits

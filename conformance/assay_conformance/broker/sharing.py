@@ -275,6 +275,11 @@ class Shared(Sharing):
         self._current: Consumer | None = None
         self._chunks: dict[str, Consumer] = {}
 
+    @property
+    def _look_ahead(self) -> int:
+        """Nothing new is read while anything waits: an orphaned chunk stops the subscription."""
+        return 1
+
     def remove(self, consumer: Consumer) -> None:
         self._chunks = {uuid: owner for uuid, owner in self._chunks.items() if owner is not consumer}
         super().remove(consumer)

@@ -137,7 +137,7 @@ class Subscription:
             return
         self.cursor.ack_up_to(index - 1)
         if self._host.settings.batch_index_acks:
-            self.cursor.ack_members(index, unacked)
+            self.cursor.ack_members_up_to(index, unacked)
 
     def redeliver(self, consumer: Consumer, positions: Iterable[MessageIdData], epoch: int | None) -> None:
         """Serve a REDELIVER; no positions: everything this consumer has."""

@@ -562,3 +562,24 @@ def test_member_beyond_the_batch_keeps_an_entry_unacknowledged() -> None:
     position = {"ledgerId": bench.ids[0].ledger, "entryId": bench.ids[0].entry, "ack_set": [2]}
     bench.ack(message_id=[position])
     assert bench.cursor().mark_delete is None
+
+
+def test_orphaned_chunk_stops_what_comes_behind_it() -> None:
+    bench = _with_entries(0)
+    bench.subscribe("Shared")
+    bench.flow(10)
+    bench.publish_chunk(0, 1, 2, conn=9)
+    bench.publish(1, conn=9)
+    assert bench.take() == []
+
+
+def test_cumulative_ack_inside_a_batch_never_goes_back() -> None:
+    bench = _with_entries(0)
+    bench.publish_batch(0, 4, conn=9)
+    bench.subscribe()
+    position = {"ledgerId": bench.ids[0].ledger, "entryId": bench.ids[0].entry}
+    for unacked in (0b1100, 0b1110, 0b0011):
+        bench.ack(ack_type=1, message_id=[{**position, "ack_set": [unacked]}])
+    bench.redeliver()
+    bench.flow(1)
+    assert list(bench.take()[-1].body.ack_set) == [0b1100]
