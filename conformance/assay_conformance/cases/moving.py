@@ -84,8 +84,8 @@ def restart_after_restart() -> Case:
     )
 
 
-def non_persistent() -> Case:
-    """Nothing is acknowledged. What is sent when the broker is back may come or not, as who comes first decides."""
+def non_persistent(words: str, verb: str, **args: str) -> Case:
+    """Nothing is acknowledged. What is sent when the topic is back may come or not, as who comes first decides."""
     plan = Schedule()
     client = plan.client()
     producer, consumer = plan.producer(client), plan.consumer(client)
@@ -96,12 +96,12 @@ def non_persistent() -> Case:
     late = plan.consumer(client)
     plan.wait_ops(plan.send(producer))
     plan.wait_ops(plan.receive(late, 1, SHORT_MS))
-    plan.broker("restart")
+    plan.broker(verb, **args)
     plan.wait_ops(plan.send(producer, 2))
     plan.wait_ops(plan.receive(late, 3, SHORT_MS))
     return plan.case(
-        "topics/non-persistent",
-        "Messages of a non-persistent topic are sent while a consumer is there, while none is, and around a restart",
+        f"topics/non-persistent{words}",
+        f"Messages of a non-persistent topic are sent with a consumer there, with none, and around a {verb}",
         ("topics.non-persistent-keeps-nothing",),
         capabilities=("producer", "consumer", "resend_pending"),
         topology=Topology(topics=(Topic(name="t", persistent=False),)),
@@ -110,7 +110,8 @@ def non_persistent() -> Case:
 
 
 CASES = (
-    non_persistent(),
+    non_persistent("", "restart"),
+    non_persistent("-unloaded", "unload", topic="t"),
     move_after_move(),
     restart_after_restart(),
     _moved("told-where-it-went", "A topic moves, and its producer and consumer are told where to"),
