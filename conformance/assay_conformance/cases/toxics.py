@@ -48,14 +48,19 @@ def always(*actions: Action) -> tuple[Fault, ...]:
 
 
 def there_and_back(
-    words: str, title: str, requirements: tuple[str, ...], *actions: Action, config: Config = EARLIEST
+    words: str,
+    title: str,
+    requirements: tuple[str, ...],
+    *actions: Action,
+    config: Config = EARLIEST,
+    size: int = SEND_BYTES,
 ) -> Case:
     """Sends and receives over a way that is slow, but carries everything."""
     plan = Schedule()
     client = plan.client()
     consumer = plan.consumer(client)
     producer = plan.producer(client)
-    plan.send(producer, SENDS, size=SEND_BYTES)
+    plan.send(producer, SENDS, size=size)
     plan.receive(consumer, SENDS)
     plan.wait_ops()
     return plan.case(
@@ -192,10 +197,11 @@ CASES = (
     ),
     there_and_back(
         "robustness/way-in-pieces",
-        "Bytes come in pieces of about 50, and go so",
+        "Bytes come in pieces of one to five, and go so",
         ("robustness.any-segmentation",),
-        Slicer(average_bytes=50, variation_bytes=30, delay_us=200),
-        Slicer(average_bytes=50, variation_bytes=30, delay_us=200, direction=TO_BROKER),
+        Slicer(average_bytes=3, variation_bytes=2, delay_us=100),
+        Slicer(average_bytes=3, variation_bytes=2, delay_us=100, direction=TO_BROKER),
+        size=64,
     ),
     interrupted(
         "resend/way-is-reset",

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from assay_conformance.cases.toxics import CASES
+from assay_conformance.client import Mutation
 from assay_conformance.model.case import Case, Tier
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.event import Fired
 from assay_conformance.model.outside import Means
+from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
 from assay_faults.injector import MakeInjector
 from assay_faults.ledger import Ledger
@@ -23,9 +25,18 @@ from assay_fixtures.reference.probe import ReferenceTrial, Tried
 FAST = [case for case in CASES if case.tier is Tier.FAST]
 
 
-def tried(case: Case, find: FindServer, ledger: Ledger) -> Tried:
+CAUGHT = {
+    Mutation.FAILS_PENDING_ON_LOSS: ("resend/way-is-reset", "resend.unreceipted-again"),
+    Mutation.LOSES_SPLIT_LENGTH: ("robustness/way-in-pieces", "robustness.any-segmentation"),
+    Mutation.PUBLISHES_AGAIN_AFTER_RESEND: ("dedup/effectively-once-through-resets", "dedup.effectively-once"),
+}
+"""A rule broken -> the Case that shows it, and the requirement."""
+
+
+def tried(case: Case, find: FindServer, ledger: Ledger, *mutations: Mutation) -> Tried:
     make: MakeInjector = lambda _situation: ToxiproxyInjector(find, ledger)  # noqa: E731
-    return asyncio.run(ReferenceTrial(injectors={Means.TOXIPROXY: make}).over_sockets(case))
+    trial = ReferenceTrial(client=frozenset(mutations), injectors={Means.TOXIPROXY: make})
+    return asyncio.run(trial.over_sockets(case))
 
 
 @pytest.mark.parametrize("case", FAST, ids=lambda case: case.id)
@@ -36,6 +47,17 @@ def test_an_honest_client_passes(case: Case, api: Api, ledger: Ledger) -> None:
     told = tried(case, find, ledger)
     assert {j.requirement: j.verdict for j in told.judgements if j.verdict is not Verdict.PASS} == {}
     assert {event.fault for event in told.events if isinstance(event, Fired)} == set(range(len(case.faults)))
+
+
+@pytest.mark.long  # one of them stops listening, and its Case lasts to its deadline
+@pytest.mark.parametrize("mutation", CAUGHT, ids=lambda mutation: mutation.name)
+def test_a_client_that_breaks_a_rule_is_caught(mutation: Mutation, api: Api, ledger: Ledger) -> None:
+    async def find() -> Api:
+        return api
+
+    case_id, requirement = CAUGHT[mutation]
+    told = tried(next(case for case in FAST if case.id == case_id), find, ledger, mutation)
+    assert {j.requirement: j.verdict for j in told.judgements}[RequirementId(requirement)] is Verdict.FAIL
 
 
 def test_without_a_server_a_case_is_unavailable(ledger: Ledger, tmp_path: Path) -> None:
