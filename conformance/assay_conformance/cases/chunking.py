@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
-from assay_conformance.model.fault import Cut, Duplicate, Fault
+from assay_conformance.model.fault import Cut, Duplicate, Fault, Hold, Scope
 
 LIMIT_BYTES = 16 * 1024
 SMALL = Topology(max_message_bytes=LIMIT_BYTES)
@@ -197,6 +197,8 @@ def chunk_redelivered() -> Case:
 
 
 def cut_after_chunk(chunk: int) -> Case:
+    """Cut in front of its receipt, the next chunk not let through: what is stored and receipted by then does not depend
+    on how far away the broker is."""
     plan = Schedule()
     consumer = plan.consumer(plan.client())
     producer = plan.producer(plan.client())
@@ -211,7 +213,16 @@ def cut_after_chunk(chunk: int) -> Case:
         isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
         consumer=EARLIEST,
-        faults=(Fault(trigger=up("SEND", where={"metadata.chunk_id": chunk}), action=Cut()),),
+        faults=(
+            # The producer's first connection. A broker that is near has cut it by then.
+            Fault(
+                trigger=up("SEND", where={"metadata.chunk_id": chunk + 1}),
+                action=Hold(),
+                scope=Scope(connection=1),
+                optional=True,
+            ),
+            Fault(trigger=down("SEND_RECEIPT", k=chunk + 1), action=Cut(before=True)),
+        ),
     )
 
 

@@ -171,7 +171,8 @@ class Pair:
     def _pass(self, sender: End, frame: Frame) -> None:
         if self.known:
             self._link.frame(self.number, sender.way, frame, self._proxy.now_ns())
-        else:
+        elif not self._cut:
+            # What came along with the frame that was cut at stays behind it.
             sender.other.write(frame.raw)
 
     def _decoded(self, sender: End, raw: bytes) -> Frame | None:
@@ -187,7 +188,8 @@ class Pair:
             self._behind.append(partial(self.stray, sender, data, reason))
             return
         if not self.known:
-            sender.other.write(data)
+            if not self._cut:
+                sender.other.write(data)
             return
         now_ns = self._proxy.now_ns()
         if reason:
