@@ -10,10 +10,10 @@ alone. Both brokers get it, and what each answered is compared under a normal fo
 stored, which schemas and topics there are. A difference that shows in every one of three runs is a disagreement: it is
 reduced, printed, and written where `--keep` says. The exit code is 1 then.
 
-A node of real Pulsar is started for it (`assay tools install pulsar`). One that is named instead has to do at once what
-the embedded one does at once: activeConsumerFailoverDelayTimeMillis=0, and acknowledgmentAtBatchIndexLevelEnabled=true,
-brokerDeduplicationEnabled=false, transactionCoordinatorEnabled=false, systemTopicEnabled=false,
-topicLevelPoliciesEnabled=false.
+A node of real Pulsar is started for it (`assay tools install pulsar`, extra `admin`). One that is named instead has to
+do at once what the embedded one does at once: activeConsumerFailoverDelayTimeMillis=0, and
+acknowledgmentAtBatchIndexLevelEnabled=true, brokerDeduplicationEnabled=false, transactionCoordinatorEnabled=false,
+systemTopicEnabled=false, topicLevelPoliciesEnabled=false.
 """
 
 from __future__ import annotations
