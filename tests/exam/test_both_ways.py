@@ -79,6 +79,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.ACTIVE_WAITS_FOR_DELAY: "DLY-002",
     BrokerMutation.DELAYED_LOST_ON_LOAD: "DLY-004",
     BrokerMutation.DELETES_UNACKED: "SUB-007",
+    BrokerMutation.READER_OUTLIVES_ITSELF: "SUB-006",
     BrokerMutation.TTL_IGNORED: "SUB-007",
     BrokerMutation.CRASH_LOSES_LAST_ENTRY: "TOP-001",
 }

@@ -121,6 +121,8 @@ class BrokerMutation(StrEnum):
     """On Exclusive and Failover subscriptions, too, a delayed message waits for its time, and all behind it."""
     DELAYED_LOST_ON_LOAD = "delayed-lost-on-load"
     """What waits for its time when a topic is loaded again is never delivered."""
+    READER_OUTLIVES_ITSELF = "reader-outlives-itself"
+    """A subscription that is not durable stays, with its position, when its consumer goes."""
     DELETES_UNACKED = "deletes-unacked"
     """What one durable subscription has acknowledged is deleted, whatever the others have."""
     TTL_IGNORED = "ttl-ignored"

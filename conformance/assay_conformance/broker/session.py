@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from assay_conformance.broker import replies
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.liveness import Liveness
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.reading import Reading
 from assay_conformance.broker.rules import (
     CLOSE_VERSION,
@@ -64,7 +65,8 @@ class Attached:
     def leave(self) -> None:
         """The consumer is gone; a subscription that is not durable goes with its last one."""
         self.subscription.leave(self.consumer)
-        if not self.subscription.durable and not self.subscription.consumers:
+        stays = self.subscription.durable or self.consumer.session.host.breaks(BrokerMutation.READER_OUTLIVES_ITSELF)
+        if not stays and not self.subscription.consumers:
             self.topic.drop(self.subscription)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import Schedule
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
-from assay_conformance.model.fault import Direction
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 from assay_conformance.model.policy import BrokerSettings, Retention
 
 SWITCH_MS = 100
@@ -140,13 +140,16 @@ def comes_back_asking_for_the_latest() -> Case:
 
 NOTHING_RETAINED = Topology(topics=(Topic(name="t", retention=Retention()),))
 
+SETTLED_MS = 500
+"""How long before an unload everything is acknowledged: an ACK that crosses it is lost."""
+
 UNLOADED_MS = 800
 """How long after an unload somebody comes: a broker deletes ledgers when it comes round to it."""
 
 
 def _comes_late(plan: Schedule, client: int, expected: int) -> None:
     """The topic is unloaded, gets another message, and then somebody subscribes who wants everything."""
-    plan.wait_ms(200)
+    plan.wait_ms(SETTLED_MS)
     plan.broker("unload", topic="t")
     plan.wait_ms(UNLOADED_MS)
     plan.broker("store_entries", topic="t", entries=[plain(90)])
@@ -164,6 +167,7 @@ def acknowledged_by_one_of_two() -> Case:
         plan.receive(consumer, count)
         plan.wait_received(consumer, count)
         plan.wait_ops(plan.ack(consumer))
+        plan.wait_frame("ACK", Direction.TO_BROKER)
     _comes_late(plan, client, 6)
     return plan.case(
         "subscription/acknowledged-by-one-of-two",
@@ -183,6 +187,7 @@ def acknowledged_by_all() -> Case:
     plan.receive(consumer, 4)
     plan.wait_received(consumer, 4)
     plan.wait_ops(plan.ack(consumer))
+    plan.wait_frame("ACK", Direction.TO_BROKER)
     _comes_late(plan, client, 1)
     return plan.case(
         "subscription/acknowledged-by-all",
@@ -229,6 +234,49 @@ def too_old_for_minutes() -> Case:
     return _too_old("subscription/too-old-for-minutes", title, 60_000, Tier.FULL)
 
 
+def readers_beside_a_subscription() -> Case:
+    """Each begins at the beginning, though what is there was read by another of its name and acknowledged."""
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    durable = plan.consumer(client)
+    plan.receive(durable, 4)
+    plan.wait_received(durable, 4)
+    plan.wait_ops(plan.ack(durable))
+    for _ in range(2):
+        reader = plan.consumer(client, subscription="reader", durable=False)
+        plan.receive(reader, 4, timeout_ms=2_000)
+        plan.wait_received(reader, 4, deadline_ms=2_000)
+        plan.wait_ops(plan.close(reader))
+    return plan.case(
+        "subscription/readers-beside-a-subscription",
+        "Two readers, one after the other, of a topic whose only subscription has acknowledged everything",
+        ("subscription.readers-stand-alone",),
+        capabilities=("consumer", "reader"),
+    )
+
+
+def reader_that_comes_back() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    plan.broker("store_entries", topic="t", entries=[plain(0), batch(range(1, 5)), plain(5)])
+    reader = plan.consumer(client, subscription="reader", durable=False)
+    plan.receive(reader, 3)
+    plan.wait_received(reader, 3)
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.broker("store_entries", topic="t", entries=[plain(6)])
+    plan.receive(reader, 4, timeout_ms=3_000)
+    plan.wait_received(reader, 7)
+    return plan.case(
+        "subscription/reader-that-comes-back",
+        "The connection of a reader ends when it has had two of the four messages of a batch",
+        ("subscription.readers-stand-alone",),
+        capabilities=("reader",),
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
 CASES = (
     second_exclusive(),
     active_consumer_goes(),
@@ -240,4 +288,6 @@ CASES = (
     acknowledged_by_all(),
     too_old_when_it_is_asked_for(),
     too_old_for_minutes(),
+    readers_beside_a_subscription(),
+    reader_that_comes_back(),
 )

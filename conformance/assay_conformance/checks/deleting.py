@@ -70,7 +70,11 @@ class KeepsWhatIsUnacked(DispatchLedger):
             return
         topic = str(step.args.get("topic"))
         durable = [group for group in self.groups.values() if group.topic == topic and group.durable]
-        self._unloaded[topic] = _Unloaded(event, {group: frozenset(group.acked) for group in durable})
+        acked = {
+            group: frozenset(position for position in group.acked if group.has_settled(position, event.t_ns))
+            for group in durable
+        }
+        self._unloaded[topic] = _Unloaded(event, acked)
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, on
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Frame, Meta
@@ -19,6 +20,9 @@ Position = tuple[int, int]
 """Ledger and entry."""
 
 DEFAULT_KIND = "Exclusive"
+
+SETTLED_NS = 200 * MS
+"""How long an ACK may be under way in a broker that has it already."""
 
 
 def sticky_key(meta: Meta) -> str | bytes | None:
@@ -71,6 +75,12 @@ class Group:
     """Connections whose SUBSCRIBE is not answered."""
     unacked: dict[Position, Frame] = field(default_factory=dict)
     acked: dict[Position, Frame] = field(default_factory=dict)
+    acked_ns: dict[Position, int] = field(default_factory=dict)
+
+    def has_settled(self, position: Position, until_ns: int) -> bool:
+        """Whether an entry was acknowledged so long before a time that the broker knew it by then: an ACK that crosses
+        an unload is lost in it."""
+        return position in self.acked and self.acked_ns[position] + SETTLED_NS <= until_ns
 
     def living(self) -> list[Member]:
         return [member for member in self.members if member.lives]
@@ -212,6 +222,7 @@ class DispatchLedger(Check):
         frame = group.unacked.pop(position)
         if whole:
             group.acked[position] = frame
+            group.acked_ns[position] = ack.t_ns
             self.acknowledged(group, position, ack)
         for holder in group.members:
             holder.out.pop(position, None)

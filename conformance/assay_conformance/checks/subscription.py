@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position, sticky_key
+from assay_conformance.checks.dispatches import SETTLED_NS, DispatchLedger, Group, Member, Position, sticky_key
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Ended, Frame
+from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
 HANDED_OVER_NS = 200 * MS
@@ -249,7 +250,15 @@ class ResumesAfterAcked(DispatchLedger):
         if missed is not None:
             self._say("passed-over", f"before {_name(missed)}, which is not acknowledged", group, member, missed, frame)
         elif not member.served and position in group.acked and not self._may_forget:
+            if self._crossed(group, position):
+                return
             self._say("acked-again", "which is acknowledged", group, member, position, frame)
+
+    def _crossed(self, group: Group, position: Position) -> bool:
+        """Whether the acknowledgement of an entry may have come to a broker that was sending its consumer away."""
+        ends = [member.left for member in group.members]
+        closes = [end.t_ns for end in ends if isinstance(end, Frame) and end.dir is Direction.TO_CLIENT]
+        return any(0 <= close_ns - group.acked_ns[position] < SETTLED_NS for close_ns in closes)
 
     def _say(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
         place = frame.ids[0].position

@@ -18,6 +18,7 @@ from assay_conformance.client.letters import DeadLetters, Letters, letter_of
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.permits import Permits
+from assay_conformance.client.reader import ReadingPlace
 from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.seeking import Place, Seeking
@@ -74,6 +75,7 @@ class Consumer(Handler):
             shared, settings, self, self._acks, self._permits, self._redelivery.drops, self._arrived
         )
         self._seeking = Seeking(shared, self, self._withdraw_all)
+        self._reading = None if settings.durable else ReadingPlace(settings.initial_position)
 
     # --- from the subscription ---
 
@@ -83,6 +85,8 @@ class Consumer(Handler):
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
+        if self._reading is not None:
+            self._reading.handed_over(inbound.entry.position, inbound.opened.index)
         self._permits.handed_over(current=inbound.session == self.registrations)
         self._redelivery.hand_over(handed)
         return handed
@@ -209,6 +213,7 @@ class Consumer(Handler):
             for message in opened
             if (every or entry.unacked >> (message.index or 0) & 1)
             and self._seeking.passes(entry.position, message.index)
+            and (self._reading is None or self._reading.passes(entry.position, message.index))
         ]
         # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
         # their permits here; those it had acknowledged were never charged (ACK-012).
@@ -259,9 +264,11 @@ class Consumer(Handler):
             subType=_TYPES[settings.subscription_type],
             consumer_id=self.consumer_id,
             request_id=request_id,
-            durable=True,
+            durable=settings.durable,
             initialPosition=_POSITIONS[settings.initial_position],
         )
+        if self._reading is not None:
+            built.subscribe.start_message_id.CopyFrom(self._reading.start)
         if settings.consumer_name is not None:
             built.subscribe.consumer_name = settings.consumer_name
         return built

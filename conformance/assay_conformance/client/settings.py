@@ -111,11 +111,13 @@ class ConsumerSettings(_Settings, frozen=True):
     `nack_backoff_max_ms` 0 = every refusal waits `nack_delay_ms`; else the first waits `nack_backoff_min_ms`, and each
     further one longer by the multiplier.
     `max_redeliver_count` 0 = no dead letters. `retry_letters`: also read the retry letter topic.
+    `durable` False = a reader: the broker keeps nothing of it, and it comes back behind what it has read.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
     initial_position: InitialPosition = InitialPosition.EARLIEST
     consumer_name: str | None = None
+    durable: bool = True
     receiver_queue_size: Unsigned = 1000
     ack_group_ms: Unsigned = 100
     ack_group_max: Positive = 1000

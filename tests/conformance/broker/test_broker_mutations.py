@@ -466,6 +466,17 @@ def delayed_outlives_a_restart(*mutations: BrokerMutation) -> bool:
     return _consumers(bench, "Shared", 2).delivered(2) == [0]
 
 
+def readers_leave_nothing(*mutations: BrokerMutation) -> bool:
+    bench = _sends(Bench(*mutations))
+    for conn in (1, 2):
+        bench.connect(conn)
+        bench.subscribe(conn=conn, durable=False)
+        bench.flow(100, conn=conn)
+        bench.ack(bench.ids[3], conn=conn, ack_type=1)
+        bench.leave(conn)
+    return len(bench.delivered(2)) == len(bench.ids)
+
+
 def unacked_is_not_deleted(*mutations: BrokerMutation) -> bool:
     bench = _consumers(_sends(Bench(*mutations, retention=Retention())), "Exclusive", 1)
     bench.connect(2)
@@ -544,6 +555,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DELAY_IGNORED: delayed_waits,
     BrokerMutation.ACTIVE_WAITS_FOR_DELAY: active_does_not_wait,
     BrokerMutation.DELAYED_LOST_ON_LOAD: delayed_outlives_a_restart,
+    BrokerMutation.READER_OUTLIVES_ITSELF: readers_leave_nothing,
     BrokerMutation.DELETES_UNACKED: unacked_is_not_deleted,
     BrokerMutation.TTL_IGNORED: too_old_is_expired,
 }

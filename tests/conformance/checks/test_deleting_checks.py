@@ -51,7 +51,7 @@ def _unloaded(*names: str) -> Script:
         for number in wanted:
             story.message(number, conn=conn)
         story.ack_frame(*(range(1) if name == "slow" else range(4)), conn=conn)
-    story.add(Stepped, step=0)
+    story.after(300).add(Stepped, step=0)
     return story
 
 
@@ -75,14 +75,14 @@ def test_late_subscription_that_misses_what_another_needs_is_found() -> None:
     assert _codes(check) == ["deleted-too-early"]
 
 
-def _all_acked(after_ms: int = 1_000) -> Script:
+def _all_acked(after_ms: int = 1_000, pause_ms: int = 300) -> Script:
     story = _subscribe(Script(), "only", 0)
     for number in range(4):
         story.stored(number)
     for number in range(4):
         story.message(number)
     story.ack_frame(*range(4))
-    story.add(Stepped, step=0)
+    story.after(pause_ms).add(Stepped, step=0)
     story.after(after_ms).stored(4)
     return story
 
@@ -94,6 +94,11 @@ def test_what_all_have_acknowledged_may_go() -> None:
 
 def test_what_all_have_acknowledged_and_stays_is_found() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, _late(_all_acked(), 0).done(), NOTHING_RETAINED)) == ["kept"]
+
+
+def test_what_was_acknowledged_while_the_topic_was_unloaded_may_stay() -> None:
+    story = _all_acked(pause_ms=50)
+    assert _codes(trial(KeepsWhatIsUnacked, _late(story, 0).done(), NOTHING_RETAINED)) == []
 
 
 def test_what_is_retained_stays() -> None:

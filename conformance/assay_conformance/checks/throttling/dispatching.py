@@ -46,6 +46,8 @@ class Dispatches:
     messages: list[int] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     """Bytes of each entry as it is stored."""
+    began_ns: int = 0
+    """When the first of its consumers asked to subscribe."""
     again: list[Frame] = field(default_factory=list)
     """Those that were dispatched before."""
     subscriptions: set[tuple[str, str]] = field(default_factory=set)
@@ -117,6 +119,7 @@ class DispatchCheck(Check):
         messages = 1 if self.settings.rate_counts_entries else messages_of(event.meta)
         for kind, level in levels.items():
             limiter = self._limiter(kind, level, session.topic, session.subscription)
+            limiter.began_ns = limiter.began_ns or session.request.t_ns
             limiter.add(event, session.topic, session.subscription, messages, size)
 
     def finish(self) -> None:

@@ -43,7 +43,8 @@ class RepaysOvershoot(DispatchCheck):
     """After a read that overdrew, nothing leaves until the periods since then have paid for it.
 
     A read is what leaves within a tenth of a period. When one begins, the tokens there were at some earlier read (R at
-    most) and those added since (one period's more than have passed) must exceed what has left since that read.
+    most) and those added since (one period's more than have passed) must exceed what has left since that read. A read
+    may have had its tokens as soon as the one before it had left: a broker takes its time.
     Several subscriptions on one limiter may read side by side and are not judged.
     """
 
@@ -58,9 +59,10 @@ class RepaysOvershoot(DispatchCheck):
             since = 0
             if place and reads[place - 1][1] > rate:
                 self.exercise(began)
-            for earlier, count in reversed(reads[:place]):
+            for number, (earlier, count) in reversed(list(enumerate(reads[:place]))):
                 since += count
-                passed = (began.t_ns - earlier.t_ns + limiter.period_ns // 8) // limiter.period_ns
+                granted_ns = reads[number - 1][0].t_ns if number else limiter.began_ns
+                passed = (began.t_ns - granted_ns + limiter.period_ns // 8) // limiter.period_ns
                 if since >= rate * (passed + 2):
                     self.found(
                         "not-repaid",

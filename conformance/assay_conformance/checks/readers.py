@@ -1,0 +1,103 @@
+"""Readers: subscriptions that are not durable begin where their consumer says, and are gone with it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from typing import Any
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.model.case import Who
+from assay_conformance.model.event import Cursor, Frame, Stored
+from assay_conformance.model.requirement import RequirementId
+
+Position = tuple[int, int]
+
+FIRST: Position = (-1, -1)
+NONE = 2**64 - 1
+"""-1 as the protocol writes it."""
+
+
+class ReadersStandAlone(Check):
+    """Judged on topics that lose nothing by themselves. A broker may send the message a reader begins with, or begin
+    behind it: clients that want it or not know what to do with both."""
+
+    requirement = RequirementId("subscription.readers-stand-alone")
+
+    def start(self) -> None:
+        topology = self.view.case.topology
+        shrinking = {topic.name for topic in topology.topics if topic.message_ttl_s or topic.retention is not None}
+        verbs = {step.verb for step in self.view.case.steps if step.who is Who.BROKER}
+        self._judges = not verbs & {"set_policy", "delete", "migrate"}
+        self._shrinking = shrinking
+        self._log: dict[str, list[Position]] = {}
+        self._waiting: dict[int, Position] = {}
+        self._served: set[str] = set()
+        self._readers: dict[tuple[str, str], list[ConsumerSession]] = {}
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        self._log.setdefault(event.topic, []).append(event.id.position)
+
+    @on(Frame, "SUBSCRIBE")
+    def subscribed(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or not event.at_broker or event.fields.get("durable", True) is not False:
+            return
+        self._readers.setdefault((session.topic, session.subscription), []).append(session)
+        begins = _position(event.fields.get("start_message_id"))
+        if begins is not None and self._judges and session.topic.partition("-partition-")[0] not in self._shrinking:
+            self._waiting[session.request.seq] = begins
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or not event.from_sender or not event.ids:
+            return
+        begins = self._waiting.pop(session.request.seq, None)
+        if begins is not None:
+            self._judge_first(session, event, begins)
+        self._served.add(session.topic)
+
+    def _judge_first(self, session: ConsumerSession, event: Frame, begins: Position) -> None:
+        log = self._log.get(session.topic, [])
+        place = event.ids[0].position
+        possible = {log[at] for at in (bisect_left(log, begins), bisect_right(log, begins)) if at < len(log)}
+        if place not in possible:
+            self.breach(
+                "starts-elsewhere",
+                f"reader {session.subscription} of topic {session.topic} asked at {ms(session.request.t_ns)} for "
+                f"everything from {_name(begins)} on and was sent {_name(place)} first, at {ms(event.t_ns)}",
+                session.request,
+                event,
+            )
+        elif session.topic in self._served:
+            self.exercise(event)
+
+    @on(Cursor)
+    def cursor(self, event: Cursor) -> None:
+        sessions = self._readers.get((event.topic, event.subscription), [])
+        last = sessions[-1].ended if sessions else None
+        if last is not None and all(session.ended is not None for session in sessions):
+            self.breach(
+                "left-behind",
+                f"reader {event.subscription} of topic {event.topic} was gone at {ms(last.t_ns)}, and its subscription "
+                "is still there",
+                last,
+                event,
+            )
+
+
+def _position(start: Mapping[str, Any] | None) -> Position | None:
+    """Where a start id is; None for what is no place in the topic yet, its end among others."""
+    if not start:
+        return None
+    ledger, entry = int(start.get("ledgerId", NONE)), int(start.get("entryId", NONE))
+    if ledger in (NONE, -1):
+        return FIRST
+    return None if ledger >= 2**63 - 1 else (ledger, entry)
+
+
+def _name(position: Position) -> str:
+    return "its beginning" if position == FIRST else f"{position[0]}:{position[1]}"
