@@ -309,6 +309,19 @@ def test_starting_over_is_found() -> None:
     assert _said(ResumesAfterAcked, _resumed(0, 1, 2))[0] == ["acked-again"]
 
 
+@pytest.mark.parametrize(("pause_ms", "codes"), [(20, []), (300, ["acked-again"])])
+def test_acknowledgement_that_crosses_an_unload_may_be_lost_in_it(pause_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.consumer()
+    for number in range(2):
+        story.message(number)
+    story.ack_frame(0)
+    story.after(pause_ms).down("CLOSE_CONSUMER", consumer_id=0)
+    story.subscribed()
+    story.message(0)
+    assert _said(ResumesAfterAcked, story)[0] == codes
+
+
 def test_ack_that_crosses_the_close_of_its_consumer_settles_nothing() -> None:
     story = Script()
     story.connected(0)
