@@ -25,6 +25,11 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {}
 """(client, requirement) -> why a real broker brings about another verdict."""
 
 
+DECIDED: Final = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO})
+
+WORDS: Final = ("same", "differs", "undecided", "not runnable")
+
+
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a requirement came to: how often its precondition occurred, in which Cases; `codes` are its findings'."""
 
@@ -125,6 +130,8 @@ def compared(embedded: Summary, real: Summary, requirement: str) -> Cell:
         return Cell("not runnable", reason)
     if there is None or not there.exercised:
         return Cell("not runnable", levers or "its precondition did not occur")
+    if not DECIDED.issuperset((here.verdict, there.verdict)):
+        return Cell("undecided", f"{here.verdict.value} and {there.verdict.value} in these runs")
     if here.verdict is there.verdict:
         return Cell("same", f"seen {here.exercised} and {there.exercised}")
     reason = EXPLAINED.get((real.client, requirement), "")
@@ -139,7 +146,8 @@ def section(summaries: Sequence[Summary]) -> Iterator[str]:
     yield "## Requirements on real brokers\n"
     yield (
         "The same Cases with the same client, on the embedded broker and on a real one behind the frame proxy. *same*: "
-        "the same verdict, and the precondition occurred on both. *not runnable*: with what is missing for it. The "
+        "the same verdict, and the precondition occurred on both. *undecided*: one of the runs could not tell, as on a "
+        "machine that is too busy. *not runnable*: with what is missing for it. The "
         "evidence is in [fixtures/golden/parity](../fixtures/golden/parity).\n"
     )
     sides = {name: row.side for embedded, _ in pairs for name, row in embedded.rows.items()}
@@ -148,11 +156,11 @@ def section(summaries: Sequence[Summary]) -> Iterator[str]:
         for embedded, real in pairs
         for requirement in sides
     }
-    yield "| client | broker | same | differs | not runnable |"
-    yield "|---|---|---|---|---|"
+    yield f"| client | broker | {' | '.join(WORDS)} |"
+    yield "|---|---|" + "---|" * len(WORDS)
     for _, real in pairs:
         words = [table[real.file, requirement].word for requirement in sides]
-        counts = " | ".join(str(words.count(word)) for word in ("same", "differs", "not runnable"))
+        counts = " | ".join(str(words.count(word)) for word in WORDS)
         yield f"| {real.client} {real.client_version} | [{real.on}](../fixtures/golden/parity/{real.file}) | {counts} |"
     yield ""
     yield "| requirement | side | " + " | ".join(f"{real.client}, {real.on}" for _, real in pairs) + " |"

@@ -1,0 +1,43 @@
+"""The parity table: `same` is earned on both sides, and what cannot run names what is missing."""
+
+from __future__ import annotations
+
+from tests.replay.brokers import Cell, Row, Summary, compared
+
+from assay_conformance.model.verdict import Verdict
+
+R = "resend.keeps-queue-order"
+
+
+def ran(broker: str, verdict: Verdict = Verdict.PASS, exercised: int = 3, missing: tuple[str, ...] = ()) -> Summary:
+    return Summary(
+        broker=broker,
+        broker_version="1",
+        client="reference",
+        client_version="1",
+        rows={R: Row("client", verdict, exercised)},
+        missing={R: missing} if missing else {},
+    )
+
+
+def test_same_verdict_with_occurrences_on_both_sides_is_the_same() -> None:
+    assert compared(ran("embedded"), ran("jvm", exercised=5), R) == Cell("same", "seen 3 and 5")
+
+
+def test_same_verdict_without_an_occurrence_is_not() -> None:
+    cell = compared(ran("embedded"), ran("jvm", exercised=0), R)
+    assert cell == Cell("not runnable", "its precondition did not occur")
+
+
+def test_what_cannot_run_names_the_lever() -> None:
+    cell = compared(ran("embedded"), ran("jvm", exercised=0, missing=("no hold_store",)), R)
+    assert cell == Cell("not runnable", "no hold_store")
+
+
+def test_other_verdict_differs_and_waits_for_its_reason() -> None:
+    cell = compared(ran("embedded"), ran("jvm", Verdict.FAIL), R)
+    assert cell == Cell("differs", "pass and fail: not explained yet")
+
+
+def test_run_that_could_not_tell_is_no_difference() -> None:
+    assert compared(ran("embedded"), ran("jvm", Verdict.INCONCLUSIVE), R).word == "undecided"
