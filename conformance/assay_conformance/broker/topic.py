@@ -90,7 +90,7 @@ class Topic:
         """The subscription of this name; a new one begins at entry `start`."""
         known = self.subscriptions.get(name)
         if known is not None:
-            if known.durable != durable and not known.orphaned:
+            if self.persistent and known.durable != durable and not known.orphaned:
                 raise RefusalError(ServerError.NotAllowedError, f"Subscription {name} exists with another durability")
             if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
                 known.cursor.reset(start)

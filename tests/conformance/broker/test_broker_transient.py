@@ -125,3 +125,12 @@ def test_there_is_no_last_message() -> None:
     bench.publish(0, conn=9)
     bench.take()
     assert bench.ask(C.GET_LAST_MESSAGE_ID, consumer_id=1).body.error == ServerError.UnknownError
+
+
+def test_durability_is_not_looked_at() -> None:
+    bench = _bench()
+    _consume(bench, 1)
+    bench.leave(1)
+    bench.connect(2)
+    answer = bench.ask(C.SUBSCRIBE, 2, topic=T, subscription="s", subType="Exclusive", consumer_id=1, durable=False)
+    assert answer.type == C.SUCCESS
