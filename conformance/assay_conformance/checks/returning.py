@@ -27,6 +27,9 @@ from assay_conformance.wire.service_urls import names_a_broker
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
+_LEAVES_OVER = "ServiceNotReady"
+"""A broker that says so of a request is left, connection and all: ClientCnx and ClientConnection, checkServerError."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Eviction:
@@ -73,7 +76,8 @@ class ComesBackAfterClose(Check):
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
-        if event.fate in _FORGED or event.command == "SEND_ERROR" or event.intact is False:
+        ends = event.command == "SEND_ERROR" or event.fields.get("error") == _LEAVES_OVER
+        if event.fate in _FORGED or ends or event.intact is False:
             self._spoiled.add(event.conn)
 
     @on(Frame, "SEND_RECEIPT")

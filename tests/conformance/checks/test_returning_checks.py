@@ -83,6 +83,15 @@ def test_connection_that_ends_with_the_agent_is_not_left_over_a_producer() -> No
     assert _codes(story.judged()) == []
 
 
+def test_broker_that_says_it_is_not_ready_may_be_left() -> None:
+    story = _SentAway()
+    story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})
+    story.down("LOOKUP_RESPONSE", request_id=90, fields={"error": "ServiceNotReady"})
+    story.closed()
+    story.producer_again(1)
+    assert _codes(story.judged()) == []
+
+
 def test_connection_closed_over_one_producer_is_found() -> None:
     story = _SentAway()
     story.closed()
