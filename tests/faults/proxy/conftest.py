@@ -28,6 +28,8 @@ RUNNERS: dict[str, Callable[[Coroutine[Any, Any, None]], None]] = {
     "socket": asyncio.run,
     "uvloop": uvloop.run,
 }
+TURNS_TO_THE_PROXY = 3
+"""Of the event loop: gathered, written, read."""
 OF_THE_BROKER = (Stored, ReadBack, Cursor)
 
 
@@ -77,6 +79,9 @@ class BehindProxy:
 
     async def command(self, verb: str, args: dict[str, Any]) -> None:
         self.embedded.command(verb, args)
+        # A command is done when what the broker tells its clients about it has reached the proxy.
+        for _ in range(TURNS_TO_THE_PROXY):
+            await asyncio.sleep(0)
 
     async def read_back(self) -> None:
         self.embedded.read_back()
