@@ -21,7 +21,31 @@ from assay_reports.verdicts import read_verdicts
 FOLDER: Final = Path(__file__).parents[2] / "fixtures" / "golden" / "parity"
 EMBEDDED: Final = "embedded"
 
-EXPLAINED: Final[Mapping[tuple[str, str], str]] = {}
+_BUSY = (
+    "the run was made on a busy machine, where receipts and deliveries come in bunches and the bench sees them late; "
+    "alone, the Case passes there too"
+)
+_FORGETS = (
+    "Pulsar 4.0.8 forgets acknowledgments when a topic is unloaded while the ledger of its cursor is still being made"
+)
+
+EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
+    ("pulsar-python", "connection.limit-of-each"): "the Case that fails, connection/limits-that-differ, needs two "
+    "brokers and was not run there",
+    ("pulsar-python", "producer.close-settles-pending"): "the Case that fails, producer/close-with-sends-in-flight, "
+    "holds the store and was not run there",
+    ("pulsar-python", "seek.forgets-what-was-before"): "the client's own: acknowledgments that are being grouped leave "
+    "behind SEEK when its answer takes longer than the group's interval, and the embedded broker answers at once",
+    ("pulsar-python", "seek.starts-at-target"): "the Case delays the second SUCCESS, which is the answer to SEEK; "
+    "Pulsar answers the SUBSCRIBE behind it first, and that one is delayed",
+    ("pulsar-python", "subscription.keeps-what-is-unacked"): _FORGETS,
+    ("pulsar-python", "subscription.resumes-after-acked"): _FORGETS,
+    ("pulsar-python", "throttling.byte-rate-holds"): _BUSY,
+    ("pulsar-python", "throttling.publish-rate-holds"): _BUSY,
+    ("pulsar-python", "throttling.repays-overshoot"): _BUSY,
+    ("reference", "throttling.dispatch-rate-holds"): "one message more than the most in a second, of a partition: the "
+    "tokens of 4.0.8 were counted otherwise by the check of that day",
+}
 """(client, requirement) -> why a real broker brings about another verdict."""
 
 
@@ -128,6 +152,8 @@ def compared(embedded: Summary, real: Summary, requirement: str) -> Cell:
     if here is None or not here.exercised:
         reason = f"{embedded.client} does not get there" if levers == "" else levers
         return Cell("not runnable", reason)
+    if there is None and not levers:
+        return Cell("undecided", "no part of that run")
     if there is None or not there.exercised:
         return Cell("not runnable", levers or "its precondition did not occur")
     if not DECIDED.issuperset((here.verdict, there.verdict)):

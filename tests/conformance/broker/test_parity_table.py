@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.replay import parity
 from tests.replay.brokers import Cell, Row, Summary, compared
 
 from assay_conformance.model.verdict import Verdict
@@ -41,3 +42,7 @@ def test_other_verdict_differs_and_waits_for_its_reason() -> None:
 
 def test_run_that_could_not_tell_is_no_difference() -> None:
     assert compared(ran("embedded"), ran("jvm", Verdict.INCONCLUSIVE), R).word == "undecided"
+
+
+def test_every_difference_that_was_seen_is_explained() -> None:
+    assert "not explained yet" not in parity.PAGE.read_text(encoding="utf-8")
