@@ -150,7 +150,7 @@ LOADS: Mapping[str, Load] = {
 def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILLS) -> Case:
     """`kills` times: `SENDS` messages are sent, in their midst the kind's targets die, and all are received.
 
-    Where the topic is then is known: there are two brokers, and a drawn move comes before some of the kills.
+    Where the topic is then is likely: there are two brokers, and a drawn move comes before some of the kills.
     """
     draws = Draws(f"{kind.id}/{load.id}/{seed}")
     plan, faults = Schedule(), list[Fault]()

@@ -28,8 +28,8 @@ UNDER_WAY = 100
 AT_ONCE_NS = 2_000_000_000
 """So soon a connection ends whose broker is killed, on a machine that does other things."""
 KILLS_OF_EACH_KIND = 20
-SPARE_CASES = 1
-"""Some kills come when fewer SENDs are under way, and do not count."""
+SPARE_CASES = 3
+"""Some kills come when fewer SENDs are under way, or miss: who has a topic after a kill is likely, not certain."""
 
 MEANT = ("ordering.", "topics.moves", "dedup.", "ack.survives", "subscription.resumes", "delayed.", "chunking.survives")
 """What the Cases are about. The client's own punctuality is judged elsewhere, on a machine with less to do."""
