@@ -50,7 +50,7 @@ def check_consumer_schema(session: Session, topic: Topic, body: CommandSubscribe
 
 def _is_used(topic: Topic) -> bool:
     consumers = (consumer for subscription in topic.subscriptions.values() for consumer in subscription.consumers)
-    return bool(topic.producers or topic.store.entries) or not all(consumer.auto_consumes for consumer in consumers)
+    return bool(topic.producers or topic.store.is_used) or not all(consumer.auto_consumes for consumer in consumers)
 
 
 def _add(session: Session, topic: Topic, schema: Schema) -> bytes:

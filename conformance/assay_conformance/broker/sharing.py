@@ -112,7 +112,8 @@ class Sharing(Dispatcher):
         self.consumers.remove(consumer)
         if not self.consumers:
             self.clear()
-        elif not self._host.breaks(BrokerMutation.FORGETS_OF_LEAVER):
+        elif consumer.pending and not self._host.breaks(BrokerMutation.FORGETS_OF_LEAVER):
+            # With nothing out at it, a real broker reads when something else happens.
             self._take_back(consumer, list(consumer.pending))
             self.read()
 

@@ -197,6 +197,11 @@ class Store:
         return sum(entry.messages for entry in self.entries), self._bytes
 
     @property
+    def is_used(self) -> bool:
+        """Whether anything was ever taken."""
+        return bool(self.entries)
+
+    @property
     def waits(self) -> bool:
         """Whether anything is held back now."""
         return bool(self._waiting)

@@ -26,7 +26,7 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 
 class Subscription:
     """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `orphaned`: not
-    durable, and without consumers since a SEEK; it takes whoever comes, durable or not. `properties` and `replicated`
+    durable, and left alone since a SEEK; it takes whoever asks next, durable or not. `properties` and `replicated`
     are what the consumer that made it asked for: nothing here goes by them."""
 
     def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, topic: TopicName) -> None:
@@ -70,7 +70,6 @@ class Subscription:
             self.kind = kind
             self.dispatcher = self._dispatcher(kind, consumer.key_shared)
         self.dispatcher.add(consumer)
-        self.orphaned = False
 
     def _shares_keys_alike(self, consumer: Consumer) -> bool:
         meta = self.dispatcher.meta if isinstance(self.dispatcher, KeyShared) else consumer.key_shared

@@ -92,6 +92,7 @@ class Topic:
         if known is not None:
             if self.persistent and known.durable != durable and not known.orphaned:
                 raise RefusalError(ServerError.NotAllowedError, f"Subscription {name} exists with another durability")
+            known.orphaned = False
             if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
                 known.cursor.reset(start)
             return known

@@ -26,7 +26,14 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 class NoStore(Store):
     """Takes everything and keeps nothing: each entry is (0, 0)."""
 
+    taken = False
+
+    @property
+    def is_used(self) -> bool:
+        return self.taken
+
     def add(self, payload: Payload) -> Entry:
+        self.taken = True
         return Entry(0, 0, 0, payload)
 
 

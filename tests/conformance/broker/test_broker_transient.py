@@ -134,3 +134,13 @@ def test_durability_is_not_looked_at() -> None:
     bench.connect(2)
     answer = bench.ask(C.SUBSCRIBE, 2, topic=T, subscription="s", subType="Exclusive", consumer_id=1, durable=False)
     assert answer.type == C.SUCCESS
+
+
+def test_topic_that_was_used_takes_no_schema_of_a_consumer() -> None:
+    bench = _bench()
+    bench.publish(0, conn=9)
+    bench.leave(9)
+    bench.connect(1)
+    schema = {"name": "s", "type": "String", "schema_data": b""}
+    ask = {"topic": T, "subscription": "s", "subType": "Exclusive", "consumer_id": 1, "schema": schema}
+    assert bench.ask(C.SUBSCRIBE, 1, **ask).body.error == ServerError.IncompatibleSchema
