@@ -6,6 +6,7 @@ names the broker. A Failed answer carries its ServerError and is retried or not 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refus
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.wire import CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
-from assay_conformance.wire.service_urls import service_url, speaks_tls
+from assay_conformance.wire.service_urls import entrances, service_url, speaks_tls
 
 MAX_REDIRECTS = 20
 _CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
@@ -67,12 +68,13 @@ def parts_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
 
 
 class Lookup:
-    """Questions to the service URL."""
+    """Questions to the service URL; where it names several brokers, to the next one as soon as one is not there."""
 
     def __init__(self, shared: Shared, pool: Pool, service_url: str) -> None:
         self._shared = shared
         self._pool = pool
-        self._service_url = service_url
+        self._tls = speaks_tls(service_url)
+        self._entrances = deque(entrances(service_url))
 
     def partitions(self, topic: str, counted: Counted) -> None:
         """How many partitions `topic` has; 0 for one that is not partitioned. Retried until the operation time-out."""
@@ -106,13 +108,23 @@ class Lookup:
             else:
                 counted(answer.body.partitions)
 
-        self._pool.use(self._service_url, ask)
+        self._enter(ask)
 
     def broker(self, topic: str, found: Found, cluster_url: str | None = None) -> None:
         """The URL of the broker that serves `topic`, in the cluster it went to where that is another one."""
-        self._ask(cluster_url or self._service_url, topic, False, MAX_REDIRECTS, found)
+        self._ask(cluster_url or None, topic, False, MAX_REDIRECTS, found)
 
-    def _ask(self, url: str, topic: str, authoritative: bool, redirects: int, found: Found) -> None:
+    def _enter(self, entered: Callable[[Connection | Refusal], None]) -> None:
+        entrance = self._entrances[0]
+
+        def used(connection: Connection | Refusal) -> None:
+            if isinstance(connection, Refusal) and self._entrances[0] == entrance:
+                self._entrances.rotate(-1)
+            entered(connection)
+
+        self._pool.use(entrance, used)
+
+    def _ask(self, url: str | None, topic: str, authoritative: bool, redirects: int, found: Found) -> None:
         def ask(connection: Connection | Refusal) -> None:
             if isinstance(connection, Refusal):
                 found(connection)
@@ -124,7 +136,10 @@ class Lookup:
                 partial(self._told, topic, redirects, found),
             )
 
-        self._pool.use(url, ask)
+        if url is None:
+            self._enter(ask)
+        else:
+            self._pool.use(url, ask)
 
     def _told(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal):
@@ -143,4 +158,4 @@ class Lookup:
 
     def _url(self, body: Any) -> str:
         """Whoever came by TLS goes on by TLS."""
-        return service_url(CommandType.LOOKUP_RESPONSE, body, tls=speaks_tls(self._service_url))
+        return service_url(CommandType.LOOKUP_RESPONSE, body, tls=self._tls)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from assay_conformance.wire.command_type import CommandType
@@ -21,6 +21,18 @@ SERVICE_URL_FIELDS: Final[Mapping[int, tuple[str, str]]] = {
 def speaks_tls(url: str) -> bool:
     """Whether whoever connects to this URL speaks TLS."""
     return url.startswith(f"{TLS_SCHEME}://")
+
+
+def one_url(urls: Sequence[str]) -> str:
+    """A service URL that names all of these brokers, as clients take it: `pulsar://a:6650,b:6650`."""
+    scheme = urls[0].partition("://")[0]
+    return f"{scheme}://{','.join(url.partition('://')[2] for url in urls)}"
+
+
+def entrances(url: str) -> tuple[str, ...]:
+    """The brokers that a service URL names, each with a URL of its own."""
+    scheme, mark, hosts = url.partition("://")
+    return tuple(f"{scheme}{mark}{host}" for host in hosts.split(",")) if mark else (url,)
 
 
 def service_url(kind: CommandType, body: Any, *, tls: bool) -> str:

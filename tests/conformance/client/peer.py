@@ -45,9 +45,12 @@ PRODUCER, CONSUMER = 1, 2
 
 
 class Peer:
-    """`frames` is all the client wrote, as (time in ms, connection, frame)."""
+    """`frames` is all the client wrote, as (time in ms, connection, frame). Nobody listens at the URLs in `away`."""
 
-    def __init__(self, *mutations: Mutation, lateness_ms: int | None = None, **config: Any) -> None:
+    def __init__(
+        self, *mutations: Mutation, lateness_ms: int | None = None, service_url: str = URL, **config: Any
+    ) -> None:
+        self.away: set[str] = set()
         self.now_ns = 0
         self.frames: list[tuple[float, int, Frame]] = []
         self.results: dict[int, Result] = {}
@@ -66,7 +69,7 @@ class Peer:
         self._ops = 0
         self.core = ClientCore(
             self,
-            URL,
+            service_url,
             settings(ClientSettings, config),
             unix_ms=1_000_000,
             jitter=lambda: 0.0,
@@ -79,7 +82,8 @@ class Peer:
     def connect(self, conn: int, url: str) -> None:
         self.urls.append(url)
         self._splitters[conn] = Splitter()
-        self._inputs.append(lambda: self.core.opened(conn, self.now_ns))
+        come = self.core.closed if url in self.away else self.core.opened
+        self._inputs.append(lambda: come(conn, self.now_ns))
 
     def write(self, conn: int, data: bytes) -> None:
         for raw in self._splitters[conn].feed(data):

@@ -48,6 +48,16 @@ def test_open_asks_partitions_then_broker_then_registers() -> None:
     assert types(peer) == [C.CONNECT, C.PARTITIONED_METADATA, C.LOOKUP, C.PRODUCER]
 
 
+def test_of_several_brokers_the_next_one_is_asked_when_one_is_not_there() -> None:
+    peer = Peer(service_url="pulsar://two:6650,one:6650")
+    peer.away.add(TWO)
+    opened = peer.open_producer()
+    peer.advance(5_000)
+    assert peer.urls[:2] == [TWO, URL]
+    assert TWO not in peer.urls[1:]
+    assert isinstance(peer.results[opened], Done)
+
+
 def test_redirected_lookup_asks_there_with_authority() -> None:
     peer = Peer()
     peer.silent.add(C.LOOKUP)
