@@ -33,7 +33,7 @@ from assay_faults.live import Live
 from assay_faults.outbox import LinkSink
 from assay_faults.parties import Parties
 from assay_faults.passage import Injected, Passage
-from assay_faults.triggers import FrameTrigger, names_party
+from assay_faults.triggers import FrameTrigger, asks_who
 from assay_faults.witness import header
 
 __all__ = ["FrameLink", "LinkSink", "Outside"]
@@ -89,7 +89,7 @@ class FrameLink:
         self.fired: list[int] = []
         self._lives: list[Live] = []
         # Who is who is told once, when it begins: a fault that comes later needs to know too.
-        self._learning = grows or any(names_party(fault.scope) for fault in faults)
+        self._learning = grows or any(map(asks_who, faults))
         self._watches: dict[Direction, dict[int, tuple[Watch, ...]]] = {direction: {} for direction in DIRECTIONS}
         for fault in faults:
             self.add(fault)

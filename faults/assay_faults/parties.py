@@ -13,6 +13,7 @@ from typing import Final
 
 from assay_conformance.model.fault import Scope
 from assay_conformance.wire import BODY_FIELDS, CommandType, Frame
+from assay_faults.answers import ANSWERS
 from assay_faults.fields import body_of
 
 
@@ -69,20 +70,30 @@ _ASKING: Final = frozenset(
 )
 
 
-class Parties:
-    """The parties of one connection. `local` turns a full topic name into the topology's, where that has one."""
+# Whoever asks, and is answered by the request's id; the rest of _ASKING are the answers.
+REQUESTS: Final = frozenset(int(kind) for kind, answer in ANSWERS.items() if "request_id" in answer.copied)
 
-    __slots__ = ("_consumers", "_local", "_producers", "_requests")
+
+class Parties:
+    """The parties of one connection, and what its client asked for.
+
+    `local` turns a full topic name into the topology's, where that has one.
+    """
+
+    __slots__ = ("_asked", "_consumers", "_local", "_producers", "_requests")
 
     def __init__(self, local: Callable[[str], str]) -> None:
         self._local = local
         self._producers: dict[int, Party] = {}
         self._consumers: dict[int, Party] = {}
         self._requests: dict[int, Party] = {}
+        self._asked: dict[int, int] = {}
 
     def learn(self, frame: Frame) -> None:
         """Take in what this frame says about ids; before `of` is asked about it."""
         kind, body = frame.type, frame.body
+        if kind in REQUESTS:
+            self._asked[body.request_id] = kind
         if kind == CommandType.PRODUCER:
             self._producers[body.producer_id] = Party(self._local(body.topic), producer_name=body.producer_name or None)
         elif kind == CommandType.SUBSCRIBE:
@@ -102,6 +113,10 @@ class Parties:
         if key is _Key.REQUEST:
             return self._requests.get(body.request_id)
         return Party(self._local(body.topic)) if key is _Key.TOPIC else None
+
+    def answers(self, frame: Frame) -> int | None:
+        """The command of the request that a frame with a request id answers; None when nobody asked."""
+        return self._asked.get(frame.body.request_id)
 
     def any_within(self, scope: Scope) -> bool:
         """Whether this connection carries a producer or consumer that the scope selects."""

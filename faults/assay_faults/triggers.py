@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.fault import OnFrame, Scope
-from assay_conformance.wire import Frame, MetadataError
-from assay_faults.fields import command_type, resolve
-from assay_faults.parties import Parties
+from assay_conformance.model.fault import Fault, OnFrame, Scope
+from assay_conformance.wire import CommandType, Frame, MetadataError
+from assay_faults.fields import body_of, command_type, resolve
+from assay_faults.parties import REQUESTS, Parties
 
 
 class Line(Protocol):
@@ -28,10 +28,40 @@ def names_party(scope: Scope) -> bool:
     return scope.topic is not None or scope.producer_name is not None or scope.subscription is not None
 
 
+def asks_who(fault: Fault) -> bool:
+    """Whether the link has to know what the frames before have told."""
+    ends = (fault.trigger, fault.until.frame)
+    return names_party(fault.scope) or any(isinstance(on, OnFrame) and on.answers for on in ends)
+
+
+def _request(on: OnFrame, kind: CommandType) -> CommandType | None:
+    if not on.answers:
+        return None
+    request = command_type(on.answers)
+    if request not in REQUESTS:
+        raise UsageError(f"trigger on {on.command}: {on.answers} is no request that is answered by its id")
+    body = body_of(kind)
+    if body is None or "request_id" not in body.fields_by_name:
+        raise UsageError(f"trigger on {on.command}: it answers no request, expected no `answers`")
+    return request
+
+
 class FrameTrigger:
     """Counts the frames that match. UsageError when the trigger names a command or field there is not."""
 
-    __slots__ = ("_broker", "_connection", "_counts", "_near", "_party", "_where", "count", "kind", "on", "scope")
+    __slots__ = (
+        "_answers",
+        "_broker",
+        "_connection",
+        "_counts",
+        "_near",
+        "_party",
+        "_where",
+        "count",
+        "kind",
+        "on",
+        "scope",
+    )
 
     def __init__(self, on: OnFrame, scope: Scope) -> None:
         if on.k < 1 or on.times < 0:
@@ -48,6 +78,7 @@ class FrameTrigger:
         self._connection = scope.connection
         self._broker = scope.broker
         self._party = names_party(scope)
+        self._answers = _request(on, self.kind)
 
     def hits(self, line: Line, frame: Frame, body: Any) -> bool:
         """Count this frame if it matches, and say whether it is one of those to act on.
@@ -63,6 +94,8 @@ class FrameTrigger:
             if getattr(body, name) != expected:
                 return False
         if self._where and not self._holds(frame):
+            return False
+        if self._answers is not None and line.parties.answers(frame) != self._answers:
             return False
         if self._party and ((party := line.parties.of(frame)) is None or not party.within(self.scope)):
             return False

@@ -259,7 +259,7 @@ def _trigger(trigger: fl.Trigger) -> str:
     if isinstance(trigger, fl.AfterStep):
         return f"step {trigger.step}"
     where = ", ".join(f"{name} = {value}" for name, value in trigger.where.items())
-    which = f"the {_ordinal(trigger.k)} {trigger.command}"
+    which = f"the {_ordinal(trigger.k)} {trigger.command}{f' to {trigger.answers}' if trigger.answers else ''}"
     if trigger.times != 1:
         which += " and all after it" if trigger.times == 0 else f" and the next {trigger.times - 1}"
     return f"{which}{f' with {where}' if where else ''}, {_TOWARDS[trigger.direction]}"

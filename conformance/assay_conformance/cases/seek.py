@@ -108,12 +108,11 @@ def _between(words: str, title: str, *faults: Fault) -> Case:
 
 
 def answer_during_the_return() -> Case:
-    """SUCCESS number 1 is of the first SUBSCRIBE, number 2 of the SEEK, number 3 of the SUBSCRIBE behind it."""
     return _between(
         "answer-during-the-return",
         "The answer to SEEK comes while the consumer waits to be subscribed again",
-        Fault(trigger=down("SUCCESS", k=2), action=Delay(delay_ms=200, overtake=True)),
-        Fault(trigger=down("SUCCESS", k=3), action=Delay(delay_ms=500, overtake=True)),
+        Fault(trigger=down("SUCCESS", answers="SEEK"), action=Delay(delay_ms=200, overtake=True)),
+        Fault(trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"), action=Delay(delay_ms=500, overtake=True)),
     )
 
 
@@ -121,7 +120,7 @@ def answer_after_the_return() -> Case:
     return _between(
         "answer-after-the-return",
         "The consumer is subscribed again before the answer to SEEK comes",
-        Fault(trigger=down("SUCCESS", k=2), action=Delay(delay_ms=500, overtake=True)),
+        Fault(trigger=down("SUCCESS", answers="SEEK"), action=Delay(delay_ms=500, overtake=True)),
     )
 
 
@@ -129,7 +128,7 @@ def cut_behind_the_answer() -> Case:
     return _between(
         "cut-behind-the-answer",
         "The connection is lost right behind the answer to SEEK",
-        Fault(trigger=down("SUCCESS", k=2), action=Cut()),
+        Fault(trigger=down("SUCCESS", answers="SEEK"), action=Cut()),
     )
 
 

@@ -20,6 +20,7 @@ FieldValue = int | str | bool
 class OnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="frame", tag_field="when"):
     """The k-th frame of a command in a direction; then `times - 1` further matches (0 = every one from then on).
 
+    `answers` narrows it to answers to requests of that command: the SUCCESS of a SEEK, whatever comes before it.
     `where` compares fields by dotted name: `sequence_id`, `message_id.entryId`, and `metadata.chunk_id` and the like
     for the MessageMetadata of payload frames.
     """
@@ -28,6 +29,7 @@ class OnFrame(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag
     direction: Direction
     k: int = 1
     times: int = 1
+    answers: str = ""
     where: dict[str, FieldValue] = {}
     per_connection: bool = False
 

@@ -169,6 +169,15 @@ def test_frames_and_answers_belong_to_their_subscription(
     assert any(frame.type is kind for frame in bench.frames[direction]) is passes
 
 
+def test_answer_is_told_by_the_request_it_answers(rig: type[Rig]) -> None:
+    bench = rig(drop(OnFrame(command="SUCCESS", direction=TO_CLIENT, answers="SEEK")))
+    bench.c2b(CommandType.SEEK, consumer_id=0, request_id=7)
+    bench.c2b(CommandType.SUBSCRIBE, topic=FULL + "t", subscription="s", subType=0, consumer_id=0, request_id=8)
+    bench.b2c(CommandType.SUCCESS, request_id=8)
+    bench.b2c(CommandType.SUCCESS, request_id=7)
+    assert [frame.body.request_id for frame in bench.frames[TO_CLIENT]] == [8]
+
+
 def test_lookup_and_its_answer_belong_to_their_topic(rig: type[Rig]) -> None:
     trigger = OnFrame(command="LOOKUP_RESPONSE", direction=TO_CLIENT, times=0)
     bench = rig(drop(trigger, topic="u"))
@@ -329,6 +338,8 @@ WRONG: list[tuple[Trigger, Action, str]] = [
     (on_send(), Inject(command="FLOW", fields={"consumer_id": "$metadata.uuid"}), "a text"),
     (AtTime(1), Inject(command="PING", fields={"x": "$y"}), "'x'"),
     (AtTime(1), Inject(command="SUCCESS", fields={"request_id": "$request_id"}), "has none"),
+    (OnFrame(command="SUCCESS", direction=TO_CLIENT, answers="FLOW"), Drop(), "FLOW is no request"),
+    (OnFrame(command="MESSAGE", direction=TO_CLIENT, answers="SEEK"), Drop(), "it answers no request"),
     (on_send(), Truncate(-1), "keep_bytes"),
     (on_send(), Reorder(by=0), "by"),
     (on_send(), Resegment(0), "piece_bytes"),
