@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import AROUND_RESTARTS, RESTART_MS, Schedule
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.fault import Direction
@@ -33,7 +33,7 @@ def _half_acknowledged(*groups: list[int], pause_ms: int = SETTLED_MS) -> tuple[
 
 def _back(plan: Schedule, consumer: int, count: int) -> None:
     """The consumer comes back, and is handed what was not acknowledged."""
-    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_frame("SUCCESS", Direction.TO_CLIENT, 2, deadline_ms=RESTART_MS)
     plan.wait_ops(plan.receive(consumer, count, SHORT_MS))
     plan.wait_ms(SETTLED_MS)
 
@@ -61,6 +61,7 @@ def holes_after_a_crash() -> Case:
         "Four of eight messages are acknowledged here and there, and the broker dies",
         ("ack.survives-load",),
         consumer={"subscription_type": "shared"},
+        limits=AROUND_RESTARTS,
         topology=Topology(settings=BrokerSettings(cursor_persist_ms=PERIOD_MS)),
     )
 
@@ -73,6 +74,7 @@ def stopped_broker() -> Case:
         "ack/stopped-broker",
         "Three of eight messages are acknowledged, and the broker stops in order",
         ("ack.survives-load",),
+        limits=AROUND_RESTARTS,
     )
 
 

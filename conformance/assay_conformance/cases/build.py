@@ -25,11 +25,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Step, Who
+from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Limits, Step, Who
 from assay_conformance.model.fault import Direction, FieldValue, OnFrame
 from assay_conformance.model.requirement import RequirementId
 
 DEFAULT_PAYLOAD_BYTES = 64
+
+RESTART_MS = 30_000
+"""For what waits for a broker that comes up again: a real one takes seconds, and its clients look again ever later."""
+AROUND_RESTARTS = Limits(operation_ms=RESTART_MS, case_ms=4 * RESTART_MS)
 
 
 def up(command: str, k: int = 1, **options: Any) -> OnFrame:

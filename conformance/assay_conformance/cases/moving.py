@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import AROUND_RESTARTS, Schedule
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.fault import AtTime, Fault, Refuse, Scope
 
@@ -81,6 +81,7 @@ def restart_after_restart() -> Case:
         "A broker dies, stops in order, and dies again, while messages are sent",
         ("topics.moves-lose-nothing",),
         consumer=EARLIEST,
+        limits=AROUND_RESTARTS,
     )
 
 
