@@ -85,7 +85,13 @@ class Producer:
     def queued(self) -> None:
         """It waits for its turn: the client is told to, and the request is answered again then."""
         self.session.send(
-            replies.producer_success(self._request_id, self.name, schema_version=self.schema_version, ready=False)
+            replies.producer_success(
+                self._request_id,
+                self.name,
+                last_sequence_id=self.topic.publishing.last_sequence_id(self.name),
+                schema_version=self.schema_version,
+                ready=False,
+            )
         )
 
     def refused(self, refusal: RefusalError) -> None:

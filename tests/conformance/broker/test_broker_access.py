@@ -69,6 +69,16 @@ def test_waiting_producer_is_told_so_and_answered_again_when_its_turn_comes(firs
     assert [answer.producer_ready for answer in ready] == [True]
 
 
+def test_waiting_producer_is_told_the_last_id_of_its_name_at_once() -> None:
+    bench = Bench(deduplication=True)
+    bench.connect(0)
+    bench.produce(0, name="p1")
+    bench.publish(7, name="p1")
+    bench.connect(1)
+    told = _ask(bench, 1, WAITS).body
+    assert (told.producer_ready, told.last_sequence_id) == (False, 7)
+
+
 def test_waiting_producer_waits_for_the_last_shared_one() -> None:
     bench = _bench(SHARED, SHARED, WAITS)
     bench.leave(0)
