@@ -84,7 +84,7 @@ CHOSEN: dict[str, str] = {
     "topics that nobody looked up": "they are served; a broker of Pulsar serves no namespace that it does not own, and "
     "owns it from the first lookup on",
     "receipts of a producer the broker closed with SENDs unwritten": "they do not come; from Pulsar they may",
-    "a reader that starts at an id of another topic": "its mark-delete position, as GET_LAST_MESSAGE_ID tells it, names "
+    "a reader that starts at an id of another topic": "its mark-delete position in GET_LAST_MESSAGE_ID_RESPONSE names "
     "the topic's own ledger; Pulsar's keeps the foreign one (NonDurableCursorImpl takes the position as it is given)",
     "patterns of topic names": "Python's expressions, with Java's quoting; Pulsar has Java's or RE2's",
 }
