@@ -46,13 +46,13 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
     (
         "pulsar-python",
         "throttling.reads-within-quota",
-    ): "4.0.8 charges a rate when what it dispatched has been written: "
+    ): "4.0.8 charges a rate when what it dispatched was written: "
     "a read that begins before that sees the whole quota once more (10, 10 and 1 entries within 13 ms)",
     (
         "reference",
         "robustness.operations-end",
-    ): "the Case that fails, topics/restart-after-restart, gave sends less time "
-    "than a real broker takes for three restarts; it gives more since",
+    ): "the Case that fails, topics/restart-after-restart, gave sends less "
+    "time than a real broker takes for three restarts; it gives more since",
     ("reference", "throttling.dispatch-rate-holds"): "one message more than the most in a second, of a partition: the "
     "tokens of 4.0.8 were counted otherwise by the check of that day",
 }
