@@ -24,6 +24,7 @@ class FileKind(StrEnum):
     REPLAY = "replay"
     AGENT_PROTOCOL = "agent-protocol"
     CERTIFICATE = "certificate"
+    LEDGER = "ledger"
 
 
 class Version(msgspec.Struct, frozen=True, order=True):
