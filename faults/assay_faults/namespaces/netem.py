@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from assay_conformance.model.outside import Shape
@@ -31,6 +31,9 @@ class Counts:
     damaged: int = 0
     doubled: int = 0
     overtaken: int = 0
+
+    def since(self, then: Counts) -> Counts:
+        return Counts(**{name: number - getattr(then, name) for name, number in asdict(self).items()})
 
 
 class Netem:

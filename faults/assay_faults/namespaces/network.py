@@ -16,7 +16,7 @@ import select
 import socket
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Final
 
 from assay_conformance.model.direction import Direction
@@ -70,10 +70,11 @@ class Network:
                 self._netem[way].shape = shape
                 self._netem[way].partitioned = partitioned
 
-    def counts(self) -> dict[Direction, Counts]:
-        """What became of the packets of each direction so far."""
+    def total(self) -> Counts:
+        """What became of the packets so far, of both directions together."""
         with self._lock:
-            return {way: replace(netem.counts) for way, netem in self._netem.items()}
+            ways = [asdict(netem.counts) for netem in self._netem.values()]
+        return Counts(**{name: sum(way[name] for way in ways) for name in ways[0]})
 
     def close(self) -> None:
         """Devices and namespace are gone; connections on them are cut off. Whether or not `start` came to its end."""

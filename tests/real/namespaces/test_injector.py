@@ -47,16 +47,25 @@ def run(awaitable: Awaitable[None]) -> None:
 
 
 @asynccontextmanager
+async def echoing() -> AsyncIterator[str]:
+    """A broker that says what it hears; its URL."""
+    broker = await asyncio.start_server(_echo, "127.0.0.1", 0)
+    try:
+        yield f"pulsar://127.0.0.1:{broker.sockets[0].getsockname()[1]}"
+    finally:
+        broker.close()
+
+
+@asynccontextmanager
 async def fronted(faults: Mapping[int, Fault]) -> AsyncIterator[tuple[NamespaceInjector, str]]:
     """An injector prepared for these faults, and the address in front of an echoing broker."""
-    broker = await asyncio.start_server(_echo, "127.0.0.1", 0)
-    injector = NamespaceInjector()
-    try:
-        await injector.prepare(faults)
-        yield injector, await injector.front(f"pulsar://127.0.0.1:{broker.sockets[0].getsockname()[1]}")
-    finally:
-        await injector.close()
-        broker.close()
+    async with echoing() as broker:
+        injector = NamespaceInjector()
+        try:
+            await injector.prepare(faults)
+            yield injector, await injector.front(broker)
+        finally:
+            await injector.close()
 
 
 async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -123,6 +132,19 @@ def test_end_of_a_fault_says_what_became_of_the_packets() -> None:
             facts = (await injector.heal(0)).facts
             assert int(facts["lost"]) > 0
             assert int(facts["passed"]) > int(facts["lost"])
+
+    run(case())
+
+
+def test_packets_of_several_brokers_are_counted_apart_since_the_fault_began() -> None:
+    async def case() -> None:
+        async with fronted({0: fault(Shape(delay_ms=5))}) as (injector, url), echoing() as broker:
+            await injector.front(broker)
+            await echoed(url, bytes(1_000_000))
+            await injector.inject(0)
+            facts = (await injector.heal(0)).facts
+            assert 0 < int(facts["broker_0_passed_bytes"]) < 500_000
+            assert 0 < int(facts["broker_1_passed_bytes"]) < 500_000
 
     run(case())
 
