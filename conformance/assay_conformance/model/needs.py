@@ -12,11 +12,13 @@ from collections.abc import Iterator
 import msgspec
 
 from assay_conformance.model.case import Case, Destructive, Topology, Who
-from assay_conformance.model.outside import Means, Target, means_of
+from assay_conformance.model.outside import Means, Role, Target, means_of
 
 Need = str
 
 SEVERAL_BROKERS: Need = "several-brokers"
+CLIENT: Need = f"process:{Role.CLIENT.value}"
+RESTART: Need = "step:restart"
 _ANNOUNCED = ("max_message_bytes", "keep_alive_ms", "protocol_version")
 
 

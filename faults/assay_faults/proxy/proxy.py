@@ -17,7 +17,7 @@ from assay_conformance.model.errors import AssayError
 from assay_conformance.model.fault import CutHow, Direction, Fault
 from assay_conformance.wire import DEFAULT_MAX_FRAME_BYTES, Frame
 from assay_conformance.wire.service_urls import speaks_tls
-from assay_faults.alarm import Alarm
+from assay_faults.host import LinkHost
 from assay_faults.link import FrameLink, Outside
 from assay_faults.network import Listener, Network
 from assay_faults.proxy.addresses import Addresses
@@ -37,10 +37,10 @@ class FarSide(Protocol):
         ...
 
 
-class FrameProxy:
+class FrameProxy(LinkHost):
     """Made before its brokers are known, started when they are; `urls` are then our addresses for them.
 
-    `now_ns` is the Case's clock; `front` says what clients are to be told for an address of ours. Brokers that speak
+    `front` says what clients are to be told for an address of ours. Brokers that speak
     TLS need `tls`. What the proxy itself cannot do (a broker sends clients to what is no address, or is not who it
     should be) ends the connection, and is in `troubles`: the bench's, never a client's.
     """
@@ -60,8 +60,10 @@ class FrameProxy:
         far_side: FarSide | None = None,
         tls: Tls | None = None,
     ) -> None:
+        local = {full: name for name, full in topics.items()}
+        link = FrameLink(faults, self, recorder, topics=local, grows=grows, outside=outside)
+        super().__init__(link, now_ns)
         self.network = network
-        self.now_ns = now_ns
         self.max_frame_bytes = max_frame_bytes
         self.addresses = Addresses(tls=tls is not None)
         self.troubles: list[AssayError] = []
@@ -76,9 +78,6 @@ class FrameProxy:
         self._opened = 0
         self._opening: set[asyncio.Task[None]] = set()
         self._one_at_a_time = asyncio.Lock()
-        self._alarm = Alarm(now_ns, self._advance)
-        local = {full: name for name, full in topics.items()}
-        self.link = FrameLink(faults, self, recorder, topics=local, grows=grows, outside=outside)
 
     async def start(self, brokers: Sequence[str]) -> None:
         """Listen, one address for each of these service URLs, in their order: what brokers call themselves. One that
@@ -91,24 +90,6 @@ class FrameProxy:
     def connections(self) -> int:
         """How many there are, ended on one side or on none."""
         return len(self._pairs)
-
-    def step_done(self, index: int) -> None:
-        self.link.step_done(index, self.now_ns())
-        self.wake()
-
-    def heal(self, fault: int | None = None) -> None:
-        """End one fault, or every one."""
-        if fault is None:
-            self.link.heal_all(self.now_ns())
-        else:
-            self.link.heal(fault, self.now_ns())
-        self.wake()
-
-    def inject(self, fault: Fault) -> int:
-        """One more fault; its number."""
-        number = self.link.add(fault)
-        self.wake()
-        return number
 
     def close(self) -> None:
         """Stop listening and drop every connection."""
