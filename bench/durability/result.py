@@ -1,0 +1,139 @@
+"""What stored runs of durability Cases came to, and the table of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from bench.durability.forgotten import Forgotten, forgotten, is_forgotten
+from bench.durability.kills import KillSeen, kills_seen
+
+from assay_conformance.cases.durability import KINDS
+from assay_conformance.checks.base import Check
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Ended, Ending
+from assay_conformance.model.verdict import Judgement, Verdict
+from assay_fixtures.packs import Pack
+from assay_fixtures.runner.folder import StoredRun
+from assay_fixtures.runner.judging import judge
+
+MEANT = ("ordering.", "topics.moves", "dedup.", "ack.survives", "subscription.resumes", "delayed.", "chunking.survives")
+"""What the Cases are about. The client's own punctuality is judged elsewhere, on a machine with less to do."""
+
+KIND, WRITE_QUORUM = "kind", "write_quorum"
+"""Options of a run, by which its Cases belong to a row of the table."""
+
+UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What runs are put together by."""
+
+    client: str
+    kind: str
+    write_quorum: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One Case that came to its end. `excused` are failures that the broker's own log explains."""
+
+    case: str
+    kills: Sequence[KillSeen]
+    judgements: Sequence[Judgement]
+    excused: Sequence[Judgement] = ()
+
+
+@dataclass(slots=True)
+class Tally:
+    """All Cases of one row."""
+
+    results: list[CaseResult] = field(default_factory=list)
+
+    @property
+    def kills(self) -> list[KillSeen]:
+        return [kill for result in self.results for kill in result.kills]
+
+    @property
+    def counted(self) -> list[KillSeen]:
+        return [kill for kill in self.kills if not kill.why_not]
+
+    @property
+    def excused(self) -> list[Judgement]:
+        return [judgement for result in self.results for judgement in result.excused]
+
+    @property
+    def passed(self) -> list[Judgement]:
+        return self._with(lambda verdict: verdict is Verdict.PASS)
+
+    @property
+    def undecided(self) -> list[Judgement]:
+        return self._with(lambda verdict: verdict in UNDECIDED)
+
+    @property
+    def failed(self) -> list[Judgement]:
+        """Whatever is neither decided well nor undecided: failures, and Cases that could not be carried out."""
+        return self._with(lambda verdict: verdict is not Verdict.PASS and verdict not in UNDECIDED)
+
+    def _with(self, wanted: Callable[[Verdict], bool]) -> list[Judgement]:
+        return [judgement for result in self.results for judgement in result.judgements if wanted(judgement.verdict)]
+
+
+def row_of(run: StoredRun) -> Row:
+    return Row(run.info.facts.agent, str(run.info.options[KIND]), int(run.info.options[WRITE_QUORUM]))
+
+
+def checks_meant(pack: Pack) -> Mapping[str, type[Check]]:
+    return {name: check for name, check in pack.checks.items() if name.startswith(MEANT)}
+
+
+def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult]:
+    """Of the Cases that came to their end; a run may have been killed. Each is judged from its last history."""
+    lost = _lost(run.path.glob("broker-*.log"))
+    for number, case in enumerate(run.plan.values()):
+        attempts = run.attempts(case.id)
+        if attempts and (result := _result(run, pack, case, number, attempts[-1], lost)) is not None:
+            yield result
+
+
+def _result(run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, lost: Forgotten) -> CaseResult | None:
+    events = list(run.history(case.id, attempt))
+    if not events or not isinstance(events[-1], Ended) or events[-1].how is Ending.INTERRUPTED:
+        return None
+    judged = judge(events, case, run.info.facts, pack.catalogue, checks_meant(pack), attempt)
+    topic = f"assay/c{number}-{attempt}/t"
+    excused = [judgement for judgement in judged if is_forgotten(judgement, topic, lost, events)]
+    kills = tuple(kills_seen(events, KINDS[row_of(run).kind]))
+    return CaseResult(case.id, kills, [judgement for judgement in judged if judgement not in excused], excused)
+
+
+def _lost(logs: Iterable[Path]) -> Forgotten:
+    return forgotten(line for log in sorted(logs) for line in log.read_text(errors="replace").splitlines())
+
+
+def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
+    """Markdown."""
+    yield "| client | write quorum | killed | kills | counted | in flight, median | pass | undecided | excused | fail |"
+    yield "|---" * 10 + "|"
+    for row, tally in tallies.items():
+        in_flight = median(kill.in_flight for kill in tally.counted) if tally.counted else "-"
+        cells = (row.client, row.write_quorum, row.kind, len(tally.kills), len(tally.counted), in_flight)
+        judged = (len(tally.passed), len(tally.undecided), len(tally.excused), len(tally.failed))
+        yield f"| {' | '.join(map(str, (*cells, *judged)))} |"
+
+
+def remarks(tallies: Mapping[Row, Tally]) -> Iterator[str]:
+    """Each failure; how many were undecided, and how many kills did not count, by their reason."""
+    for row, tally in tallies.items():
+        where = f"{row.client}, write quorum {row.write_quorum}, {row.kind}"
+        for judgement in tally.failed:
+            yield f"{where}: {judgement.case}, {judgement.requirement}: {judgement.verdict}: {judgement.reason}"
+        for judgement in tally.excused:
+            yield f"{where}: {judgement.case}, {judgement.requirement}: excused, its cursor was closed too early"
+        reasons = Counter(f"{judgement.requirement} undecided: {judgement.reason}" for judgement in tally.undecided)
+        reasons += Counter(f"a kill that does not count: {kill.why_not}" for kill in tally.kills if kill.why_not)
+        yield from (f"{where}: {count} x {reason}" for reason, count in reasons.most_common())
