@@ -110,6 +110,7 @@ class Subscription(NamedTuple):
     nack_delay: int = NONE
     dispatch_rate: int = NONE
     max_redeliv: int = NONE
+    ack_timeout: int = NONE
 
 
 class Consumer(NamedTuple):
@@ -128,6 +129,7 @@ class Writer(NamedTuple):
     clock_error: int = 0
     dropped: int = 0
     closed: int = 1
+    held: int = 1_000_000
 
 
 class Epoch(NamedTuple):

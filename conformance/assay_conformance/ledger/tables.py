@@ -76,6 +76,14 @@ class Word(IntEnum):
     COVERED = 2
 
 
+class Again(IntEnum):
+    """Whether a consumer had a message before: `delivery.again`. ACKED: it had said so, and that call had ended well."""
+
+    FIRST = 0
+    GOT = 1
+    ACKED = 2
+
+
 class Check(IntEnum):
     """Of a delivered payload: `delivery.ok`. UNKNOWN: it does not say itself what it should be."""
 
@@ -129,8 +137,9 @@ OUTCOME = Table(
         Column(
             "ord",
             Kind.I8,
-            "sign of this message id against that of the last ok outcome of the stream: 1 is good; 1 too where there "
-            "is nothing to compare",
+            "1: seq and message id lie behind those of every ok outcome of the stream heard before, first attempts "
+            "among themselves; 0: at the furthest of those ids; -1: out of order; 1 too where there is nothing to "
+            "compare",
             ours=True,
         ),
     ),
@@ -158,12 +167,18 @@ DELIVERY = Table(
             ours=True,
         ),
         Column("kgap", Kind.I32, "as `gap`, among messages of the same stream and key; without a key 1", ours=True),
-        Column("again", Kind.I8, "1: this consumer had got this message before; 0: first time", ours=True),
+        Column(
+            "again",
+            Kind.I8,
+            "0: this consumer got the message for the first time; 1: it had got it before; 2: it had also acknowledged "
+            "it, and that call had ended well",
+            ours=True,
+        ),
         Column(
             "wait",
             Kind.I64,
-            "µs since this consumer refused the message, or since the time it was to be delivered at; negative: too "
-            "early; null: neither",
+            "µs since this consumer refused the message and did not get it since, or else since the time it was to be "
+            "delivered at; negative: too early; null: neither",
             nullable=True,
             ours=True,
         ),
@@ -232,11 +247,17 @@ SUBSCRIPTION = Table(
     (
         Column("sub", Kind.I16, "number"),
         Column("name", Kind.TEXT, "subscription name"),
-        Column("type", Kind.TEXT, "Exclusive, Failover, Shared or Key_Shared"),
+        Column(
+            "type",
+            Kind.TEXT,
+            "Exclusive, Failover, Shared or Key_Shared; Reader: one that seeks, or reads what is compacted, so that "
+            "only the content of what it gets is judged",
+        ),
         Column("whole", Kind.I8, "1: from before the first message to after the last, so that nothing may be missing"),
         Column("nack_delay", Kind.I64, "µs between a nack and its redelivery at least; -1: not bounded"),
         Column("dispatch_rate", Kind.I32, "messages a second that the broker gives it; -1: no limit"),
         Column("max_redeliv", Kind.I32, "redeliveries beyond which a message is a finding; -1: not bounded"),
+        Column("ack_timeout", Kind.I64, "µs after which a consumer asks for what it has not acknowledged; -1: never"),
     ),
     small=True,
 )
@@ -263,6 +284,7 @@ WRITER = Table(
         Column("clock_error", Kind.I64, "µs that this may be wrong by; -1: nobody knows"),
         Column("dropped", Kind.I64, "bytes of a torn last segment that were not read"),
         Column("closed", Kind.I8, "1: it ended its file itself; 0: it was killed, and its last rows may be missing"),
+        Column("held", Kind.I64, "µs for which rows may have waited to be written: what a kill can have lost"),
     ),
     small=True,
 )

@@ -1,0 +1,105 @@
+"""Certificates: what a row says about the rows before it, so that nobody has to look back to judge it.
+
+The ingest computes them, vectorised, from the rows of one writer in their order; this is the exact reference that the
+audit and the tests compare it with. Each takes the rows of one consumer (or of one stream) and gives one value a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from assay_conformance.ledger.rows import Ack, Delivery, Outcome, Place, place
+from assay_conformance.ledger.tables import NONE, Again, Result, Word
+
+LEAST_GAP = -(1 << 31)
+MOST_GAP = (1 << 31) - 1
+NOT_STORED = -1
+"""As the ledger of a message id: the receipt of a duplicate, or an agent that was told no id."""
+
+Message = tuple[int, int]
+"""(stream, seq)"""
+
+
+class Certified(NamedTuple):
+    """The certificates of one delivery that need its past."""
+
+    gap: int
+    kgap: int
+    again: int
+    wait: int | None
+
+
+def of_consumer(
+    deliveries: Iterable[Delivery], acks: Iterable[Ack] = (), due: Mapping[Message, int] | None = None
+) -> Iterator[Certified]:
+    """For each delivery of one consumer, by `pos`. `acks` are the same consumer's; `due`: the messages that were sent
+    with a time to be delivered at, and that time.
+
+    An acknowledgment counts when its call had ended well before the delivery, a refusal when it was made before.
+    """
+    greatest: dict[int, int] = {}
+    greatest_of_key: dict[tuple[int, int], int] = {}
+    said = _Said(acks)
+    got: set[Message] = set()
+    for row in deliveries:
+        message = (row.stream, row.seq)
+        refused_at = said.until(row.t, message)
+        if message in got:
+            again = Again.ACKED if message in said.acked else Again.GOT
+            yield Certified(1, 1, again, _wait(row.t, refused_at, (due or {}).get(message)))
+            continue
+        got.add(message)
+        gap = _step(greatest, row.stream, row.seq)
+        kgap = 1 if row.key == NONE else _step(greatest_of_key, (row.stream, row.key), row.seq)
+        yield Certified(gap, kgap, Again.FIRST, _wait(row.t, None, (due or {}).get(message)))
+
+
+def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
+    """`ord` of each outcome of one stream, as they were heard: 1 where a first call's message lies behind everything
+    that was stored of greater or smaller number before, 0 at the same place, -1 out of order."""
+    furthest: Place | None = None
+    greatest = -1
+    for row in outcomes:
+        if row.code != Result.OK or row.attempt != 0 or row.ledger == NOT_STORED:
+            yield 1
+            continue
+        here = place(row)
+        if furthest is None or (row.seq > greatest and here > furthest):
+            yield 1
+        else:
+            yield 0 if here == furthest else -1
+        furthest = here if furthest is None else max(furthest, here)
+        greatest = max(greatest, row.seq)
+
+
+class _Said:
+    """What a consumer had said of its deliveries by a time. Rows are taken in the order in which they took effect."""
+
+    def __init__(self, acks: Iterable[Ack]) -> None:
+        rows = [(row.t if row.kind == Word.NACK else row.t_done, row) for row in acks]
+        self._waiting = sorted(((t, row) for t, row in rows if t is not None), key=lambda pair: pair[0], reverse=True)
+        self._refused: dict[Message, int] = {}
+        self.acked: set[Message] = set()
+
+    def until(self, t: int, message: Message) -> int | None:
+        """When the message was refused for the last time before `t` without having come since; that is forgotten."""
+        while self._waiting and self._waiting[-1][0] <= t:
+            at, row = self._waiting.pop()
+            if row.kind == Word.NACK:
+                self._refused[row.stream, row.seq] = at
+            else:
+                self.acked.add((row.stream, row.seq))
+        return self._refused.pop(message, None)
+
+
+def _step(greatest: dict, place: object, seq: int) -> int:  # type: ignore[type-arg]
+    before = greatest.get(place, -1)
+    greatest[place] = max(before, seq)
+    return min(max(seq - before, LEAST_GAP), MOST_GAP)
+
+
+def _wait(t: int, refused_at: int | None, due: int | None) -> int | None:
+    if refused_at is not None:
+        return t - refused_at
+    return None if due is None else t - due
