@@ -7,7 +7,7 @@ audit and the tests compare it with. Each takes the rows of one consumer (or of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from assay_conformance.ledger.rows import Ack, Delivery, Outcome, Place, place
 from assay_conformance.ledger.tables import NONE, Again, Result, Word
@@ -16,6 +16,8 @@ LEAST_GAP = -(1 << 31)
 MOST_GAP = (1 << 31) - 1
 NOT_STORED = -1
 """As the ledger of a message id: the receipt of a duplicate, or an agent that was told no id."""
+
+Line = TypeVar("Line", int, tuple[int, int])
 
 Message = tuple[int, int]
 """(stream, seq)"""
@@ -93,7 +95,7 @@ class _Said:
         return self._refused.pop(message, None)
 
 
-def _step(greatest: dict, place: object, seq: int) -> int:  # type: ignore[type-arg]
+def _step(greatest: dict[Line, int], place: Line, seq: int) -> int:
     before = greatest.get(place, -1)
     greatest[place] = max(before, seq)
     return min(max(seq - before, LEAST_GAP), MOST_GAP)

@@ -77,7 +77,7 @@ class Word(IntEnum):
 
 
 class Again(IntEnum):
-    """Whether a consumer had a message before: `delivery.again`. ACKED: it had said so, and that call had ended well."""
+    """Whether a consumer had a message before: `delivery.again`. ACKED: and its acknowledgment had ended well."""
 
     FIRST = 0
     GOT = 1
