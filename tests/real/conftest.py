@@ -5,7 +5,9 @@ There what they need is missing only by mistake: nothing here is ever skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,24 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     with Ledger.begin(tmp_path / "ledger") as ledger:
         yield ledger
         assert not ledger.left()
+
+
+@asynccontextmanager
+async def echoing() -> AsyncIterator[str]:
+    """A broker that says what it hears; its URL."""
+    broker = await asyncio.start_server(_echo, "127.0.0.1", 0)
+    try:
+        yield f"pulsar://127.0.0.1:{broker.sockets[0].getsockname()[1]}"
+    finally:
+        broker.close()
+
+
+async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+            await writer.drain()
+    except OSError:
+        pass
+    finally:
+        writer.close()

@@ -30,6 +30,7 @@ from assay_conformance.model.fault import Direction, FieldValue, OnFrame
 from assay_conformance.model.requirement import RequirementId
 
 DEFAULT_PAYLOAD_BYTES = 64
+EARLIEST: Config = {"initial_position": "earliest"}
 
 RESTART_MS = 30_000
 """For what waits for a broker that comes up again: a real one takes seconds, and its clients look again ever later."""

@@ -6,7 +6,7 @@ that any broker announced last holds for the whole process.
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.build import EARLIEST, Schedule, down, up
 from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import Cut, Duplicate, Fault, Hold, Scope
@@ -17,7 +17,6 @@ SMALL = Topology(max_message_bytes=LIMIT_BYTES)
 LARGE_BYTES = 50_000
 """Four chunks under that limit, the last of them short."""
 
-EARLIEST: Config = {"initial_position": "earliest"}
 CHUNKING: Config = {"chunking": True, "batching": False}
 
 RECEIVE_MS = 1_500

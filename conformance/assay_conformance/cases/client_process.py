@@ -44,13 +44,19 @@ def killed_producer() -> Case:
     )
 
 
+def _four_of_six_unacknowledged(plan: Schedule) -> int:
+    """The consumer that has them."""
+    plan.broker("store_entries", topic="t", entries=plains(range(6)))
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 6)
+    plan.wait_received(consumer, 6)
+    plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
+    return consumer
+
+
 def killed_consumer() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(6)))
-    first = plan.consumer(plan.client())
-    plan.receive(first, 6)
-    plan.wait_received(first, 6)
-    plan.wait_ops(plan.ack(first, numbers=[0, 1]))
+    _four_of_six_unacknowledged(plan)
     kill = plan.last
     plan.wait_fired(0)
     plan.heal(0)
@@ -96,11 +102,7 @@ def paused_producer() -> Case:
 
 def paused_consumer() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(6)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 6)
-    plan.wait_received(consumer, 6)
-    plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
+    consumer = _four_of_six_unacknowledged(plan)
     pause = plan.last
     plan.wait_healed(0)
     plan.receive(consumer, 4)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import EARLIEST, Schedule
 from assay_conformance.cases.stored import batch, compressed, garbled, plain, plains
-from assay_conformance.model.case import Case, Config, Isolation, Topology
+from assay_conformance.model.case import Case, Isolation, Topology
 
 CODECS = ("LZ4", "ZLIB", "ZSTD", "SNAPPY")
-EARLIEST: Config = {"initial_position": "earliest"}
 
 REQUIREMENTS = {
     "NONE": ("compression.exact-size",),

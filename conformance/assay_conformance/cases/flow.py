@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.build import EARLIEST, Schedule, down, up
 from assay_conformance.cases.stored import batch, plains
-from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
+from assay_conformance.model.case import Case, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
 
-EARLIEST: Config = {"initial_position": "earliest"}
 LIMIT_BYTES = 16 * 1024
 
 STARVED_MS = 1_500

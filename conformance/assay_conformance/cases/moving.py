@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import AROUND_RESTARTS, Schedule
-from assay_conformance.model.case import Case, Config, Topic, Topology
+from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, Schedule
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import AtTime, Fault, Refuse, Scope
-
-EARLIEST: Config = {"initial_position": "earliest"}
 
 MOVES: tuple[tuple[str, dict[str, int]], ...] = (("unload", {}), ("move", {"broker": 1}), ("unload", {"broker": 0}))
 

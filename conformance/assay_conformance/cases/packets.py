@@ -5,46 +5,26 @@ What TCP cannot repair in time ends a connection: a partition that outlasts a ke
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import EARLIEST, Schedule
 from assay_conformance.cases.resend import lost_receipts
-from assay_conformance.model.case import Case, Config, Limits, Topology
-from assay_conformance.model.fault import AfterStep, AtTime, Direction, Fault, Until
-from assay_conformance.model.outside import OnNetwork, Partition, Shape
+from assay_conformance.cases.ways import there_and_back
+from assay_conformance.model.case import Case, Limits, Topology
+from assay_conformance.model.fault import AfterStep, Direction, Fault, Until
+from assay_conformance.model.outside import Partition, Shape
 
-EARLIEST: Config = {"initial_position": "earliest"}
 PATIENT = Limits(operation_ms=15_000, case_ms=40_000)
 SENDS = 40
 SEND_BYTES = 3_000
 """Two packets each, and a bit."""
+over_the_way = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
 
 SHORT_MS = 400
 BROKER_KEEP_ALIVE_MS = 500
 LONGER_MS = 1_600
 """Three keep-alive intervals of that broker."""
-
-
-def there_and_back(
-    words: str, title: str, requirements: tuple[str, ...], action: OnNetwork, config: Config = EARLIEST
-) -> Case:
-    """Sends and receives over a network that is bad from the beginning to the end."""
-    plan = Schedule()
-    client = plan.client()
-    consumer = plan.consumer(client)
-    producer = plan.producer(client)
-    plan.send(producer, SENDS, size=SEND_BYTES)
-    plan.receive(consumer, SENDS)
-    plan.wait_ops()
-    return plan.case(
-        words,
-        title,
-        requirements,
-        capabilities=("producer", "consumer"),
-        consumer=config,
-        faults=(Fault(trigger=AtTime(0), action=action),),
-        limits=PATIENT,
-    )
 
 
 def partitioned(
@@ -71,36 +51,36 @@ def partitioned(
 
 
 CASES = (
-    there_and_back(
+    over_the_way(
         "ordering/lossy-network",
         "Three packets of a hundred are lost, each way",
         ("ordering.keeps-send-order", "ordering.callbacks-in-send-order"),
         Shape(loss=0.03, delay_ms=2),
     ),
-    there_and_back(
+    over_the_way(
         "ordering/packets-overtake-and-double",
         "A packet in ten is overtaken, another comes twice, each way",
         ("ordering.keeps-send-order", "ordering.delivers-in-id-order"),
         Shape(reorder=0.1, duplicate=0.1, delay_ms=2),
     ),
-    there_and_back(
+    over_the_way(
         "robustness/damaged-packets",
         "A bit of three packets in a hundred flips, each way, and checksums of TCP notice",
         ("robustness.operations-end", "ordering.keeps-send-order"),
         Shape(corrupt=0.03),
     ),
-    there_and_back(
+    over_the_way(
         "connection/distant-network",
         "A packet takes 50 ms, give or take 20, each way",
         ("connection.connects-first",),
         Shape(delay_ms=50, jitter_ms=20),
     ),
-    there_and_back(
+    over_the_way(
         "flow/narrow-network",
         "250 kB a second, each way, for 120 kB",
         ("flow.permits-within-queue",),
         Shape(rate_kb_s=250),
-        {**EARLIEST, "receiver_queue_size": 4},
+        config={**EARLIEST, "receiver_queue_size": 4},
     ),
     partitioned(
         "ordering/short-partition",

@@ -3,12 +3,11 @@ nobody asked for."""
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Drop, Fault, Inject, Rewrite, Scope
 
-EARLIEST: Config = {"initial_position": "earliest"}
 BRIEF: Config = {"operation_timeout_ms": 1_000}
 
 STARVED_MS = 1_500

@@ -6,6 +6,8 @@ receipts of the sends before are lost, so that what the client owes a resend doe
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from assay_conformance.cases.build import Schedule, down, up
@@ -73,7 +75,8 @@ def send_cut_in_the_middle() -> Case:
     )
 
 
-def cut_between_receipts() -> Case:
+def _three_in_flight(words: str, title: str, requirement: str, fault: Fault, **fields: Any) -> Case:
+    """Their receipts leave the broker together."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.broker("hold_store", topic="t")
@@ -81,12 +84,15 @@ def cut_between_receipts() -> Case:
     plan.wait_sends(3)
     plan.broker("release", topic="t")
     plan.wait_ops()
-    return plan.case(
+    return plan.case(words, title, (requirement,), faults=(fault,), limits=QUICK, **fields)
+
+
+def cut_between_receipts() -> Case:
+    return _three_in_flight(
         "resend/cut-between-receipts",
         "Three sends are in flight, and the connection dies behind the second receipt",
-        ("resend.unreceipted-again",),
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
-        limits=QUICK,
+        "resend.unreceipted-again",
+        Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),
     )
 
 
@@ -204,38 +210,22 @@ def receipt_after_the_time_out() -> Case:
 
 
 def receipt_ahead() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 3)
-    plan.wait_sends(3)
-    plan.broker("release", topic="t")
-    plan.wait_ops()
-    return plan.case(
+    return _three_in_flight(
         "resend/receipt-ahead",
         "The first of three receipts is lost, and the second one comes",
-        ("resend.leaves-on-receipt-ahead",),
+        "resend.leaves-on-receipt-ahead",
+        Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),
         producer={"send_timeout_ms": 2_500},
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Drop()),),
-        limits=QUICK,
     )
 
 
 def receipts_change_places() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 3)
-    plan.wait_sends(3)
-    plan.broker("release", topic="t")
-    plan.wait_ops()
-    return plan.case(
+    return _three_in_flight(
         "resend/receipts-change-places",
         "Of three receipts the second comes first",
-        ("resend.leaves-on-receipt-ahead",),
+        "resend.leaves-on-receipt-ahead",
+        Fault(trigger=down("SEND_RECEIPT", k=1), action=Reorder()),
         producer={"send_timeout_ms": 2_500},
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Reorder()),),
-        limits=QUICK,
     )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.build import EARLIEST, Schedule, down, up
 from assay_conformance.cases.stored import plains
-from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.fault import Corrupt, Cut, Delay, Fault, Refuse, Resegment, Rewrite
-
-EARLIEST: Config = {"initial_position": "earliest"}
 
 STARVED_MS = 1_500
 """How long a consumer waits for messages that its own permits must bring: longer than any answer takes."""

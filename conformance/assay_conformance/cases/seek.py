@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.cases.stored import batch, plain, plains
-from assay_conformance.model.case import Case, Config
+from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Delay, Fault
-
-EARLIEST: Config = {"initial_position": "earliest"}
 
 STARVED_MS = 1_500
 """How long a receive waits for messages that are certain to come: longer than any answer takes."""

@@ -147,6 +147,14 @@ UNLOADED_MS = 800
 """How long after an unload somebody comes: a broker deletes ledgers when it comes round to it."""
 
 
+def _acknowledges(plan: Schedule, consumer: int, count: int) -> None:
+    """All that it got."""
+    plan.receive(consumer, count)
+    plan.wait_received(consumer, count)
+    plan.wait_ops(plan.ack(consumer))
+    plan.wait_frame("ACK", Direction.TO_BROKER)
+
+
 def _comes_late(plan: Schedule, client: int, expected: int) -> None:
     """The topic is unloaded, gets another message, and then somebody subscribes who wants everything."""
     plan.wait_ms(SETTLED_MS)
@@ -163,11 +171,8 @@ def acknowledged_by_one_of_two() -> Case:
     client = plan.client()
     quick, slow = (plan.consumer(client, subscription=name) for name in ("quick", "slow"))
     plan.broker("store_entries", topic="t", entries=[*plains(range(4)), batch(range(4, 7))])
-    for consumer, count in ((quick, 7), (slow, 2)):
-        plan.receive(consumer, count)
-        plan.wait_received(consumer, count)
-        plan.wait_ops(plan.ack(consumer))
-        plan.wait_frame("ACK", Direction.TO_BROKER)
+    _acknowledges(plan, quick, 7)
+    _acknowledges(plan, slow, 2)
     _comes_late(plan, client, 6)
     return plan.case(
         "subscription/acknowledged-by-one-of-two",
@@ -184,10 +189,7 @@ def acknowledged_by_all() -> Case:
     client = plan.client()
     consumer = plan.consumer(client)
     plan.broker("store_entries", topic="t", entries=plains(range(4)))
-    plan.receive(consumer, 4)
-    plan.wait_received(consumer, 4)
-    plan.wait_ops(plan.ack(consumer))
-    plan.wait_frame("ACK", Direction.TO_BROKER)
+    _acknowledges(plan, consumer, 4)
     _comes_late(plan, client, 1)
     return plan.case(
         "subscription/acknowledged-by-all",

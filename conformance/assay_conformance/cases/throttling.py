@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from assay_conformance.cases.build import Schedule
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Limits, Rate, Tier, Topic, Topology
@@ -11,6 +14,16 @@ from assay_conformance.model.policy import BrokerSettings, Policies
 DISPATCH = Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10)),))
 PUBLISH = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=20)),))
 TEN = Rate(messages=10)
+
+
+def _asking(
+    plan: Schedule, entries: Sequence[Mapping[str, Any]], count: int, timeout_ms: int = 10_000, **config: Any
+) -> int:
+    """A consumer of topic `t`, which holds these entries, while it is asked for so many messages."""
+    plan.broker("store_entries", topic="t", entries=entries)
+    consumer = plan.consumer(plan.client(), **config)
+    plan.receive(consumer, count, timeout_ms)
+    return consumer
 
 
 def backlog_at_the_dispatch_rate() -> Case:
@@ -37,9 +50,7 @@ def overshoot_is_repaid() -> Case:
     """
     plan = Schedule()
     batches = [batch(range(number * 3, number * 3 + 3)) for number in range(10)]
-    plan.broker("store_entries", topic="t", entries=[*batches, plain(30)])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 31)
+    consumer = _asking(plan, [*batches, plain(30)], 31)
     plan.wait_received(consumer, 31)
     return plan.case(
         "throttling/overshoot-is-repaid",
@@ -66,9 +77,7 @@ def publishing_beyond_the_rate() -> Case:
 
 def backlog_at_the_byte_rate() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[plain(number, 1_000) for number in range(60)])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 30)
+    consumer = _asking(plan, [plain(number, 1_000) for number in range(60)], 30)
     plan.wait_received(consumer, 30)
     return plan.case(
         "throttling/backlog-at-the-byte-rate",
@@ -82,9 +91,7 @@ def backlog_at_the_byte_rate() -> Case:
 
 def tighter_of_two_rates() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(60)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 25)
+    consumer = _asking(plan, plains(range(60)), 25)
     plan.wait_received(consumer, 25)
     return plan.case(
         "throttling/tighter-of-two-rates",
@@ -196,9 +203,7 @@ def topics_that_overrule_their_namespace() -> Case:
 
 def period_of_three_seconds() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(100)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 100, timeout_ms=4_000)
+    consumer = _asking(plan, plains(range(100)), 100, timeout_ms=4_000)
     plan.wait_ms(3_200)
     plan.wait_received(consumer, 20, deadline_ms=3_000)
     return plan.case(
@@ -213,9 +218,7 @@ def period_of_three_seconds() -> Case:
 
 def permits_for_batches() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(n * 6, n * 6 + 6)) for n in range(40)])
-    consumer = plan.consumer(plan.client(), receiver_queue_size=12)
-    plan.receive(consumer, 120)
+    consumer = _asking(plan, [batch(range(n * 6, n * 6 + 6)) for n in range(40)], 120, receiver_queue_size=12)
     plan.wait_received(consumer, 120)
     return plan.case(
         "throttling/permits-for-batches",
@@ -228,9 +231,7 @@ def permits_for_batches() -> Case:
 
 def batches_that_count_once() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(n * 4, n * 4 + 4)) for n in range(60)])
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 240, timeout_ms=3_100)
+    _asking(plan, [batch(range(n * 4, n * 4 + 4)) for n in range(60)], 240, timeout_ms=3_100)
     plan.wait_ms(3_200)
     return plan.case(
         "throttling/batches-that-count-once",
@@ -244,9 +245,7 @@ def batches_that_count_once() -> Case:
 
 def short_backlog_is_spared() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(60)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 60)
+    consumer = _asking(plan, plains(range(60)), 60)
     plan.wait_received(consumer, 60)
     return plan.case(
         "throttling/short-backlog-is-spared",
@@ -318,9 +317,7 @@ def more_than_may_be_unwritten() -> Case:
 
 def ten_periods() -> Case:
     plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=plains(range(300)))
-    consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 300, timeout_ms=10_400)
+    _asking(plan, plains(range(300)), 300, timeout_ms=10_400)
     plan.wait_ms(10_500)
     return plan.case(
         "throttling/ten-periods",

@@ -6,15 +6,17 @@ client is not to be asked to get through for ever.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.build import EARLIEST, Schedule, down, up
 from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, SMALL
 from assay_conformance.cases.connection import KEEP_ALIVE_MS
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import lost_before_cut, lost_receipts
-from assay_conformance.model.case import Case, Config, Isolation, Limits, Tier
-from assay_conformance.model.fault import Action, AtTime, Cut, CutHow, Delay, Direction, Drop, Fault, Scope, Until
+from assay_conformance.cases.ways import FROM_THE_START, always, there_and_back
+from assay_conformance.model.case import Case, Isolation, Limits, Tier
+from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Drop, Fault, Scope, Until
 from assay_conformance.model.outside import (
     Bandwidth,
     Disable,
@@ -26,13 +28,12 @@ from assay_conformance.model.outside import (
     Timeout,
 )
 
-EARLIEST: Config = {"initial_position": "earliest"}
 TO_BROKER, TO_CLIENT = Direction.TO_BROKER, Direction.TO_CLIENT
-FROM_THE_START = AtTime(0)
 PATIENT = Limits(operation_ms=10_000, case_ms=30_000)
 
 SENDS = 12
 SEND_BYTES = 2_000
+over_the_way = partial(there_and_back, sends=SENDS, size=SEND_BYTES, limits=PATIENT)
 SOON = Until(after_ms=400)
 LATER = Until(after_ms=1_000)
 HEALED_MS = 200
@@ -40,38 +41,6 @@ HEALED_MS = 200
 RESENT = ("resend.unreceipted-again",)
 ALL_LOST = down("SEND_RECEIPT", k=1 + SENDS)
 """All but the first of the sends are stored, and their receipts are lost: on a broker that takes its time, too."""
-
-
-def always(*actions: Action) -> tuple[Fault, ...]:
-    """In place before the client connects, and to the end."""
-    return tuple(Fault(trigger=FROM_THE_START, action=action) for action in actions)
-
-
-def there_and_back(
-    words: str,
-    title: str,
-    requirements: tuple[str, ...],
-    *actions: Action,
-    config: Config = EARLIEST,
-    size: int = SEND_BYTES,
-) -> Case:
-    """Sends and receives over a way that is slow, but carries everything."""
-    plan = Schedule()
-    client = plan.client()
-    consumer = plan.consumer(client)
-    producer = plan.producer(client)
-    plan.send(producer, SENDS, size=size)
-    plan.receive(consumer, SENDS)
-    plan.wait_ops()
-    return plan.case(
-        words,
-        title,
-        requirements,
-        capabilities=("producer", "consumer"),
-        consumer=config,
-        faults=always(*actions),
-        limits=PATIENT,
-    )
 
 
 def interrupted(words: str, title: str, requirements: tuple[str, ...], *faults: Fault, **fields: Any) -> Case:
@@ -163,39 +132,39 @@ def silence_that_a_keep_alive_ends() -> Case:
 
 CASES = (
     sends_without_their_end(),
-    there_and_back(
+    over_the_way(
         "ordering/late-and-unsteady-receipts",
         "What comes from the broker takes 30 ms, give or take 25",
         ("ordering.callbacks-in-send-order", "ordering.keeps-send-order"),
         Latency(latency_ms=30, jitter_ms=25),
     ),
-    there_and_back(
+    over_the_way(
         "ordering/late-and-unsteady-sends",
         "What goes to the broker takes 30 ms, give or take 25",
         ("ordering.keeps-send-order", "ordering.sequence-ids-step-by-one"),
         Latency(latency_ms=30, jitter_ms=25, direction=TO_BROKER),
     ),
-    there_and_back(
+    over_the_way(
         "connection/far-broker",
         "Each way takes 60 ms, and nothing follows CONNECT before CONNECTED is there",
         ("connection.connects-first",),
         Latency(latency_ms=60),
         Latency(latency_ms=60, direction=TO_BROKER),
     ),
-    there_and_back(
+    over_the_way(
         "ordering/narrow-way-up",
         "50 kB a second go to the broker, and half a second of sends is waiting",
         ("ordering.keeps-send-order",),
         Bandwidth(rate_kb_s=50, direction=TO_BROKER),
     ),
-    there_and_back(
+    over_the_way(
         "flow/narrow-way-down",
         "50 kB a second come from the broker",
         ("flow.permits-within-queue",),
         Bandwidth(rate_kb_s=50),
         config={**EARLIEST, "receiver_queue_size": 4},
     ),
-    there_and_back(
+    over_the_way(
         "robustness/way-in-pieces",
         "Bytes come in pieces of one to five, and go so",
         ("robustness.any-segmentation",),

@@ -108,7 +108,8 @@ def test_batch_of_old_and_new_that_is_stored_is_found() -> None:
 # --- what is stored is told late --------------------------------------------------------------------------------------
 
 
-def test_entries_that_are_told_at_the_end_are_stored_once() -> None:
+def _duplicate_refused() -> Script:
+    """A receipted message comes again and is a duplicate; what is stored is not told yet."""
     story = Script()
     story.producer()
     story.send_frame(0)
@@ -117,19 +118,17 @@ def test_entries_that_are_told_at_the_end_are_stored_once() -> None:
     story.producer_again(1)
     story.send_frame(0, conn=1)
     story.receipt(0, conn=1, id=DUPLICATE)
+    return story
+
+
+def test_entries_that_are_told_at_the_end_are_stored_once() -> None:
+    story = _duplicate_refused()
     story.stored(0)
     assert judged(DuplicateNotStored, story) == ([], 1)
 
 
 def test_entries_that_are_told_at_the_end_show_a_duplicate() -> None:
-    story = Script()
-    story.producer()
-    story.send_frame(0)
-    story.receipt(0)
-    story.cut()
-    story.producer_again(1)
-    story.send_frame(0, conn=1)
-    story.receipt(0, conn=1, id=DUPLICATE)
+    story = _duplicate_refused()
     story.stored(0)
     story.stored(0)
     assert judged(DuplicateNotStored, story)[0] == ["duplicate-stored"]

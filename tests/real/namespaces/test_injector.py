@@ -18,6 +18,8 @@ from assay_conformance.model.fault import AfterStep, AtTime, Fault
 from assay_conformance.model.outside import OnNetwork, Partition, Shape
 from assay_faults.namespaces.injector import NamespaceInjector
 
+from ..conftest import echoing
+
 UP, DOWN = Direction.TO_BROKER, Direction.TO_CLIENT
 EVERY = [
     Shape(delay_ms=20, jitter_ms=5),
@@ -47,16 +49,6 @@ def run(awaitable: Awaitable[None]) -> None:
 
 
 @asynccontextmanager
-async def echoing() -> AsyncIterator[str]:
-    """A broker that says what it hears; its URL."""
-    broker = await asyncio.start_server(_echo, "127.0.0.1", 0)
-    try:
-        yield f"pulsar://127.0.0.1:{broker.sockets[0].getsockname()[1]}"
-    finally:
-        broker.close()
-
-
-@asynccontextmanager
 async def fronted(faults: Mapping[int, Fault]) -> AsyncIterator[tuple[NamespaceInjector, str]]:
     """An injector prepared for these faults, and the address in front of an echoing broker."""
     async with echoing() as broker:
@@ -66,17 +58,6 @@ async def fronted(faults: Mapping[int, Fault]) -> AsyncIterator[tuple[NamespaceI
             yield injector, await injector.front(broker)
         finally:
             await injector.close()
-
-
-async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    finally:
-        writer.close()
 
 
 async def echoed(url: str, data: bytes = b"\0hello") -> bytes:

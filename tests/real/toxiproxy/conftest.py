@@ -16,6 +16,8 @@ from assay_faults.toxiproxy.injector import ToxiproxyInjector
 from assay_faults.toxiproxy.server import OwnServer
 from assay_fixtures.injectors import toxiproxy_command
 
+from ..conftest import echoing
+
 
 @pytest.fixture(scope="session")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
@@ -38,15 +40,13 @@ def fronted(api: Api, ledger: Ledger) -> Fronted:
 
     @asynccontextmanager
     async def front(faults: Mapping[int, Fault]) -> AsyncIterator[tuple[ToxiproxyInjector, str]]:
-        broker = await asyncio.start_server(_echo, "127.0.0.1", 0)
-        injector = ToxiproxyInjector(find, ledger)
-        try:
-            await injector.prepare(faults)
-            port = broker.sockets[0].getsockname()[1]
-            yield injector, await injector.front(f"pulsar://127.0.0.1:{port}")
-        finally:
-            await injector.close()
-            broker.close()
+        async with echoing() as broker:
+            injector = ToxiproxyInjector(find, ledger)
+            try:
+                await injector.prepare(faults)
+                yield injector, await injector.front(broker)
+            finally:
+                await injector.close()
 
     return front
 
@@ -57,14 +57,3 @@ def run(awaitable: Awaitable[None]) -> None:
             await awaitable
 
     asyncio.run(bounded())
-
-
-async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
-    except OSError:
-        pass
-    finally:
-        writer.close()
