@@ -183,7 +183,9 @@ _EVENTS: dict[type, Callable[[Any], str]] = {
     ev.Overdue: lambda e: f"{e.verb} not ended after {e.deadline_ms} ms · op {e.op}",
     ev.AgentEnded: _ended_agent,
     ev.ClockOffset: lambda e: f"agent clock offset {ms(e.offset_ns)} ± {ms(e.error_ns)}",
-    ev.Load: lambda e: f"load: loop lag {ms(e.loop_lag_ns)}, agent waited {ms(e.agent_wait_ns)}",
+    ev.Load: lambda e: (
+        f"load: loop lag {ms(e.loop_lag_ns)}, agent waited {ms(e.agent_wait_ns)}, broker {ms(e.broker_wait_ns)}"
+    ),
     ev.Ended: lambda e: _joined(f"Case ended: {e.how.value}", e.text),
 }
 

@@ -1,8 +1,9 @@
 """How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
 
-A time bound is judged only if, in its window, the bench's loop lag and the agent's run-queue wait were each below a
-quarter of the tolerance; otherwise the check says inconclusive. While a fault outside the frames stands nobody's clock
-runs: the wire witness sees neither how long bytes were under way nor what a process was kept from.
+A time bound is judged only if, in its window, the bench's loop lag and the run-queue waits of the agent and of the
+broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. While a fault
+outside the frames stands nobody's clock runs: the wire witness sees neither how long bytes were under way nor what a
+process was kept from.
 """
 
 from __future__ import annotations
@@ -85,9 +86,13 @@ class LoadRecord:
         """True when no sample that overlaps the window shows a quarter of the tolerance or more."""
         limit_ns = tolerance.slack_ns // 4
         return all(
-            sample.loop_lag_ns < limit_ns and sample.agent_wait_ns < limit_ns
+            max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns) < limit_ns
             for sample in _overlapping(self._samples, start_ns, end_ns)
         )
+
+    def alone(self, start_ns: int, end_ns: int) -> bool:
+        """True when no sample that overlaps the window shows other attempts on the same broker."""
+        return not any(sample.others for sample in _overlapping(self._samples, start_ns, end_ns))
 
     def fair(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
         """True when the machine was quiet, and what was late at the end had its time without a fault in the way."""

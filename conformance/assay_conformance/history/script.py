@@ -391,9 +391,18 @@ class Script:
     def fired(self, fault: int = 0, action: str = "drop", frames: Sequence[int] = ()) -> Fired:
         return self.add(Fired, fault=fault, action=action, frames=tuple(frames))
 
-    def load(self, window_ms: int, loop_lag_ms: int = 0, agent_wait_ms: int = 0) -> Load:
+    def load(
+        self, window_ms: int, loop_lag_ms: int = 0, agent_wait_ms: int = 0, broker_wait_ms: int = 0, others: int = 0
+    ) -> Load:
         """A load sample over the `window_ms` before now."""
-        return self.add(Load, window_ns=window_ms * MS, loop_lag_ns=loop_lag_ms * MS, agent_wait_ns=agent_wait_ms * MS)
+        return self.add(
+            Load,
+            window_ns=window_ms * MS,
+            loop_lag_ns=loop_lag_ms * MS,
+            agent_wait_ns=agent_wait_ms * MS,
+            broker_wait_ns=broker_wait_ms * MS,
+            others=others,
+        )
 
     # --- inside ---
 

@@ -412,11 +412,14 @@ class ClockOffset(_Event, frozen=True, tag="clock-offset"):
 
 
 class Load(_Event, frozen=True, tag="load"):
-    """What the window ending now suffered: the bench's worst loop lag and the agent's run-queue wait."""
+    """What the window ending now suffered: the bench's worst loop lag, the run-queue wait of the agent, and that of the
+    broker's processes where they can be seen. `others`: how many other attempts the same broker served."""
 
     window_ns: int
     loop_lag_ns: int
     agent_wait_ns: int
+    broker_wait_ns: int = 0
+    others: int = 0
 
 
 class Ending(StrEnum):

@@ -70,11 +70,13 @@ def test_rate_changed_by_a_step_is_not_judged() -> None:
     assert trial(DispatchRateHolds, _dispatched((100, 60)), case).exercised == 0
 
 
-def test_rate_on_a_stalled_bench_is_undecided() -> None:
+@pytest.mark.parametrize("suffered", [{"loop_lag_ms": 300}, {"broker_wait_ms": 300}, {"others": 1}], ids=str)
+def test_rate_of_a_broker_that_is_not_left_alone_is_undecided(suffered: dict[str, int]) -> None:
+    """The bench stalls, the broker does, or it has other Cases to serve."""
     events = _dispatched((100, 60))
     story = Script()
     story.events = events[:-1]
-    story.after(1).load(500, loop_lag_ms=300)
+    story.after(1).load(500, **suffered)
     check = trial(DispatchRateHolds, story.done(), DISPATCH)
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
 

@@ -30,10 +30,28 @@ def test_what_comes_later_is_late_on_a_quiet_machine() -> None:
     assert timing(LoadRecord(), 0, SLACK_MS + 1) is Timing.LATE
 
 
-def test_nothing_is_late_on_a_busy_machine() -> None:
-    record = LoadRecord()
-    record.add(Load(seq=0, t_ns=SLACK_MS * MS, window_ns=SLACK_MS * MS, loop_lag_ns=SLACK_MS * MS, agent_wait_ns=0))
-    assert timing(record, 0, SLACK_MS + 1) is Timing.UNDECIDED
+def busy(**suffered: int) -> LoadRecord:
+    """One sample over the whole slack."""
+    record, slack_ns = LoadRecord(), SLACK_MS * MS
+    quiet = {"loop_lag_ns": 0, "agent_wait_ns": 0}
+    record.add(Load(seq=0, t_ns=slack_ns, window_ns=slack_ns, **{**quiet, **suffered}))
+    return record
+
+
+@pytest.mark.parametrize("who", ["loop_lag_ns", "agent_wait_ns", "broker_wait_ns"])
+def test_nothing_is_late_on_a_busy_machine(who: str) -> None:
+    """Whoever of the three was kept waiting."""
+    assert timing(busy(**{who: SLACK_MS * MS}), 0, SLACK_MS + 1) is Timing.UNDECIDED
+
+
+def test_company_on_a_broker_excuses_no_lateness() -> None:
+    assert timing(busy(others=5), 0, SLACK_MS + 1) is Timing.LATE
+
+
+def test_company_is_known_for_the_time_it_was_there() -> None:
+    record = busy(others=1)
+    assert not record.alone(0, 1)
+    assert record.alone((SLACK_MS + 1) * MS, (SLACK_MS + 2) * MS)
 
 
 def test_nothing_is_late_while_a_fault_outside_the_frames_stands() -> None:

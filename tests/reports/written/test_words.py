@@ -117,7 +117,7 @@ TOLD: list[tuple[ev.Event, str]] = [
     (ev.ClockOffset(seq=0, t_ns=0, offset_ns=1_500_000, error_ns=100_000), "agent clock offset 1.5 ms ± 0.1 ms"),
     (
         ev.Load(seq=0, t_ns=0, window_ns=1, loop_lag_ns=2_000_000, agent_wait_ns=0),
-        "load: loop lag 2.0 ms, agent waited 0.0 ms",
+        "load: loop lag 2.0 ms, agent waited 0.0 ms, broker 0.0 ms",
     ),
     (ev.Ended(seq=0, t_ns=0, how=ev.Ending.DONE), "Case ended: done"),
 ]

@@ -1,0 +1,70 @@
+"""An honest client is never blamed: mixed lives in virtual time, with faults of every kind, and no finding in any.
+
+    python fuzz/lives.py --lives 10000 --seed 7
+
+The same lives as tests/exam/test_no_false_alarm.py, and as many as there is time for. They are drawn in rounds, each of
+a seed of its own, so that a run goes on where another one ended: `--seed` is that of the first round. Whoever is blamed
+is printed with seed, number and what was said, and the Case is written to `--keep`, for `assay replay` and the reducer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay_conformance.machines import mixed, plan
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.reference.probe import ReferenceTrial, Tried
+
+ROUND: Final = 250
+LATENCY_MS: Final = 8
+"""How late frames and the agent's words are, at most, in every other life."""
+
+
+def tried(seed: int) -> Iterator[Tried]:
+    """One round: every life that the seed draws."""
+    for number, case in enumerate(plan.draw(mixed.mixed_lives(), ROUND, seed)):
+        yield ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS).in_virtual_time(case)
+
+
+def blamed(life: Tried) -> list[str]:
+    """What was said against it; a verdict other than a pass says something, too."""
+    judged = [judgement for judgement in life.judgements if judgement.verdict is not Verdict.PASS]
+    return [f"{one.requirement}: {one.verdict}: {one.reason}" for one in judged]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lives", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder for the Cases of those who are blamed")
+    options = parser.parse_args()
+    lives = accused = 0
+    seed, began = options.seed, time.monotonic()
+    while lives < options.lives:
+        for number, life in enumerate(tried(seed)):
+            lives += 1
+            if said := blamed(life):
+                accused += 1
+                print(f"seed {seed}, life {number}: " + "; ".join(said), flush=True)
+                _keep(options.keep, seed, number, life)
+        seed += 1
+        took_s = time.monotonic() - began
+        print(f"{lives} lives in {took_s:.0f} s, {accused} blamed; the next seed is {seed}", flush=True)
+    return 1 if accused else 0
+
+
+def _keep(folder: Path | None, seed: int, number: int, life: Tried) -> None:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{seed}-{number}.json").write_bytes(msgspec.json.encode(life.case, order="deterministic"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
