@@ -1,0 +1,224 @@
+"""How a ledger lies on disk, and what writes it.
+
+A ledger is a folder: `ledger.json`, one Parquet file for each small table, one folder for each other table, with parts
+`w<writer>-<part>.parquet` that are never changed. A part is written as a dot-file and renamed when it is whole, so that
+whoever reads beside the writer sees whole parts only. Rows lie in row groups of 100,000, each sorted by stream and seq:
+readers skip groups by their statistics, and growing columns shrink to small differences.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.tables import PARTS, SMALL, Kind, Layout, Table
+from assay_conformance.model.errors import HarnessError, UsageError
+from assay_conformance.model.schema import CURRENT, FileKind, write_document
+
+INFO = "ledger.json"
+GROUP_ROWS = 100_000
+PART_ROWS = 4_000_000
+PART_S = 60.0
+VERSION_KEY = b"assay.schema"
+NULL: int = np.iinfo(np.int64).min
+"""In a column of numpy that Parquet holds as nullable: null."""
+
+Columns = Mapping[str, Any]
+"""Column name -> numpy array; all of one length."""
+
+_ARROW = {Kind.I8: pa.int8(), Kind.I16: pa.int16(), Kind.I32: pa.int32(), Kind.I64: pa.int64(), Kind.TEXT: pa.string()}
+_DELTA = "DELTA_BINARY_PACKED"
+
+
+def schema(table: Table) -> Any:
+    """The Arrow schema of a table's files, with the version of ledgers in its metadata."""
+    fields = [pa.field(column.name, _ARROW[column.kind], column.nullable) for column in table.columns]
+    return pa.schema(fields, {VERSION_KEY: str(CURRENT[FileKind.LEDGER]).encode()})
+
+
+def part_name(writer: int, part: int) -> str:
+    return f"w{writer}-{part:06}.parquet"
+
+
+def small_name(table: Table) -> str:
+    return f"{table.name}.parquet"
+
+
+def create(ledger: Path, info: LedgerInfo, resume: bool = False) -> None:
+    """An empty ledger. UsageError when something is there already, unless it is to be gone on with."""
+    if not resume and ledger.exists() and (not ledger.is_dir() or any(ledger.iterdir())):
+        raise UsageError(f"{ledger}: is there already; name a folder that is not, or remove it first")
+    try:
+        for table in PARTS:
+            (ledger / table.name).mkdir(parents=True, exist_ok=True)
+        write_info(ledger, info)
+    except OSError as error:
+        raise _not_written(ledger, error) from error
+
+
+def write_info(ledger: Path, info: LedgerInfo) -> None:
+    _replace(ledger / INFO, lambda path: path.write_bytes(write_document(info)))
+
+
+def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
+    """One of the small tables, whole; what was there is replaced."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(table.columns)
+    described = schema(table)
+    arrays = [pa.array(list(values), field.type) for values, field in zip(columns, described, strict=True)]
+    content = pa.Table.from_arrays(arrays, schema=described)
+    _replace(ledger / small_name(table), lambda path: pq.write_table(content, path))
+
+
+def write_smalls(ledger: Path, rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:
+    """All small tables; one that is not given is empty."""
+    for table in SMALL:
+        write_small(ledger, table, rows.get(table.name, ()))
+
+
+class PartWriter:
+    """The parts of one writer in one table, numbered from `first`.
+
+    Rows come in pieces of any size. A part is closed when it has `part_rows` rows or is `part_s` old, and by `close`.
+    """
+
+    def __init__(
+        self,
+        ledger: Path,
+        table: Table,
+        writer: int,
+        *,
+        first: int = 0,
+        part_rows: int = PART_ROWS,
+        part_s: float = PART_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder = ledger / table.name
+        self._schema = schema(table)
+        self._options = _options(table)
+        self._writer = writer
+        self._next = first
+        self._part_rows, self._part_s = part_rows, part_s
+        self._clock = clock
+        self._waiting: list[Columns] = []
+        self._held = 0
+        self._written = 0
+        self._file: Any = None
+        self._opened_at = 0.0
+        self.rows = 0
+
+    def add(self, columns: Columns) -> None:
+        length = len(next(iter(columns.values())))
+        if not length:
+            return
+        if self._file is None and not self._held:
+            self._opened_at = self._clock()
+        self._waiting.append(columns)
+        self._held += length
+        self.rows += length
+        while self._held >= GROUP_ROWS:
+            self._write(min(GROUP_ROWS, self._part_rows - self._written))
+            if self._written >= self._part_rows:
+                self._finish()
+        self.roll()
+
+    def roll(self) -> None:
+        """Close the part if it is old enough; for whoever has nothing to add."""
+        if (self._file is not None or self._held) and self._clock() - self._opened_at >= self._part_s:
+            self.close()
+
+    def close(self) -> None:
+        """Everything added is in whole parts afterwards; more may be added."""
+        while self._held:
+            self._write(min(GROUP_ROWS, self._held, self._part_rows - self._written))
+            if self._written >= self._part_rows:
+                self._finish()
+        self._finish()
+
+    def _write(self, length: int) -> None:
+        taken = _take(self._waiting, length)
+        self._held -= length
+        try:
+            if self._file is None:
+                self._file = pq.ParquetWriter(self._path(dot=True), self._schema, **self._options)
+            self._file.write_table(_sorted(taken, self._schema), row_group_size=GROUP_ROWS)
+        except OSError as error:
+            raise _not_written(self._folder, error) from error
+        self._written += length
+
+    def _finish(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.close()
+            self._path(dot=True).rename(self._path())
+        except OSError as error:
+            raise _not_written(self._folder, error) from error
+        self._file = None
+        self._next += 1
+        self._written = 0
+        self._opened_at = self._clock()
+
+    def _path(self, dot: bool = False) -> Path:
+        return self._folder / (("." if dot else "") + part_name(self._writer, self._next))
+
+
+def _take(pieces: list[Columns], length: int) -> Columns:
+    """The first rows of the pieces, which are consumed."""
+    taken: list[Columns] = []
+    while length:
+        first = pieces[0]
+        have = len(next(iter(first.values())))
+        if have <= length:
+            taken.append(pieces.pop(0))
+            length -= have
+            continue
+        taken.append({name: values[:length] for name, values in first.items()})
+        pieces[0] = {name: values[length:] for name, values in first.items()}
+        length = 0
+    return {name: np.concatenate([piece[name] for piece in taken]) for name in taken[0]} if taken[1:] else taken[0]
+
+
+def _sorted(columns: Columns, described: Any) -> Any:
+    stream, seq = columns["stream"], columns["seq"]
+    # Stable, so that copies of a message stay in the order in which they came.
+    order = np.lexsort((seq, stream))
+    arrays = [_array(columns[field.name][order], field) for field in described]
+    return pa.Table.from_arrays(arrays, schema=described)
+
+
+def _array(values: Any, field: Any) -> Any:
+    mask = values == NULL if field.nullable else None
+    return pa.array(values.astype(field.type.to_pandas_dtype(), copy=False), field.type, mask=mask)
+
+
+def _options(table: Table) -> dict[str, Any]:
+    encodings = {column.name: _DELTA for column in table.columns if column.layout is Layout.DELTA}
+    encodings |= {column.name: "PLAIN" for column in table.columns if column.layout is Layout.PLAIN}
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "use_dictionary": [column.name for column in table.columns if column.layout is Layout.DICTIONARY],
+        "column_encoding": encodings,
+        "write_page_checksum": True,
+    }
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    aside = path.with_name(f".{path.name}")
+    try:
+        write(aside)
+        os.replace(aside, path)
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> HarnessError:
+    return HarnessError(f"{path}: cannot be written: {error.strerror or error}")

@@ -1,0 +1,180 @@
+"""Opening a ledger: what is in it, and in one sentence what is wrong with it.
+
+What makes a ledger unreadable as a whole is a UsageError: no ledger.json, a table that is missing, columns that are
+missing, unknown or of another type, files of another version. A part that is broken is named in `bad`, and the rest
+can be judged; its verdict is then not the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from assay_conformance.ledger import rows as row_types
+from assay_conformance.ledger.info import LedgerInfo, read_info
+from assay_conformance.ledger.tables import PARTS, SMALL, Table
+from assay_conformance.model.errors import UsageError
+from assay_reports.ledgers.layout import INFO, VERSION_KEY, schema, small_name
+
+Filter = Any
+"""An expression of pyarrow.compute, such as `pc.field("stream") == 3`."""
+
+
+class Part(NamedTuple):
+    """`file` is its path in the ledger."""
+
+    table: str
+    file: str
+    rows: int
+    bytes: int
+    groups: int
+
+
+class BadPart(NamedTuple):
+    table: str
+    file: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """`small` holds the rows of each small table, by its name; `parts` those that can be read."""
+
+    where: str
+    info: LedgerInfo
+    small: Mapping[str, tuple[Any, ...]]
+    parts: Mapping[str, tuple[Part, ...]]
+    bad: tuple[BadPart, ...]
+    files: Any
+    root: str
+
+    def rows(self, table: str) -> int:
+        return sum(part.rows for part in self.parts[table])
+
+    def bytes(self, table: str) -> int:
+        return sum(part.bytes for part in self.parts[table])
+
+    def paths(self, table: str) -> list[str]:
+        """Of the parts of a table, for whoever reads them by `files`."""
+        return [f"{self.root}/{part.file}" for part in self.parts[table]]
+
+    def read(self, table: Table, where: Filter = None) -> Iterator[Any]:
+        """The rows of a table in parts, as values of `ledger.rows`, part after part."""
+        for path in self.paths(table.name):
+            content = pq.read_table(path, schema=schema(table), filters=where, filesystem=self.files)
+            yield from as_rows(table, content)
+
+
+def open_ledger(where: str) -> Ledger:
+    """The ledger in a folder, or under a URI that pyarrow knows (s3://, hdfs://, ...)."""
+    files, root = _place(where)
+    if files.get_file_info(root).type is not fs.FileType.Directory:
+        raise UsageError(f"{where}: no such folder; expected a ledger, as `assay ledger` writes one")
+    info = read_info(_bytes(files, f"{root}/{INFO}", where), f"{where}/{INFO}")
+    found = {table.name: _listed(files, root, table, where) for table in PARTS}
+    small = {table.name: _small(files, root, table, where, info) for table in SMALL}
+    parts: dict[str, tuple[Part, ...]] = {}
+    bad: list[BadPart] = []
+    for table in PARTS:
+        looked_at = [_part(files, root, table, file, where, info) for file in found[table.name]]
+        parts[table.name] = tuple(one for one in looked_at if isinstance(one, Part))
+        bad += [one for one in looked_at if isinstance(one, BadPart)]
+    return Ledger(where.rstrip("/"), info, small, parts, tuple(bad), files, root)
+
+
+def as_rows(table: Table, content: Any) -> Iterator[Any]:
+    """Rows of an Arrow table that has the table's columns, in any order."""
+    row = row_type(table)
+    columns = [content.column(column.name).to_pylist() for column in table.columns]
+    return (row(*values) for values in zip(*columns, strict=True))
+
+
+def row_type(table: Table) -> Any:
+    """The NamedTuple of a table."""
+    return getattr(row_types, table.name.capitalize())
+
+
+def _place(where: str) -> tuple[Any, str]:
+    try:
+        return fs.FileSystem.from_uri(where) if "://" in where else (fs.LocalFileSystem(), where.rstrip("/") or "/")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise UsageError(f"{where}: cannot be reached: {_said(error)}") from error
+
+
+def _bytes(files: Any, path: str, where: str) -> bytes:
+    try:
+        with files.open_input_stream(path) as stream:
+            return bytes(stream.read())
+    except OSError as error:
+        raise UsageError(f"{where}: no {INFO} that can be read, so it is no ledger ({_said(error)})") from error
+
+
+def _listed(files: Any, root: str, table: Table, where: str) -> list[str]:
+    """The parts of a table. What begins with a dot is still being written, or was left by a writer that was killed."""
+    try:
+        infos = files.get_file_info(fs.FileSelector(f"{root}/{table.name}"))
+    except OSError as error:
+        raise UsageError(
+            f"{where}: the table {table.name} is missing; expected a folder of that name ({_said(error)})"
+        ) from error
+    names = (info.base_name for info in infos if info.type is fs.FileType.File)
+    return sorted(f"{table.name}/{name}" for name in names if name.endswith(".parquet") and name[0] not in "._")
+
+
+def _small(files: Any, root: str, table: Table, where: str, info: LedgerInfo) -> tuple[Any, ...]:
+    file = small_name(table)
+    if files.get_file_info(f"{root}/{file}").type is not fs.FileType.File:
+        raise UsageError(f"{where}: the table {table.name} is missing; expected {file}")
+    try:
+        content = pq.read_table(f"{root}/{file}", filesystem=files)
+    except (pa.ArrowException, OSError) as error:
+        raise UsageError(
+            f"{where}: {file} cannot be read, and nothing means anything without it: {_said(error)}"
+        ) from (error)
+    _agree(table, content.schema, f"{where}/{file}", info)
+    return tuple(as_rows(table, content))
+
+
+def _part(files: Any, root: str, table: Table, file: str, where: str, info: LedgerInfo) -> Part | BadPart:
+    path = f"{root}/{file}"
+    try:
+        with files.open_input_file(path) as stream:
+            metadata = pq.read_metadata(stream)
+            size = stream.size()
+    except (pa.ArrowException, OSError) as error:
+        return BadPart(table.name, file, f"is no whole Parquet file: {_said(error)}")
+    _agree(table, metadata.schema.to_arrow_schema(), f"{where}/{file}", info)
+    return Part(table.name, file, metadata.num_rows, size, metadata.num_row_groups)
+
+
+def _agree(table: Table, found: Any, where: str, info: LedgerInfo) -> None:
+    """UsageError when a file is not of this table in the version of the ledger."""
+    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode("utf-8", "replace")
+    if version != info.schema:
+        raise UsageError(
+            f"{where}: written in schema {version}, while the ledger is of {info.schema}; "
+            "a ledger is of one version: write it again with one assay"
+        )
+    types = {field.name: field.type for field in found}
+    expected = {field.name: field.type for field in schema(table)}
+    if missing := [name for name in expected if name not in types]:
+        raise UsageError(f"{where}: no column {', '.join(missing)}; the table {table.name} has {', '.join(expected)}")
+    if unknown := [name for name in types if name not in expected]:
+        raise UsageError(f"{where}: unknown column {', '.join(unknown)}; the table {table.name} has none of that name")
+    if wrong := [name for name, kind in expected.items() if types[name] != kind]:
+        told = ", ".join(f"{name} is {types[name]}, expected {expected[name]}" for name in wrong)
+        raise UsageError(f"{where}: {told}")
+
+
+def _said(error: Exception) -> str:
+    """Arrow's own words, without the paths and hints behind the first sentence."""
+    text = str(getattr(error, "strerror", None) or error)
+    return text.splitlines()[0].split(". Detail:")[0] if text else type(error).__name__
