@@ -106,6 +106,7 @@ class Subscription(NamedTuple):
     sub: int
     name: str
     type: str = "Exclusive"
+    topics: str = ""
     whole: int = 1
     nack_delay: int = NONE
     dispatch_rate: int = NONE

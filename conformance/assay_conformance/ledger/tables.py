@@ -253,6 +253,7 @@ SUBSCRIPTION = Table(
             "Exclusive, Failover, Shared or Key_Shared; Reader: one that seeks, or reads what is compacted, so that "
             "only the content of what it gets is judged",
         ),
+        Column("topics", Kind.TEXT, "rows of `topic` it is of, with spaces between; empty: all"),
         Column("whole", Kind.I8, "1: from before the first message to after the last, so that nothing may be missing"),
         Column("nack_delay", Kind.I64, "µs between a nack and its redelivery at least; -1: not bounded"),
         Column("dispatch_rate", Kind.I32, "messages a second that the broker gives it; -1: no limit"),

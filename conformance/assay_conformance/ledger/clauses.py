@@ -1,0 +1,249 @@
+"""The screen: what in the words of a bucket calls for a look, and what in them shows that it was tried.
+
+Every clause and every tally is stated twice, side by side: as a Python function, which is the reference, and as SQL
+over the words and the fields of the scope, which is what an engine runs. The screen never misses: whatever a rule finds
+on all rows lies in a flagged bucket. It may flag a bucket that is well; that costs nothing but a look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from assay_conformance.ledger.info import LedgerInfo, Order
+from assay_conformance.ledger.rows import Subscription, Topic
+from assay_conformance.ledger.tables import ACK, DELIVERY, NONE
+from assay_conformance.ledger.words import Words, bits
+
+ORDERED_TYPES = ("Exclusive", "Failover")
+SHARED_TYPES = ("Shared", "Key_Shared")
+
+GIVEN = (DELIVERY.name, ACK.name)
+"""Tables whose rows are of a subscription."""
+
+
+class Scope(NamedTuple):
+    """What was promised where a bucket lies: its subscription and its topic. `acks`: the ledger has any of this
+    subscription. For a bucket of no subscription `type` is empty."""
+
+    type: str = ""
+    whole: int = 0
+    nack_delay: int = NONE
+    max_redeliv: int = NONE
+    acks: int = 0
+    dedup: int = 0
+    read_back: int = 0
+    ordered: int = 0
+    keyed: int = 0
+    self_checking: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One reason to look into a bucket. `sql` is over the words and the fields of the scope, as is `holds`."""
+
+    name: str
+    requirement: str
+    words: tuple[str, ...]
+    sql: str
+    holds: Callable[[Words, Scope], object]
+    of_subscription: bool = True
+    """Read with the words of each subscription; else once for a stream."""
+
+
+DEDUP = "dedup.effectively-once"
+ORDER = "ordering.keeps-send-order"
+KEY_ORDER = "ordering.key-shared-keeps-order"
+CHUNKS = "chunking.delivers-whole-only"
+SURVIVES = "ack.survives-load"
+ENDS = "nack.acked-not-redelivered"
+KEEPS = "subscription.keeps-what-is-unacked"
+LEAST = "nack.least-delay"
+WINDOW = "nack.redelivered-in-window"
+COUNTED = "nack.redeliveries-counted"
+DISPATCH = "throttling.dispatch-rate-holds"
+PUBLISH = "throttling.publish-rate-holds"
+DUE = "delayed.not-before-its-time"
+LOST = "delivery.acked-is-delivered"
+INVENTED = "delivery.nothing-invented"
+FAILED = "delivery.failed-is-not-stored"
+STORED_OK = "delivery.ok-is-stored"
+AS_SENT = "delivery.as-sent"
+CONTRACT = "delivery.within-contract"
+FLOWS = "delivery.flows-after-heal"
+WINDOWS = "delivery.fault-windows"
+
+LEAST_DELAY_US = 100_000
+"""nack.least-delay: what is configured below counts as this."""
+
+_CLAUSES = (
+    Clause("lost", LOST, ("rb", "db"), "whole = 1 and rb & ~db <> 0", lambda w, s: s.whole and w.rb & ~w.db),
+    Clause("phantom", INVENTED, ("db", "sb"), "db & ~sb <> 0", lambda w, _: w.db & ~w.sb),
+    Clause("stored_phantom", INVENTED, ("bb", "sb"), "bb & ~sb <> 0", lambda w, _: w.bb & ~w.sb, False),
+    Clause("failed_stored", FAILED, ("xb", "bb"), "xb & bb <> 0", lambda w, _: w.xb & w.bb, False),
+    Clause("failed_delivered", FAILED, ("xb", "db"), "xb & db <> 0", lambda w, _: w.xb & w.db),
+    Clause(
+        "ok_unstored",
+        STORED_OK,
+        ("rb", "bb"),
+        "read_back = 1 and rb & ~bb <> 0",
+        lambda w, s: s.read_back and w.rb & ~w.bb,
+        False,
+    ),
+    Clause("corrupt", AS_SENT, ("bad",), "bad > 0", lambda w, _: w.bad),
+    Clause(
+        "unlike",
+        AS_SENT,
+        ("sb", "fb", "fn", "mb", "sx", "dx"),
+        "self_checking = 0 and (sb <> fb or fn <> bit_count(fb) or mb <> 0 or sx <> dx) and (fn > 0 or mb <> 0)",
+        lambda w, s: (
+            not s.self_checking and (w.sb != w.fb or w.fn != bits(w.fb) or w.mb or w.sx != w.dx) and (w.fn or w.mb)
+        ),
+    ),
+    Clause("twice", CONTRACT, ("fb", "fn"), "fn <> bit_count(fb)", lambda w, _: w.fn != bits(w.fb)),
+    Clause("unasked", CONTRACT, ("mb", "nb"), "mb & ~nb <> 0", lambda w, _: w.mb & ~w.nb),
+    Clause(
+        "too_often",
+        CONTRACT,
+        ("mr",),
+        "max_redeliv >= 0 and mr > max_redeliv",
+        lambda w, s: s.max_redeliv >= 0 and w.mr > s.max_redeliv,
+    ),
+    Clause(
+        "stored_twice",
+        DEDUP,
+        ("bb", "bn"),
+        "dedup = 1 and bn <> bit_count(bb)",
+        lambda w, s: s.dedup and w.bn != bits(w.bb),
+        False,
+    ),
+    Clause("disorder", ORDER, ("badgap",), "ordered = 1 and badgap > 0", lambda w, s: s.ordered and w.badgap),
+    Clause(
+        "stored_disorder", ORDER, ("badord",), "ordered = 1 and badord > 0", lambda w, s: s.ordered and w.badord, False
+    ),
+    Clause("key_disorder", KEY_ORDER, ("badkgap",), "keyed = 1 and badkgap > 0", lambda w, s: s.keyed and w.badkgap),
+    Clause(
+        "at_once",
+        LEAST,
+        ("least_nack_us",),
+        f"nack_delay >= 0 and least_nack_us < least(nack_delay, {LEAST_DELAY_US})",
+        lambda w, s: s.nack_delay >= 0 and w.least_nack_us < min(s.nack_delay, LEAST_DELAY_US),
+    ),
+    Clause(
+        "too_early",
+        WINDOW,
+        ("least_nack_us",),
+        "nack_delay >= 0 and least_nack_us < nack_delay",
+        lambda w, s: s.nack_delay >= 0 and w.least_nack_us < s.nack_delay,
+    ),
+    Clause("never_again", WINDOW, ("nb", "ab"), "nb & ~ab <> 0", lambda w, _: w.nb & ~w.ab),
+    Clause("left", KEEPS, ("db", "ab"), "acks = 1 and db & ~ab <> 0", lambda w, s: s.acks and w.db & ~w.ab),
+    Clause("acked_again", ENDS, ("kb",), "kb <> 0", lambda w, _: w.kb),
+    Clause("acked_twice", ENDS, ("ab", "an"), "an <> bit_count(ab)", lambda w, _: w.an != bits(w.ab)),
+    Clause(
+        "not_counted",
+        COUNTED,
+        ("uncounted",),
+        "type in ('Shared', 'Key_Shared') and uncounted > 0",
+        lambda w, s: s.type in SHARED_TYPES and w.uncounted,
+    ),
+    Clause(
+        "before_time",
+        DUE,
+        ("least_due_us",),
+        "type in ('Shared', 'Key_Shared') and least_due_us < 0",
+        lambda w, s: s.type in SHARED_TYPES and w.least_due_us < 0,
+    ),
+)
+CLAUSES: Mapping[str, Clause] = {clause.name: clause for clause in _CLAUSES}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How often the precondition of a requirement occurred in a bucket. As a `Clause`, in every bucket, summed up."""
+
+    requirement: str
+    sql: str
+    count: Callable[[Words, Scope], int]
+    of_subscription: bool = True
+
+
+_TALLIES = (
+    Tally(LOST, "if(whole = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.whole else 0),
+    Tally(INVENTED, "bit_count(db)", lambda w, _: bits(w.db)),
+    Tally(FAILED, "bit_count(xb)", lambda w, _: bits(w.xb), False),
+    Tally(STORED_OK, "if(read_back = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.read_back else 0, False),
+    Tally(AS_SENT, "bit_count(db)", lambda w, _: bits(w.db)),
+    Tally(CONTRACT, "bit_count(db)", lambda w, _: bits(w.db)),
+    Tally(DEDUP, "if(dedup = 1, bit_count(bb), 0)", lambda w, s: bits(w.bb) if s.dedup else 0, False),
+    Tally(ORDER, "if(ordered = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.ordered else 0),
+    Tally(KEY_ORDER, "if(keyed = 1, kn, 0)", lambda w, s: w.kn if s.keyed else 0),
+    Tally(CHUNKS, "cn", lambda w, _: w.cn, False),
+    Tally(LEAST, "if(nack_delay >= 0, wn, 0)", lambda w, s: w.wn if s.nack_delay >= 0 else 0),
+    Tally(WINDOW, "bit_count(nb)", lambda w, _: bits(w.nb)),
+    Tally(ENDS, "bit_count(ab & nb)", lambda w, _: bits(w.ab & w.nb)),
+    Tally(KEEPS, "bit_count(mb & ~nb & ab)", lambda w, _: bits(w.mb & ~w.nb & w.ab)),
+    Tally(COUNTED, "if(type in ('Shared', 'Key_Shared'), gn, 0)", lambda w, s: w.gn if s.type in SHARED_TYPES else 0),
+    Tally(DUE, "if(type in ('Shared', 'Key_Shared'), dn, 0)", lambda w, s: w.dn if s.type in SHARED_TYPES else 0),
+)
+TALLIES: Mapping[str, Tally] = {tally.requirement: tally for tally in _TALLIES}
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A small fold of its own, of few rows: its keys, its words, and which of its rows call for a look."""
+
+    name: str
+    requirement: str
+    keys: tuple[str, ...]
+    meaning: str
+    flagged: str
+    """SQL over its words."""
+
+
+OUTLIVED = Aside(
+    "outlived",
+    SURVIVES,
+    ("epoch", "sub", "stream", "b"),
+    "for each epoch with restart > 0 (of this subscription, or of all): ak = bit_or of acknowledgments (kind 0 and 2) "
+    "with t_done <= epoch.t_from - durable_us; rv = bit_or of deliveries with t > coalesce(epoch.t_to, epoch.t_from)",
+    "ak & rv <> 0",
+)
+CHUNKED = Aside(
+    "chunked",
+    CHUNKS,
+    ("stream", "seq"),
+    "of stored rows with chunks > 1: cb = bit_or(1 << (chunk & 63)), cm = max(chunks)",
+    "cm > 64 or bit_count(cb) <> cm",
+)
+
+
+def scope(subscription: Subscription | None, topic: Topic, info: LedgerInfo, acks: bool = True) -> Scope:
+    """What holds for the buckets of a subscription on a topic, or, without one, for those of its streams."""
+    by_key = info.order is Order.KEY
+    if subscription is None:
+        return Scope(
+            dedup=topic.dedup,
+            read_back=topic.read_back,
+            ordered=int(info.order is Order.PARTITION),
+            self_checking=int(info.self_checking),
+        )
+    kind = subscription.type
+    return Scope(
+        type=kind,
+        whole=subscription.whole,
+        nack_delay=subscription.nack_delay,
+        max_redeliv=subscription.max_redeliv,
+        acks=int(acks),
+        dedup=topic.dedup,
+        read_back=topic.read_back,
+        ordered=int(kind in ORDERED_TYPES and info.order is Order.PARTITION),
+        keyed=int((kind == "Key_Shared" and info.order is not Order.NONE) or (kind in ORDERED_TYPES and by_key)),
+        self_checking=int(info.self_checking),
+    )
+
+
+def covers(subscription: Subscription, topic: int) -> bool:
+    """Whether the subscription is of this topic."""
+    return not subscription.topics or str(topic) in subscription.topics.split()
