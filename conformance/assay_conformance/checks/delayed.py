@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
 from assay_conformance.checks.loading import Loads
+from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Stepped, Stored
@@ -133,7 +134,7 @@ class NotBeforeItsTime(DelayCheck):
 
 
 class ActiveIgnoresDelay(DelayCheck):
-    """Judged where an Exclusive consumer was there with permits when the entry came: a Failover one may have to wait
+    """Judged where an Exclusive consumer has had permits ever since the entry came: a Failover one may have to wait
     until it is the active one."""
 
     requirement = RequirementId("delayed.active-consumers-ignore-it")
@@ -141,6 +142,7 @@ class ActiveIgnoresDelay(DelayCheck):
     def start(self) -> None:
         super().start()
         self._fed: dict[Member, Frame] = {}
+        """Since which FLOW a consumer has had permits left."""
 
     @on(Frame, "FLOW")
     def granted(self, event: Frame) -> None:
@@ -149,13 +151,14 @@ class ActiveIgnoresDelay(DelayCheck):
             self._fed.setdefault(member, event)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        due = self.due.get((group.topic, position))
+        due, fed = self.due.get((group.topic, position)), self._fed.get(member)
+        if member.permits <= charged(frame):
+            self._fed.pop(member, None)
         if group.kind in WAITING_KINDS or due is None or frame.redelivery_count:
             return
         if frame.t_ns < self.earliest_ns(due):
             self.exercise(frame)
             return
-        fed = self._fed.get(member)
         tolerance = TOLERANCES["answer"]
         if group.kind != "Exclusive" or fed is None or fed.t_ns > due.stored.t_ns or member.permits <= 0:
             return

@@ -175,9 +175,13 @@ class SharedGivesToOne(DispatchLedger):
                 return
 
     def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member) -> bool:
-        """Whether nobody else that came after the one that is gone was sent a chunk of the same message."""
-        uuid = None if frame.meta is None else frame.meta.uuid
-        return uuid is None or self._assembling.get((group, uuid), gone) in (gone, heir)
+        """Whether a chunk is for this one: the first of a message for anybody who came after the one that is gone, any
+        other for who got those before it. Where the first one is acknowledged already, the rest is for nobody."""
+        meta = frame.meta
+        if meta is None or meta.uuid is None:
+            return True
+        holder = self._assembling.get((group, meta.uuid), gone)
+        return holder is heir or (holder is gone and not meta.chunk_id)
 
     def _inherits(self, heir: Member, gone_ns: int) -> bool:
         ended_ns = self._end_ns if heir.session.ended is None else heir.session.ended.t_ns

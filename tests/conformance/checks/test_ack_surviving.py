@@ -110,6 +110,18 @@ def test_entry_that_never_comes_again_is_found() -> None:
     assert judged(story)[0] == ["never-again"]
 
 
+@pytest.mark.parametrize(("there_ms", "said"), [(1_100, []), (1_300, ["never-again"])])
+def test_failover_consumer_is_served_when_its_turn_has_come(there_ms: int, said: list[str]) -> None:
+    """Which is a second after it came."""
+    story = Consuming("Failover")
+    story.gets(0)
+    story.at(4_000).closed(0, by=ClosedBy.BROKER)
+    story.again(1, kind="Failover")
+    story.flow(10, conn=1)
+    story.after(there_ms)
+    assert judged(story)[0] == said
+
+
 def test_entry_for_which_nobody_has_permits_may_wait() -> None:
     story = _acked(1_000)
     story.at(4_000).closed(0, by=ClosedBy.BROKER)

@@ -115,6 +115,20 @@ def test_exclusive_consumer_that_came_late_may_get_it_late() -> None:
     assert _codes(trial(ActiveIgnoresDelay, story.done(), _case())) == []
 
 
+def test_exclusive_consumer_whose_permits_were_used_up_may_get_it_late() -> None:
+    """What came before it had to go out first, one by one."""
+    story = Script()
+    story.connected()
+    story.subscribed(initialPosition="Earliest")
+    story.flow(1)
+    story.stored(0)
+    _stored(story, 1, 500)
+    story.message(0)
+    story.at(1_500).flow(1)
+    story.message(1)
+    assert _codes(trial(ActiveIgnoresDelay, story.done(), _case())) == []
+
+
 RESTART = _case(Step(Who.BROKER, "restart"))
 
 

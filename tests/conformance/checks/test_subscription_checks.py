@@ -189,6 +189,17 @@ def test_chunk_that_does_not_come_to_the_consumer_that_has_the_others_is_found()
     assert _chunks_left_behind(heir_has=1) == ["left-behind"]
 
 
+def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
+    story = _two("Shared")
+    for number in range(2):
+        meta = Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2)
+        story.message(number, meta=meta)
+    story.ack_frame(0)
+    story.cut(0)
+    story.after(1_000)
+    assert _said(SharedGivesToOne, story)[0] == []
+
+
 def test_entry_nobody_has_permits_for_may_stay() -> None:
     assert _said(SharedGivesToOne, _left_behind(permits=0)) == ([], 0)
 

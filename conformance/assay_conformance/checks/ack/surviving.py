@@ -65,6 +65,7 @@ class AcksSurviveLoad(DispatchLedger):
     def start(self) -> None:
         super().start()
         settings = self.view.case.topology.settings
+        self._served_ns = {"Failover": SERVED_NS + settings.failover_delay_ms * MS}
         self._period_ns = settings.cursor_persist_ms * MS + ARRIVED_NS
         self._flush_ns = settings.cursor_flush_s * 1_000 * MS + WRITTEN_NS
         self._kept: dict[Group, _Kept] = {}
@@ -177,7 +178,8 @@ class AcksSurviveLoad(DispatchLedger):
         gone_ns = self._end_ns if member.session.ended is None else member.session.ended.t_ns
         since = [other for other in group.members if other.joined.seq > end.seq]
         alone = group.kind not in _ALONE or len(since) == 1
-        return member.joined.seq > end.seq and alone and member.permits > 0 and gone_ns - member.joined.t_ns > SERVED_NS
+        there = gone_ns - member.joined.t_ns > self._served_ns.get(group.kind, SERVED_NS)
+        return member.joined.seq > end.seq and alone and member.permits > 0 and there
 
     def _holds_back(self, group: Group) -> bool:
         name, topology = group.topic.partition("-partition-")[0], self.view.case.topology
