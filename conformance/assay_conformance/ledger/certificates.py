@@ -58,21 +58,17 @@ def of_consumer(
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
-    """`ord` of each outcome of one stream, as they were heard: 1 where a first call's message lies behind everything
-    that was stored of greater or smaller number before, 0 at the same place, -1 out of order."""
-    furthest: Place | None = None
+    """`ord` of each outcome of one stream, as they were heard, first attempts that were told an id among themselves:
+    1 where the message lies behind everything heard before, -1 where only its number does, 0 where neither does."""
+    furthest = Place(NONE, NONE, NONE)
     greatest = -1
     for row in outcomes:
         if row.code != Result.OK or row.attempt != 0 or row.ledger == NOT_STORED:
             yield 1
             continue
         here = place(row)
-        if furthest is None or (row.seq > greatest and here > furthest):
-            yield 1
-        else:
-            yield 0 if here == furthest else -1
-        furthest = here if furthest is None else max(furthest, here)
-        greatest = max(greatest, row.seq)
+        yield 0 if row.seq <= greatest else 1 if here > furthest else -1
+        furthest, greatest = max(furthest, here), max(greatest, row.seq)
 
 
 class _Said:

@@ -25,9 +25,8 @@ GIVEN = (DELIVERY.name, ACK.name)
 
 class Scope(NamedTuple):
     """What was promised where a bucket lies: its subscription and its topic. `acks`: the ledger has any of this
-    subscription. For a bucket of no subscription `type` is empty."""
+    subscription. `ordered`, `keyed`: order is promised of a stream, of a key in a stream."""
 
-    type: str = ""
     whole: int = 0
     nack_delay: int = NONE
     max_redeliv: int = NONE
@@ -36,7 +35,9 @@ class Scope(NamedTuple):
     read_back: int = 0
     ordered: int = 0
     keyed: int = 0
+    shared: int = 0
     self_checking: int = 1
+    due_early_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +128,15 @@ _CLAUSES = (
         "at_once",
         LEAST,
         ("least_nack_us",),
-        f"nack_delay >= 0 and least_nack_us < least(nack_delay, {LEAST_DELAY_US})",
-        lambda w, s: s.nack_delay >= 0 and w.least_nack_us < min(s.nack_delay, LEAST_DELAY_US),
+        f"shared = 1 and nack_delay >= 0 and least_nack_us < least(nack_delay, {LEAST_DELAY_US})",
+        lambda w, s: s.shared and s.nack_delay >= 0 and w.least_nack_us < min(s.nack_delay, LEAST_DELAY_US),
     ),
     Clause(
         "too_early",
         WINDOW,
         ("least_nack_us",),
-        "nack_delay >= 0 and least_nack_us < nack_delay",
-        lambda w, s: s.nack_delay >= 0 and w.least_nack_us < s.nack_delay,
+        "shared = 1 and nack_delay >= 0 and least_nack_us < nack_delay",
+        lambda w, s: s.shared and s.nack_delay >= 0 and w.least_nack_us < s.nack_delay,
     ),
     Clause("never_again", WINDOW, ("nb", "ab"), "nb & ~ab <> 0", lambda w, _: w.nb & ~w.ab),
     Clause("left", KEEPS, ("db", "ab"), "acks = 1 and db & ~ab <> 0", lambda w, s: s.acks and w.db & ~w.ab),
@@ -145,15 +146,15 @@ _CLAUSES = (
         "not_counted",
         COUNTED,
         ("uncounted",),
-        "type in ('Shared', 'Key_Shared') and uncounted > 0",
-        lambda w, s: s.type in SHARED_TYPES and w.uncounted,
+        "shared = 1 and uncounted > 0",
+        lambda w, s: s.shared and w.uncounted,
     ),
     Clause(
         "before_time",
         DUE,
         ("least_due_us",),
-        "type in ('Shared', 'Key_Shared') and least_due_us < 0",
-        lambda w, s: s.type in SHARED_TYPES and w.least_due_us < 0,
+        "shared = 1 and least_due_us < -due_early_us",
+        lambda w, s: s.shared and w.least_due_us < -s.due_early_us,
     ),
 )
 CLAUSES: Mapping[str, Clause] = {clause.name: clause for clause in _CLAUSES}
@@ -180,12 +181,14 @@ _TALLIES = (
     Tally(ORDER, "if(ordered = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.ordered else 0),
     Tally(KEY_ORDER, "if(keyed = 1, kn, 0)", lambda w, s: w.kn if s.keyed else 0),
     Tally(CHUNKS, "cn", lambda w, _: w.cn, False),
-    Tally(LEAST, "if(nack_delay >= 0, wn, 0)", lambda w, s: w.wn if s.nack_delay >= 0 else 0),
+    Tally(
+        LEAST, "if(shared = 1 and nack_delay >= 0, wn, 0)", lambda w, s: w.wn if s.shared and s.nack_delay >= 0 else 0
+    ),
     Tally(WINDOW, "bit_count(nb)", lambda w, _: bits(w.nb)),
     Tally(ENDS, "bit_count(ab & nb)", lambda w, _: bits(w.ab & w.nb)),
     Tally(KEEPS, "bit_count(mb & ~nb & ab)", lambda w, _: bits(w.mb & ~w.nb & w.ab)),
-    Tally(COUNTED, "if(type in ('Shared', 'Key_Shared'), gn, 0)", lambda w, s: w.gn if s.type in SHARED_TYPES else 0),
-    Tally(DUE, "if(type in ('Shared', 'Key_Shared'), dn, 0)", lambda w, s: w.dn if s.type in SHARED_TYPES else 0),
+    Tally(COUNTED, "if(shared = 1, gn, 0)", lambda w, s: w.gn if s.shared else 0),
+    Tally(DUE, "if(shared = 1, dn, 0)", lambda w, s: w.dn if s.shared else 0),
 )
 TALLIES: Mapping[str, Tally] = {tally.requirement: tally for tally in _TALLIES}
 
@@ -228,10 +231,10 @@ def scope(subscription: Subscription | None, topic: Topic, info: LedgerInfo, ack
             read_back=topic.read_back,
             ordered=int(info.order is Order.PARTITION),
             self_checking=int(info.self_checking),
+            due_early_us=info.due_early_us,
         )
     kind = subscription.type
     return Scope(
-        type=kind,
         whole=subscription.whole,
         nack_delay=subscription.nack_delay,
         max_redeliv=subscription.max_redeliv,
@@ -239,8 +242,10 @@ def scope(subscription: Subscription | None, topic: Topic, info: LedgerInfo, ack
         dedup=topic.dedup,
         read_back=topic.read_back,
         ordered=int(kind in ORDERED_TYPES and info.order is Order.PARTITION),
+        shared=int(kind in SHARED_TYPES),
         keyed=int((kind == "Key_Shared" and info.order is not Order.NONE) or (kind in ORDERED_TYPES and by_key)),
         self_checking=int(info.self_checking),
+        due_early_us=info.due_early_us,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay_conformance.ledger.clauses import TALLIES, Scope, covers, scope
+from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Scope, covers, scope
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.rows import (
     Ack,
@@ -27,6 +28,9 @@ from assay_conformance.ledger.tables import NONE, Result, Word
 from assay_conformance.ledger.words import EMPTY, Bucket, Words, both, fold
 
 US_PER_S = 1_000_000
+
+Message = tuple[int, int]
+"""(stream, seq)"""
 
 
 class Rows(NamedTuple):
@@ -71,7 +75,8 @@ class Small(NamedTuple):
 
 
 class Counted(StrEnum):
-    """What a `Second` counts. SENT, TOLD (ok) and KEPT (stored) are a topic's, the others a subscription's."""
+    """What a `Second` counts. SENT and TOLD (ok) are a topic's, the others a subscription's. AGAIN: deliveries with
+    `again` or `redeliv` above 0, FIRST: all others."""
 
     SENT = "sent"
     TOLD = "told"
@@ -93,16 +98,35 @@ class Second(NamedTuple):
     n: int
 
 
+class Window(NamedTuple):
+    """Of the messages that were asked for in an epoch: how they fared. `lost`: pairs of a message told ok and a whole
+    subscription that never got it; `again`: deliveries beyond the first of a subscription. Latencies are from the first
+    attempt to the first delivery of each subscription, -1 where there is none."""
+
+    epoch: int
+    messages: int
+    lost: int
+    again: int
+    p50_us: int = NONE
+    p99_us: int = NONE
+    most_us: int = NONE
+
+
 class Sums(NamedTuple):
     """What is known of all rows, whichever were picked. `exercised`: requirement -> how often its precondition
-    occurred; `series` sorted; `events`: rows of attempt, outcome and delivery."""
+    occurred, as `TALLIES` count it; `series`: sorted, of `unit_us` each; `last_seq`: stream -> greatest number asked
+    for; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row."""
 
     exercised: Mapping[str, int]
     series: tuple[Second, ...] = ()
+    windows: tuple[Window, ...] = ()
+    last_seq: Mapping[int, int] = {}
     events: int = 0
+    end_us: int = 0
+    unit_us: int = US_PER_S
 
 
-def sums(rows: Rows, small: Small, info: LedgerInfo) -> Sums:
+def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) -> Sums:
     """Of a whole ledger in memory."""
     buckets = with_streams(fold(row for table in rows for row in table), small, info)
     exercised: Counter[str] = Counter()
@@ -110,8 +134,34 @@ def sums(rows: Rows, small: Small, info: LedgerInfo) -> Sums:
         for tally in TALLIES.values():
             if tally.of_subscription is (bucket.sub != NONE):
                 exercised[tally.requirement] += tally.count(words, holds)
-    events = len(rows.attempts) + len(rows.outcomes) + len(rows.deliveries)
-    return Sums(exercised, series(rows, small), events)
+    last_seq: dict[int, int] = {}
+    for row in rows.attempts:
+        last_seq[row.stream] = max(row.seq, last_seq.get(row.stream, -1))
+    return Sums(
+        exercised,
+        series(rows, small, unit_us),
+        windows(rows, small),
+        last_seq,
+        len(rows.attempts) + len(rows.outcomes) + len(rows.deliveries),
+        max((row.t for table in rows[:4] for row in table), default=0),
+        unit_us,
+    )
+
+
+def flagged(folds: Mapping[Bucket, Words], small: Small, info: LedgerInfo) -> dict[Bucket, tuple[str, ...]]:
+    """The buckets that call for a look, and the names of the clauses that say so; the screen in Python. What `Aside`s
+    flag is not among them."""
+    found = {}
+    for bucket, words, holds in with_streams(folds, small, info):
+        of_subscription = bucket.sub != NONE
+        names = tuple(
+            clause.name
+            for clause in CLAUSES.values()
+            if clause.of_subscription is of_subscription and clause.holds(words, holds)
+        )
+        if names:
+            found[bucket] = names
+    return found
 
 
 def with_streams(
@@ -131,19 +181,57 @@ def with_streams(
             yield Bucket(sub, stream, b), both(common, own), scopes[sub, stream]
 
 
-def series(rows: Rows, small: Small) -> tuple[Second, ...]:
-    """Messages a second, of each topic and subscription."""
+def windows(rows: Rows, small: Small) -> tuple[Window, ...]:
+    """How the messages of each epoch fared."""
+    sent: dict[Message, int] = {}
+    for row in rows.attempts:
+        message = (row.stream, row.seq)
+        sent[message] = min(row.t, sent.get(message, row.t))
+    told = {(row.stream, row.seq) for row in rows.outcomes if row.code == Result.OK}
+    times: dict[Message, dict[int, list[int]]] = {}
+    for delivery in rows.deliveries:
+        times.setdefault((delivery.stream, delivery.seq), {}).setdefault(delivery.sub, []).append(delivery.t)
+    return tuple(_window(epoch, sent, told, times, small) for epoch in small.epochs.values())
+
+
+def _window(
+    epoch: Epoch,
+    sent: Mapping[Message, int],
+    told: Set[Message],
+    times: Mapping[Message, Mapping[int, list[int]]],
+    small: Small,
+) -> Window:
+    inside = [message for message, t in sent.items() if epoch.t_from <= t and (epoch.t_to is None or t <= epoch.t_to)]
+    latencies = sorted(min(got) - sent[message] for message in inside for got in times.get(message, {}).values())
+    again = sum(len(got) - 1 for message in inside for got in times.get(message, {}).values())
+    lost = sum(
+        subscription.sub not in times.get(message, {})
+        for message in inside
+        if message in told
+        for subscription in small.subscriptions.values()
+        if subscription.whole and covers(subscription, small.streams[message[0]].topic)
+    )
+    return Window(epoch.epoch, len(inside), lost, again, *(quantile(latencies, share) for share in (0.5, 0.99, 1.0)))
+
+
+def quantile(ordered: Sequence[int], share: float) -> int:
+    """The least value that this share of all does not exceed; -1 of nothing."""
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else NONE
+
+
+def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, ...]:
+    """Messages a second (or another unit), of each topic and subscription."""
     topic_of = {stream.stream: stream.topic for stream in small.streams.values()}
     found: Counter[tuple[Counted, int, int]] = Counter()
     for sent in rows.attempts:
-        found[Counted.SENT, topic_of[sent.stream], sent.t // US_PER_S] += 1
+        found[Counted.SENT, topic_of[sent.stream], sent.t // unit_us] += 1
     for outcome in rows.outcomes:
         if outcome.code == Result.OK:
-            found[Counted.TOLD, topic_of[outcome.stream], outcome.t // US_PER_S] += 1
+            found[Counted.TOLD, topic_of[outcome.stream], outcome.t // unit_us] += 1
     for row in rows.deliveries:
         what = Counted.AGAIN if row.again or row.redeliv else Counted.FIRST
-        found[what, row.sub, row.t // US_PER_S] += 1
+        found[what, row.sub, row.t // unit_us] += 1
     for said in rows.acks:
         what = Counted.REFUSED if said.kind == Word.NACK else Counted.ACKED
-        found[what, said.sub, said.t // US_PER_S] += 1
+        found[what, said.sub, said.t // unit_us] += 1
     return tuple(Second(*key, count) for key, count in sorted(found.items()))

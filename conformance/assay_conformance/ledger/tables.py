@@ -137,9 +137,8 @@ OUTCOME = Table(
         Column(
             "ord",
             Kind.I8,
-            "1: seq and message id lie behind those of every ok outcome of the stream heard before, first attempts "
-            "among themselves; 0: at the furthest of those ids; -1: out of order; 1 too where there is nothing to "
-            "compare",
+            "among first attempts that were told an id: 1: seq and id lie behind those heard before in the stream; -1: "
+            "seq does, id does not; 0: seq does not; of all other outcomes 1",
             ours=True,
         ),
     ),

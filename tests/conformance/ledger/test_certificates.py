@@ -65,8 +65,8 @@ def test_deliveries_without_a_past_have_the_certificates_of_a_good_row() -> None
     [
         (heard((0, 3), (1, 4), (2, 9)), [1, 1, 1]),
         (heard((0, 4), (1, 3), (2, 9)), [1, -1, 1]),
-        (heard((0, 4), (1, 4)), [1, 0]),
-        (heard((1, 10), (0, 5), (3, 7)), [1, -1, -1]),
+        (heard((0, 4), (1, 4)), [1, -1]),
+        (heard((1, 10), (0, 5), (3, 7)), [1, 0, -1]),
         (heard((0, 4)) + heard((0, 9), attempt=1) + heard((1, 5)), [1, 1, 1]),
         ([*heard((0, 4)), Outcome(1, 1, -1, -1, NONE, 0, Result.OK), *heard((2, 5))], [1, 1, 1]),
     ],

@@ -68,7 +68,7 @@ def test_folds_of_parts_merge_into_the_fold_of_the_whole_however_rows_are_split(
 
 
 def test_a_bucket_without_rows_gives_no_reason_to_look() -> None:
-    scope = Scope("Shared", whole=1, nack_delay=100, max_redeliv=3, acks=1, dedup=1, read_back=1, ordered=1, keyed=1)
+    scope = Scope(shared=1, whole=1, nack_delay=100, max_redeliv=3, acks=1, dedup=1, read_back=1, ordered=1, keyed=1)
     assert not [clause.name for clause in CLAUSES.values() if clause.holds(EMPTY, scope)]
     assert not any(tally.count(EMPTY, scope) for tally in TALLIES.values())
 
