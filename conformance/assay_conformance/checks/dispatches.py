@@ -120,6 +120,9 @@ class DispatchLedger(Check):
     def acknowledged(self, group: Group, position: Position, ack: Frame) -> None:
         """An ACK that came to the broker settles the whole of an entry."""
 
+    def asked_again(self, group: Group, position: Position) -> None:
+        """A REDELIVER that came to the broker names an entry, or all that a consumer has, and this is one of them."""
+
     # --- frames ---
 
     @on(Frame, "SUBSCRIBE")
@@ -188,11 +191,12 @@ class DispatchLedger(Check):
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def redeliver(self, event: Frame) -> None:
-        member = self._member(event)[1]
-        if not event.at_broker or member is None:
+        group, member = self._member(event)
+        if not event.at_broker or group is None or member is None:
             return
         for position in [id.position for id in event.ids] or list(member.out):
             member.out.pop(position, None)
+            self.asked_again(group, position)
 
     @on(Frame, "CLOSE_CONSUMER")
     def closed(self, event: Frame) -> None:

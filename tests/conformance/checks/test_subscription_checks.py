@@ -398,6 +398,26 @@ def test_miscounted_redelivery_is_found(counts: tuple[int, ...]) -> None:
     assert _said(RedeliveriesCounted, _counted(*counts))[0] == ["miscounted"]
 
 
+def _asked_twice(*counts: int) -> list[str]:
+    """One entry, asked for twice before it comes again, and not any more."""
+    story = _two("Shared")
+    story.message(0)
+    story.redeliver_frame(0)
+    story.redeliver_frame(0)
+    for count in counts:
+        story.message(0, redelivery_count=count)
+    return _said(RedeliveriesCounted, story)[0]
+
+
+def test_request_that_comes_while_the_message_is_written_is_counted_in_it() -> None:
+    """And once more in the one that it brings about."""
+    assert _asked_twice(2, 2) == []
+
+
+def test_count_beyond_what_was_asked_for_is_found() -> None:
+    assert _asked_twice(3) == ["miscounted"]
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_consumer_that_goes_may_count_or_not(count: int) -> None:
     story = _two("Shared")
