@@ -33,7 +33,7 @@ from typing import Final, Self
 
 import msgspec
 
-from assay_faults.processes.identity import Identity, identify
+from assay_faults.processes.identity import Identity, ProcessState, identify, state
 
 MARKER: Final = "ASSAY_LEDGER"
 """The environment variable in which a process carries the id of its entry: the ledger's name, a dash, a number."""
@@ -65,7 +65,9 @@ class Owner(msgspec.Struct, frozen=True):
     boot: str
 
     def alive(self) -> bool:
-        return self.boot == _boot() and identify(self.pid) == Identity(self.pid, self.start_ticks)
+        # One that nobody has waited for keeps its pid: for ever, in a container whose first process waits for none.
+        ended = state(Identity(self.pid, self.start_ticks)) in (ProcessState.GONE, ProcessState.ZOMBIE)
+        return self.boot == _boot() and not ended
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):

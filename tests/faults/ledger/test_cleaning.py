@@ -156,6 +156,20 @@ def test_a_pid_given_to_another_process_does_not_keep_a_ledger_alive(tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
+def test_a_killed_run_that_nobody_has_waited_for_is_dead(tmp_path: Path) -> None:
+    command = [sys.executable, str(RUNNER), str(tmp_path / "ledgers"), str(tmp_path), "0", Kind.DIRECTORY.value]
+    with subprocess.Popen(command) as process:
+        while not list(tmp_path.glob("assay-*/file")):
+            assert process.poll() is None
+        owner = identify(process.pid)
+        assert owner is not None
+        os.kill(process.pid, signal.SIGKILL)
+        while state(owner) is not ProcessState.ZOMBIE:
+            pass
+        assert clean(tmp_path / "ledgers")
+    assert not list(tmp_path.glob("assay-*"))
+
+
 def test_the_second_time_there_is_nothing_left_to_say(tmp_path: Path) -> None:
     entry = abandoned(tmp_path / "ledgers", Kind.DIRECTORY, str(tmp_path / "{id}"))
     Path(entry.name).mkdir()
