@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -62,6 +62,17 @@ class Process(Protocol):
     async def start(self) -> None:
         """Up again on the same data and ports, and ready; nothing when it is up."""
         ...
+
+
+@runtime_checkable
+class Networked(Process, Protocol):
+    """One that has a network of its own to be taken off."""
+
+    async def disconnect(self) -> None:
+        """Packets to it and from it go nowhere; none of its connections is told."""
+        ...
+
+    async def reconnect(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,6 +233,7 @@ _ACTIONS: dict[type, Callable[[Any], str]] = {
     out.Kill: lambda a: f"kill {_target(a.target)} at",
     out.Pause: lambda a: f"pause {_target(a.target)} at",
     out.Stop: lambda a: f"stop {_target(a.target)} at",
+    out.Disconnect: lambda a: f"{_target(a.target)} off its network from",
     out.FillDisk: lambda a: f"fill the disk of {_target(a.target)} at",
     out.ReadOnlyDisk: lambda a: f"the disk of {_target(a.target)} read-only from",
     out.Shape: lambda a: f"packets with {_shape(a)}{_stream(a)}, from",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -51,3 +53,20 @@ def test_run_without_a_loopback_interface_ends_before_any_case(tmp_path: Path) -
     assert told.returncode == 4
     assert told.stderr.splitlines()[-1].startswith("assay: the bench cannot connect to itself on 127.0.0.1: ")
     assert "Traceback" not in told.stderr
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_run_without_a_docker_engine_says_so_and_leaves_no_folder(tmp_path: Path) -> None:
+    arguments = ("certify", "reference", "--select", "flow", "--run-dir", str(tmp_path / "runs"))
+    told = subprocess.run(
+        command_line(*arguments, "--broker", "container"),
+        cwd=tmp_path,
+        env={**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert told.returncode == 3
+    assert re.fullmatch(r"assay: (no Docker engine answers at|--broker container needs the package) .*\n", told.stderr)
+    assert not list((tmp_path / "runs").iterdir())

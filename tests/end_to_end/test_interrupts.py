@@ -85,7 +85,7 @@ def check(folder: Path) -> subprocess.CompletedProcess[str]:
 def interrupted(runs: Path, number: signal.Signals, moment_s: float, arguments: Sequence[str]) -> Running:
     """A run that got the signal so long after its first Case began, and has ended since."""
     with certifying(runs, *arguments, *SELECTED) as running:
-        eventually(running.look, "a run with agents and ports", 30)
+        eventually(lambda: running.look() and any(runs.glob("*/history")), "a first Case", 60)
         time.sleep(moment_s)  # a moment is what is tried out
         sent_s = running.signal(number)
         eventually(lambda: not running.left(), "the end of every agent and port", sent_s + GONE_S - time.monotonic())

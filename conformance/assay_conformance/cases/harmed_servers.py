@@ -6,7 +6,18 @@ from assay_conformance.cases.build import Schedule, up
 from assay_conformance.cases.durability import MESSAGE_BYTES
 from assay_conformance.model.case import Case, Config, Destructive, Isolation, Limits, Tier
 from assay_conformance.model.fault import Fault, Until
-from assay_conformance.model.outside import FillDisk, Kill, OnDisk, OnProcess, Pause, ReadOnlyDisk, Role, Stop, Target
+from assay_conformance.model.outside import (
+    Disconnect,
+    FillDisk,
+    Kill,
+    OnDisk,
+    OnProcess,
+    Pause,
+    ReadOnlyDisk,
+    Role,
+    Stop,
+    Target,
+)
 
 BROKER, BOOKIE, STORE = Target(), Target(role=Role.BOOKIE), Target(role=Role.METADATA_STORE)
 
@@ -60,6 +71,7 @@ CASES = (
     harmed("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
     harmed("topics/stopped-broker", "A broker is told to end, and started again", Stop(target=BROKER), DOWN_MS),
     harmed("topics/paused-broker", "A broker is paused, and goes on", Pause(target=BROKER), PAUSE_MS),
+    harmed("topics/unplugged-broker", "A broker loses its network, and has it again", Disconnect(), PAUSE_MS),
     harmed("topics/paused-bookie", "A bookie is paused, and goes on", Pause(target=BOOKIE), PAUSE_MS),
     harmed("topics/paused-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
 )

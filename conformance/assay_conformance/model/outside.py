@@ -121,6 +121,10 @@ class Stop(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, tag="stop"
     """SIGTERM, and the process may take its time; healed by a start on the same data and ports."""
 
 
+class Disconnect(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, tag="disconnect", tag_field="do"):
+    """Off its network, and no connection is told; healed by putting it back. Containers have one of their own."""
+
+
 class FillDisk(_OnProcess, frozen=True, omit_defaults=True, kw_only=True, tag="fill-disk", tag_field="do"):
     """The disk of its data has `leave_bytes` left; healed by freeing it."""
 
@@ -155,14 +159,14 @@ class Partition(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, t
 
 
 Toxic = Latency | Bandwidth | SlowClose | Timeout | ResetPeer | Slicer | LimitData | Disable
-OnProcess = Kill | Pause | Stop
+OnProcess = Kill | Pause | Stop | Disconnect
 OnDisk = FillDisk | ReadOnlyDisk
 OnNetwork = Shape | Partition
 OutsideAction = Toxic | OnProcess | OnDisk | OnNetwork
 
 MEANS: Final[dict[type, Means]] = {
     **dict.fromkeys((Latency, Bandwidth, SlowClose, Timeout, ResetPeer, Slicer, LimitData, Disable), Means.TOXIPROXY),
-    **dict.fromkeys((Kill, Pause, Stop), Means.PROCESSES),
+    **dict.fromkeys((Kill, Pause, Stop, Disconnect), Means.PROCESSES),
     **dict.fromkeys((FillDisk, ReadOnlyDisk), Means.DISKS),
     **dict.fromkeys((Shape, Partition), Means.NAMESPACES),
 }

@@ -1,4 +1,4 @@
-"""Kill, pause and stop of processes: brokers, bookies, metadata stores, proxies, the client.
+"""Kill, pause, stop and disconnection of processes: brokers, bookies, metadata stores, proxies, the client.
 
 A receipt is written of what was seen: pid and signal, how many sends were under way at that moment, and how long it
 took until the process was really dead, stopped, or ready again. Whatever is not healed by the time the attempt ends
@@ -14,28 +14,37 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from assay_conformance.model.errors import HarnessError
+from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_conformance.model.event import Fact
 from assay_conformance.model.fault import Fault
-from assay_conformance.model.outside import Kill, OnProcess, Pause, Stop
-from assay_faults.injector import Process, Receipt, Situation
+from assay_conformance.model.outside import Disconnect, Kill, OnProcess, Pause, Stop
+from assay_faults.injector import Networked, Process, Receipt, Situation
 
 _MS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How an action is done to a process, and undone."""
+    """How an action is done to a process, and undone; `signal` is empty where none is sent."""
 
     signal: str
     harm: Callable[[Process], Awaitable[None]]
     cure: Callable[[Process], Awaitable[None]]
 
 
+def _networked(process: Process) -> Networked:
+    if not isinstance(process, Networked):
+        raise UnavailableError(f"{process.name} has no network of its own: expected a broker in a container")
+    return process
+
+
 _WAYS: Final[Mapping[type, _Way]] = {
     Kill: _Way("SIGKILL", lambda process: process.kill(), lambda process: process.start()),
     Stop: _Way("SIGTERM", lambda process: process.stop(), lambda process: process.start()),
     Pause: _Way("SIGSTOP", lambda process: process.pause(), lambda process: process.resume()),
+    Disconnect: _Way(
+        "", lambda process: _networked(process).disconnect(), lambda process: _networked(process).reconnect()
+    ),
 }
 
 
@@ -55,7 +64,9 @@ class ProcessInjector:
             assert isinstance(action, OnProcess)
             self._actions[number] = action
             if action.target.owner_of is None:  # who owns a topic is known only once the topic is used
-                self._situation.process(action.target)
+                process = self._situation.process(action.target)
+                if isinstance(action, Disconnect):
+                    _networked(process)
 
     async def front(self, url: str) -> str:
         return url
@@ -68,7 +79,7 @@ class ProcessInjector:
             facts: dict[str, Fact] = {
                 "process": process.name,
                 "pid": process.pid or 0,
-                "signal": way.signal,
+                **({"signal": way.signal} if way.signal else {}),
                 "in_flight": self._situation.in_flight(),
             }
             self._harmed[fault] = process

@@ -10,7 +10,7 @@ import pytest
 
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.fault import AfterStep, Fault
-from assay_conformance.model.outside import Kill, OnProcess, Pause, Role, Stop, Target
+from assay_conformance.model.outside import Disconnect, Kill, OnProcess, Pause, Role, Stop, Target
 from assay_faults.injector import Process, Situation
 from assay_faults.processes.injector import ProcessInjector
 
@@ -44,11 +44,21 @@ class Fake:
         self.pid = 2
 
 
+class FakeContainer(Fake):
+    """Likewise, with a network of its own."""
+
+    async def disconnect(self) -> None:
+        self.done.append("disconnect")
+
+    async def reconnect(self) -> None:
+        self.done.append("reconnect")
+
+
 class Rig:
     """An injector with these actions prepared, on one broker; time does not pass, three sends are under way."""
 
-    def __init__(self, *actions: OnProcess) -> None:
-        self.process = Fake()
+    def __init__(self, *actions: OnProcess, process: Fake | None = None) -> None:
+        self.process = process or Fake()
         self.injector = ProcessInjector(Situation(self._find, lambda: 3, lambda: 0))
         self.faults = {n: Fault(trigger=AfterStep(0), action=action) for n, action in enumerate(actions)}
 
@@ -67,10 +77,15 @@ class Rig:
 
 @pytest.mark.parametrize(
     ("action", "deeds"),
-    [(Kill(), ["kill", "start"]), (Stop(), ["stop", "start"]), (Pause(), ["pause", "resume"])],
+    [
+        (Kill(), ["kill", "start"]),
+        (Stop(), ["stop", "start"]),
+        (Pause(), ["pause", "resume"]),
+        (Disconnect(), ["disconnect", "reconnect"]),
+    ],
 )
 def test_each_action_has_its_act_and_its_cure(action: OnProcess, deeds: list[str]) -> None:
-    rig = Rig(action)
+    rig = Rig(action, process=FakeContainer())
     rig.run(rig.injector.inject(0), rig.injector.heal(0))
     assert rig.process.done == deeds
 
@@ -97,6 +112,12 @@ def test_what_was_healed_is_left_alone_at_the_end() -> None:
     rig = Rig(Pause())
     rig.run(rig.injector.inject(0), rig.injector.heal(0), rig.injector.close())
     assert rig.process.done == ["pause", "resume"]
+
+
+def test_what_has_no_network_of_its_own_is_unavailable_before_anything_begins() -> None:
+    rig = Rig(Disconnect())
+    with pytest.raises(UnavailableError, match="broker 0 has no network of its own"):
+        rig.run()
 
 
 def test_a_target_that_does_not_exist_is_unavailable_before_anything_begins() -> None:
