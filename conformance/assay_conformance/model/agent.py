@@ -103,6 +103,29 @@ class Burst(_Command, frozen=True, tag="burst"):
     payload: Generated
 
 
+class Produce(_Command, frozen=True, tag="produce"):
+    """Send generated messages, numbered from `payload.number`, at a steady rate until `halt`.
+
+    After a wait (a full queue, a blocked call) it catches up, at twice the rate at most. Message n has key `k<n mod
+    keys>`, or none where `keys` is 0. Each call and each outcome becomes a row of the file `segment` (docs/ledger.md),
+    with the payload's handle as its stream and n as its seq; without a file nothing is written. Answered when it was
+    halted and every send has ended: `ok` with `values = {asked, sent, ok, fail, unknown}`, `asked` being what the rate
+    was worth in that time.
+    """
+
+    producer: Unsigned
+    rate_per_s: Positive
+    payload: Generated
+    keys: Unsigned = 0
+    segment: str = ""
+
+
+class Halt(_Command, frozen=True, tag="halt"):
+    """End what `produce` or `consume` does on this handle; answered behind that."""
+
+    handle: Unsigned
+
+
 class Flush(_Command, frozen=True, tag="flush"):
     producer: Unsigned
 
@@ -128,6 +151,30 @@ class Receive(_Command, frozen=True, tag="receive"):
     count: Positive
     timeout_ms: Unsigned
     want_bytes: bool = False
+
+
+class AckMode(StrEnum):
+    """What `consume` says of the messages it takes."""
+
+    INDIVIDUAL = "individual"
+    CUMULATIVE = "cumulative"
+    NONE = "none"
+
+
+class Consume(_Command, frozen=True, tag="consume"):
+    """Receive generated messages and say something of each at once, until `halt`.
+
+    A message that comes for the first time (redelivery count 0) is refused instead where `number * 2654435761 mod
+    2^32 < nack_share * 2^32`; `cumulative` acknowledges every `every`-th message of each topic and takes no
+    `nack_share`. Each delivery, acknowledgment and refusal becomes a row of the file `segment` (docs/ledger.md). `ok`
+    with `values = {received, acked, nacked}` when it was halted.
+    """
+
+    consumer: Unsigned
+    acks: AckMode = AckMode.INDIVIDUAL
+    every: Positive = 1
+    nack_share: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+    segment: str = ""
 
 
 class Ack(_Command, frozen=True, tag="ack"):
@@ -214,10 +261,13 @@ Command = (
     | OpenProducer
     | Send
     | Burst
+    | Produce
+    | Halt
     | Flush
     | Close
     | OpenConsumer
     | Receive
+    | Consume
     | Ack
     | Nack
     | ReconsumeLater

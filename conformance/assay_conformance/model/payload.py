@@ -22,8 +22,12 @@ def generate(identity: Identity, size: int, seed: int) -> bytes:
     """The payload of `size` bytes for this message."""
     if size < IDENTITY_BYTES:
         return _blocks(seed, size)
-    head = _IDENTITY.pack(identity.case, identity.handle, identity.number)
-    return head + _blocks(seed, size - IDENTITY_BYTES)
+    return pack(identity) + _blocks(seed, size - IDENTITY_BYTES)
+
+
+def pack(identity: Identity) -> bytes:
+    """The first 16 bytes of a payload."""
+    return _IDENTITY.pack(identity.case, identity.handle, identity.number)
 
 
 def identify(data: bytes | memoryview) -> Identity | None:
