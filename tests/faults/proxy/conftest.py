@@ -17,7 +17,7 @@ from assay_conformance.model.fault import Fault
 from assay_faults.network import MemoryNetwork, Network, SocketNetwork
 from assay_faults.proxy import FrameProxy
 from assay_faults.proxy.tls import Tls
-from assay_fixtures.brokers.contract import Order
+from assay_fixtures.brokers.contract import Host, Order
 from assay_fixtures.brokers.embedded import EmbeddedSite, EmbeddedWorld, full_topics
 from assay_fixtures.clock import run_virtual
 
@@ -40,6 +40,7 @@ class BehindProxy:
         topology = order.case.topology
         self.topics = full_topics(topology, order.name)
         self.client_config: Config = {} if tls is None else {"tls_trust_certs": str(tls.trust_certs)}
+        self.host = Host()
         self.reached = 0
         self._recorder = order.recorder
         inner = Recorder(order.now_ns, self._told)
