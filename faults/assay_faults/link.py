@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Final, Protocol
+from functools import partial
+from typing import Any, Final, Protocol
 
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.errors import UsageError
@@ -60,7 +61,8 @@ class Outside(Protocol):
 
 class FrameLink:
     """All connections of one Case. `topics` maps full topic names to the topology's. `grows`: faults may be added.
-    `outside` gets the faults that are not of frames; without it such a fault cannot work.
+    `outside` gets the faults that are not of frames; without it such a fault cannot work. `writes_later`: whoever runs
+    the link has the recorder settle, once frames that no fault acts on are on their way.
 
     `fired` counts how often each fault acted. Raises UsageError for a fault that cannot work. Whatever calls the broker
     other than by a delivery of this link does so within `busy()`.
@@ -75,8 +77,10 @@ class FrameLink:
         topics: Mapping[str, str],
         grows: bool = False,
         outside: Outside | None = None,
+        writes_later: bool = False,
     ) -> None:
         self._sink = sink
+        self._writes_later = writes_later
         self._outside = outside
         self._recorder = recorder
         self._topics = topics
@@ -163,13 +167,21 @@ class FrameLink:
         if hits or not channel.clear():
             self._handle(connection, channel, frame, number, hits or (), now_ns)
             return
-        event = header(frame, self._describers[direction], connection.stream(frame))
-        self._recorder.add(FrameEvent, conn=conn, dir=direction, frame=number, **event)
+        fields = partial(self._passed, connection, direction, frame, number)
+        if self._writes_later:
+            self._recorder.add_soon(FrameEvent, fields)
+        else:
+            self._recorder.add(FrameEvent, **fields())
         if direction is Direction.TO_CLIENT:
             self._sink.deliver(conn, direction, frame)
         else:
             self._outbox.call(self._sink.deliver, conn, direction, frame)
             self._outbox.run()
+
+    def _passed(self, connection: Connection, direction: Direction, frame: Frame, number: int) -> dict[str, Any]:
+        fields = header(frame, self._describers[direction], connection.stream(frame))
+        fields.update(conn=connection.number, dir=direction, frame=number)
+        return fields
 
     # --- faults outside the frames ---
 
@@ -253,6 +265,8 @@ class FrameLink:
         hits: Sequence[Live],
         now_ns: int,
     ) -> None:
+        # Describers join the chunks of a message in the order they came.
+        self._recorder.settle()
         passage = Passage(channel.direction, number, now_ns, frame, frame.raw)
         acted: list[tuple[Live, tuple[int, ...]]] = []
         if channel.swallowed or connection.dead:

@@ -36,7 +36,7 @@ class Injectors:
 class Rig:
     """One link with connection 0 to broker 0 open. Time is `now_ns` and moves by `at_ms` alone."""
 
-    def __init__(self, *faults: Fault) -> None:
+    def __init__(self, *faults: Fault, writes_later: bool = False) -> None:
         self.now_ns = 0
         self.events: list[Event] = []
         self.frames: dict[Direction, list[Frame]] = {TO_BROKER: [], TO_CLIENT: []}
@@ -44,9 +44,11 @@ class Rig:
         self.closes: list[tuple[int, CutHow, bool]] = []
         self.broker: Callable[[Frame], None] = lambda _: None
         self.outside = Injectors()
-        recorder = Recorder(lambda: self.now_ns, self.events.append)
+        self.recorder = Recorder(lambda: self.now_ns, self.events.append)
         topics = {FULL + name: name for name in ("t", "u")}
-        self.link = FrameLink(faults, self, recorder, topics=topics, outside=self.outside)
+        self.link = FrameLink(
+            faults, self, self.recorder, topics=topics, outside=self.outside, writes_later=writes_later
+        )
         self.opened(0)
 
     # --- LinkSink ---

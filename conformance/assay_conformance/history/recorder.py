@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,10 +21,32 @@ class Recorder:
         self._now_ns = now_ns
         self._write = write
         self._next = 0
+        self._unsettled: deque[tuple[type[Event], int, Callable[[], dict[str, Any]]]] = deque()
 
     def add(self, kind: type[E], **fields: Any) -> E:
         """Record an event of this kind; `fields` are all of its fields but `seq` and `t_ns`."""
-        event = kind(seq=self._next, t_ns=self._now_ns(), **fields)
+        if self._unsettled:
+            self.settle()
+        return self._record(kind, self._now_ns(), fields)
+
+    def add_soon(self, kind: type[Event], fields: Callable[[], dict[str, Any]]) -> None:
+        """Record an event that happens now, where finding its fields must not hold up what happens next: that is done
+        by `settle`, or before another event is recorded, so that the order is that of the calls."""
+        self._unsettled.append((kind, self._now_ns(), fields))
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether `write` has not seen every event yet."""
+        return bool(self._unsettled)
+
+    def settle(self) -> None:
+        """`write` has seen every event when this returns."""
+        while self._unsettled:
+            kind, at_ns, fields = self._unsettled.popleft()
+            self._record(kind, at_ns, fields())
+
+    def _record(self, kind: type[E], at_ns: int, fields: dict[str, Any]) -> E:
+        event = kind(seq=self._next, t_ns=at_ns, **fields)
         self._next += 1
         self._write(event)
         return event

@@ -61,8 +61,9 @@ class FrameProxy(LinkHost):
         tls: Tls | None = None,
     ) -> None:
         local = {full: name for name, full in topics.items()}
-        link = FrameLink(faults, self, recorder, topics=local, grows=grows, outside=outside)
+        link = FrameLink(faults, self, recorder, topics=local, grows=grows, outside=outside, writes_later=True)
         super().__init__(link, now_ns)
+        self._recorder = recorder
         self.network = network
         self.max_frame_bytes = max_frame_bytes
         self.addresses = Addresses(tls=tls is not None)
@@ -102,8 +103,11 @@ class FrameProxy(LinkHost):
         self._alarm.set(None)
 
     def wake(self) -> None:
-        """Something may be due at another time now, and something may have been let go."""
+        """Something may be due at another time now, and something may have been let go or passed."""
         self._alarm.set(self.link.next_deadline_ns())
+        if self._recorder.unsettled:
+            # Behind what is written in this turn of the loop.
+            asyncio.get_running_loop().call_soon(self._recorder.settle)
         if self.kept:
             self.kept = {pair for pair in self.kept if not pair.eased()}
 

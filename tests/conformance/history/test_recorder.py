@@ -31,3 +31,37 @@ def test_event_added_while_one_is_written_comes_after_it() -> None:
     recorder = Recorder(lambda: 0, write)
     recorder.add(Note, text="call")
     assert [event.seq for event in written] == [0, 1]
+
+
+def test_event_that_is_found_out_later_has_the_time_when_it_happened() -> None:
+    times = iter([5, 9])
+    written: list[Event] = []
+    recorder = Recorder(lambda: next(times), written.append)
+    recorder.add_soon(Note, lambda: {"text": "slow"})
+    recorder.add(Note, text="quick")
+    assert [(event.seq, event.t_ns) for event in written] == [(0, 5), (1, 9)]
+
+
+def test_nothing_is_found_out_before_it_is_settled() -> None:
+    written: list[Event] = []
+    recorder = Recorder(lambda: 0, written.append)
+    recorder.add_soon(Note, lambda: {"text": "a"})
+    assert (recorder.unsettled, written) == (True, [])
+    recorder.settle()
+    assert (recorder.unsettled, [event.seq for event in written]) == (False, [0])
+
+
+def test_event_added_while_one_is_settled_comes_after_all_that_happened_before() -> None:
+    texts: list[str] = []
+
+    def write(event: Event) -> None:
+        assert isinstance(event, Note)
+        texts.append(event.text)
+        if event.text == "a":
+            recorder.add(Note, text="echo")
+
+    recorder = Recorder(lambda: 0, write)
+    for text in "ab":
+        recorder.add_soon(Note, lambda text=text: {"text": text})  # type: ignore[misc]
+    recorder.settle()
+    assert texts == ["a", "b", "echo"]

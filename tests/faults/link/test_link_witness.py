@@ -151,6 +151,28 @@ def test_frame_is_recorded_before_its_answer(rig: type[Rig]) -> None:
     assert [event.command for event in bench.of(FrameEvent)] == ["SEND", "SEND_RECEIPT"]
 
 
+def test_frame_that_passes_is_on_its_way_before_it_is_written_down(rig: type[Rig]) -> None:
+    bench = rig(writes_later=True)
+    bench.send(4)
+    assert (bench.at_broker, bench.wire()) == ([4], [])
+    bench.recorder.settle()
+    assert bench.wire() == [(4, "both", "passed")]
+
+
+def test_frame_that_passed_is_written_down_before_what_a_fault_does_next(rig: type[Rig]) -> None:
+    bench = rig(Fault(trigger=OnFrame(command="SEND", direction=TO_BROKER, k=2), action=Drop()), writes_later=True)
+    bench.send(0, 1)
+    assert bench.wire() == [(0, "both", "passed"), (1, "sender", "dropped")]
+
+
+def test_chunks_are_joined_whichever_of_them_a_fault_acts_on(rig: type[Rig]) -> None:
+    held = Fault(trigger=OnFrame(command="SEND", direction=TO_BROKER, k=2), action=Duplicate())
+    bench = rig(held, writes_later=True)
+    for chunk_id in (0, 1):
+        bench.put(chunk(chunk_id), TO_BROKER)
+    assert len(bench.of(FrameEvent)[-1].members) == 1
+
+
 def test_frame_of_an_ended_connection_is_not_on_the_wire(rig: type[Rig]) -> None:
     bench = rig()
     bench.link.ended(0, ClosedBy.CLIENT, True, 0)
