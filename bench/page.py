@@ -29,7 +29,7 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.run import BrokerInfo, LoadSource, Machine, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
-from assay_reports.expectations import Expectations
+from assay_reports.expectations import Expectations, Known
 from assay_reports.outcome import outcome
 from assay_reports.page import page
 from assay_reports.report import Report
@@ -132,9 +132,8 @@ def large(requirements: int, cases: int) -> Report:
         ended_unix_ms=60_000,
     )
     nothing = Expectations(agent="none", tested="*", entries=(), where="none")
-    standing = stand(
-        fold(judged, known.requirements, names), judged, nothing, "1.0", date(2026, 1, 1), frozenset(names)
-    )
+    expected = [Known(nothing, "1.0")]
+    standing = stand(fold(judged, known.requirements, names), judged, expected, date(2026, 1, 1), frozenset(names))
     told = outcome(standing, selected=len(names), strict=False)
     return Report(
         run=run,

@@ -58,8 +58,15 @@ def print_report(report: Report, console: Console) -> None:
     for title, rows in report.chapters():
         console.print(Trimmed(_chapter(title, rows, report, console.width)))
     console.print()
-    for alike in _alike(report.failures):
-        console.print(Trimmed(failure_text(alike[0], report.folder, also=alike[1:])))
+    alike = list(_alike(report.failures))
+    of_client = [group for group in alike if group[0].requirement.side is not Side.BROKER]
+    of_broker = [group for group in alike if group[0].requirement.side is Side.BROKER]
+    for group in of_client:
+        console.print(Trimmed(failure_text(group[0], report.folder, also=group[1:])))
+    if of_broker:
+        console.print(Trimmed(Text(f"Of the broker, {clean(report.verdicts.broker)}:\n", style="bold")))
+    for group in of_broker:
+        console.print(Trimmed(failure_text(group[0], report.folder, also=group[1:])))
     console.print(summary(report), crop=False)
 
 

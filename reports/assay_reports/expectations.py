@@ -1,4 +1,4 @@
-"""expectations.toml: the failures of a client that are known, with reason and evidence, and how a run stands to them.
+"""expectations.toml: the failures of a client, or of a real broker, that are known, with reason and evidence.
 
 A listed failure is executed like any other and must stay what it was: one that no longer happens is stale, one past
 its date is expired, and another finding code on a listed Case is a new failure. Wildcards exist over versions only,
@@ -38,7 +38,7 @@ class Occurs(StrEnum):
 
 
 class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
-    """One listed failure: finding `code` of `requirement` in `case`, for the client versions in `versions`.
+    """One listed failure: finding `code` of `requirement` in `case`, for the versions of its owner in `versions`.
 
     `excerpt` is the wire excerpt that shows it, `replay` the name of its replay file, `expires` the last day the entry
     holds. `versions` is a PEP 440 range, or `*`.
@@ -60,9 +60,11 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
 
 
 class Expectations(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of one file. `tested` is the range of client versions somebody ran the suite against."""
+    """The content of one file, of a client (`agent`) or of a broker (`broker`, its name). `tested` is the range of
+    versions somebody ran the suite against."""
 
-    agent: str
+    agent: str = ""
+    broker: str = ""
     tested: str
     entries: tuple[Expectation, ...] = ()
     where: str = "no expectations file"
@@ -86,6 +88,13 @@ def none_expected(agent: str) -> Expectations:
     return Expectations(agent=agent, tested=ANY_VERSION)
 
 
+class Known(msgspec.Struct, frozen=True):
+    """What is expected of a client or of a broker, and the version that was met."""
+
+    expectations: Expectations
+    version: str
+
+
 def read_expectations(path: Path) -> Expectations:
     """The content of `path`. UsageError: one sentence with the file, the key and what was expected."""
     try:
@@ -102,19 +111,28 @@ def parse_expectations(text: str, where: str) -> Expectations:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{where}: expected TOML: {error}") from error
-    _check_keys(document, {"schema", "agent", "tested", "expect"}, where)
+    _check_keys(document, {"schema", "agent", "broker", "tested", "expect"}, where)
     _check_schema(document, where)
+    owner = "broker" if "broker" in document else "agent"
+    if owner == "broker" and "agent" in document:
+        raise UsageError(f"{where}: expected either 'agent' or 'broker': the failures of one have a file of their own")
     tables = document.get("expect", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f'{where}: "expect" is {tables!r}, expected [[expect]] tables')
     entries = tuple(_entry(table, f"{where}: [[expect]] number {i}") for i, table in enumerate(tables, start=1))
     _refuse_twice(entries, where)
     return Expectations(
-        agent=_text(document, "agent", where, "the id of the agent, such as pulsar-python"),
+        **{owner: _text(document, owner, where, _OWNERS[owner])},
         tested=_range(document, "tested", where),
         entries=entries,
         where=where,
     )
+
+
+_OWNERS = {
+    "agent": "the id of the agent, such as pulsar-python",
+    "broker": "the name of the broker, such as Apache Pulsar",
+}
 
 
 def check_known(expectations: Expectations, requirements: Collection[str], cases: Collection[str]) -> None:

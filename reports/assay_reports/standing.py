@@ -15,7 +15,7 @@ import msgspec
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, Judgement, RequirementVerdict, Verdict
-from assay_reports.expectations import Expectation, Expectations, Occurs
+from assay_reports.expectations import Expectation, Known, Occurs
 
 UNTESTABLE_CODE = Verdict.UNTESTABLE.value
 
@@ -50,11 +50,12 @@ class EntryState(StrEnum):
 FAILS_THE_RUN = frozenset({EntryState.STALE, EntryState.EXPIRED})
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of the file and what became of it."""
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """An entry of a file and what became of it. `broker`: whose failure it is, where it is not the client's."""
 
     state: EntryState
     expectation: Expectation
+    broker: str = ""
 
 
 class Cell(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -80,15 +81,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 def stand(
     rows: Sequence[RequirementVerdict],
     judgements: Iterable[Judgement],
-    expectations: Expectations,
-    version: str,
+    known: Sequence[Known],
     today: date,
     selected: Collection[str],
 ) -> Standing:
     """The folded rows with their state, the cells under them, and what became of each entry.
 
-    `selected` are the Cases of the plan; an entry of another Case, or of other client versions, says nothing about this
-    run.
+    `known` are the failures expected of the client, and of its broker. `selected` are the Cases of the plan; an entry
+    of another Case, or of other versions, says nothing about this run.
     """
     current = [judgement for judgement in judgements if not judgement.superseded]
     grouped: dict[tuple[str, str], list[Judgement]] = {}
@@ -96,8 +96,13 @@ def stand(
         grouped.setdefault((judgement.requirement, judgement.case), []).append(judgement)
     judged_cases = {judgement.case for judgement in current if judgement.verdict in DECISIVE}
     entries = tuple(
-        Entry(state=_state(entry, version, today, selected, grouped, judged_cases), expectation=entry)
-        for entry in expectations.entries
+        Entry(
+            state=_state(entry, one.version, today, selected, grouped, judged_cases),
+            expectation=entry,
+            broker=one.expectations.broker,
+        )
+        for one in known
+        for entry in one.expectations.entries
     )
     in_force = _in_force(entries)
     cells = tuple(_cell(group, in_force.get(key, ())) for key, group in grouped.items())

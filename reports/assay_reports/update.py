@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -34,13 +34,17 @@ class Updated:
     unreasoned: int
 
 
-def update(text: str, where: str, run: Verdicts, reason: str = "") -> Updated:
-    """The file's `text` after the run. UsageError for a file that is none, or of another agent."""
+def update(text: str, where: str, run: Verdicts, reason: str = "", *, not_the_clients: Collection[str] = ()) -> Updated:
+    """The file's `text` after the run. UsageError for a file that is none, or of another agent.
+
+    Failures of `not_the_clients`, requirements that a broker has to keep, are not added to what is known of a client.
+    """
     listed = parse_expectations(text, where)
     if listed.agent != run.subject.agent:
         raise UsageError(f"{where}: 'agent' is {listed.agent!r}, expected {run.subject.agent!r}, the agent of the run")
     version = run.subject.version
-    stale = {_key(entry.expectation) for entry in run.expectations if entry.state is EntryState.STALE}
+    own = [entry for entry in run.expectations if not entry.broker]
+    stale = {_key(entry.expectation) for entry in own if entry.state is EntryState.STALE}
     head, blocks = _split(text)
     if len(blocks) != len(listed.entries):
         raise UsageError(f"{where}: cannot be edited safely; expected each entry under a [[expect]] of its own")
@@ -56,7 +60,8 @@ def update(text: str, where: str, run: Verdicts, reason: str = "") -> Updated:
             blocks[index] = _VERSIONS.sub(lambda m, v=after.versions: f"{m[1]}{_quoted(v)}", blocks[index], count=1)  # type: ignore[misc]
             done.append(f"narrowed  {_named(entry)}: {after.versions}")
         expected.append(after)
-    added = list(_unlisted(run, listed.entries, version, reason))
+    unlisted = _unlisted(run, listed.entries, version, reason)
+    added = [entry for entry in unlisted if entry.requirement not in not_the_clients]
     done += [f"added     {_named(entry)}" for entry in added]
     body = "".join([head, *blocks]).rstrip("\n") + "\n"
     after_text = body + "".join(f"\n{_written(entry)}" for entry in added)

@@ -32,6 +32,7 @@ def test_the_wheel_carries_agents_catalogue_and_templates(wheel: Path) -> None:
         "assay_fixtures/_agents/pulsar-python/agent.toml",
         "assay_fixtures/_agents/pulsar-python/agent.py",
         "assay_fixtures/_agents/pulsar-python/expectations.toml",
+        "assay_fixtures/_brokers/pulsar/expectations.toml",
         "assay_conformance/catalogue/resend.toml",
         "assay_conformance/py.typed",
     }

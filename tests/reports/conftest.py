@@ -49,7 +49,7 @@ from assay_conformance.model.verdict import (
     RequirementVerdict,
     Verdict,
 )
-from assay_reports.expectations import Expectation, Expectations, Occurs
+from assay_reports.expectations import Expectation, Expectations, Known, Occurs
 from assay_reports.outcome import outcome
 from assay_reports.report import Report
 from assay_reports.standing import Standing, stand
@@ -200,9 +200,11 @@ class Sample:
         version: str = "3.13.0",
         today: date = date(2026, 6, 1),
         selected: Iterable[str] = CASES,
+        brokers: Sequence[Known] = (),
     ) -> Standing:
-        known = Expectations(agent="pulsar-python", tested="*", entries=tuple(entries), where="expectations.toml")
-        return stand(self.rows(judgements), judgements, known, version, today, frozenset(selected))
+        listed = Expectations(agent="pulsar-python", tested="*", entries=tuple(entries), where="expectations.toml")
+        known = [Known(listed, version), *brokers]
+        return stand(self.rows(judgements), judgements, known, today, frozenset(selected))
 
     def run(self, **fields: Any) -> RunInfo:
         return RunInfo(

@@ -37,6 +37,16 @@ def parse(text: str) -> Expectations:
     return parse_expectations(text, "expectations.toml")
 
 
+def test_file_of_a_broker_names_the_broker() -> None:
+    known = parse(HEAD.replace('agent = "pulsar-python"', 'broker = "Apache Pulsar"') + entry())
+    assert (known.broker, known.agent) == ("Apache Pulsar", "")
+
+
+def test_file_of_a_client_and_a_broker_is_refused() -> None:
+    with pytest.raises(UsageError, match="either 'agent' or 'broker'"):
+        parse(HEAD + 'broker = "Apache Pulsar"\n' + entry())
+
+
 def test_every_key_of_an_entry_is_read() -> None:
     told = entry(
         occurs='"sometimes"', excerpt='"SEND 2, SEND 1"', replay='"cut.json"', link='"https://x"', expires="2027-01-31"

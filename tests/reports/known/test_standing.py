@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from assay_conformance.model.verdict import Expected, Verdict
+from assay_reports.expectations import Expectations, Known
+from assay_reports.outcome import outcome
 from assay_reports.standing import EntryState
 
 # `sample` builds judgements, entries and standings with defaults: see conftest.py beside the folder.
@@ -145,3 +147,30 @@ def test_row_takes_the_worst_state_of_its_cells(sample: Sample) -> None:
     listed = sample.judged(Verdict.FAIL, "out-of-order")
     new = sample.judged(Verdict.FAIL, "out-of-order", case=OTHER_CASE)
     assert sample.standing(listed, new, entries=[sample.entry()]).rows[0].expected is Expected.UNEXPECTED
+
+
+def _of_pulsar(*entries: Any) -> list[Known]:
+    return [Known(Expectations(broker="Apache Pulsar", tested="*", entries=entries), "4.0.8")]
+
+
+KEPT = {"requirement": "ack.broker-keeps", "case": "ack/close-flushes"}
+
+
+def test_listed_failure_of_the_broker_is_expected(sample: Sample) -> None:
+    entry = sample.entry("acked-again", "==4.0.8", **KEPT)
+    standing = sample.standing(sample.judged(Verdict.FAIL, "acked-again", **KEPT), brokers=_of_pulsar(entry))
+    assert standing.rows[0].expected is Expected.EXPECTED_FAIL
+    assert [(one.state, one.broker) for one in standing.entries] == [(EntryState.MATCHED, "Apache Pulsar")]
+    assert outcome(standing, selected=1).exit_code == 0
+
+
+def test_entry_for_another_release_of_the_broker_excuses_nothing(sample: Sample) -> None:
+    """Though the client's version is in its range."""
+    entry = sample.entry("acked-again", "==3.13.0", **KEPT)
+    standing = sample.standing(sample.judged(Verdict.FAIL, "acked-again", **KEPT), brokers=_of_pulsar(entry))
+    assert standing.rows[0].expected is Expected.UNEXPECTED
+
+
+def test_failure_of_the_broker_that_nobody_listed_fails_the_run(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "acked-again", **KEPT), brokers=_of_pulsar())
+    assert outcome(standing, selected=1).exit_code == 1

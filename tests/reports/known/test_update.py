@@ -119,3 +119,9 @@ def test_file_of_unusual_form_is_left_alone(sample: Sample) -> None:
     text = f'{HEAD}expect = [{{ {entry}, versions = "==3.13.0", reason = "known" }}]\n'
     with pytest.raises(UsageError, match=r"^e\.toml: cannot be edited safely"):
         brought(sample, text, sample.judged())
+
+
+def test_failure_of_a_broker_is_no_clients(sample: Sample) -> None:
+    judged = sample.judged(Verdict.FAIL, "acked-again", requirement="ack.broker-keeps", case="ack/close-flushes")
+    told = update(HEAD, "e.toml", ran(sample, HEAD, judged), not_the_clients={"ack.broker-keeps"})
+    assert told == Updated(HEAD, (), 0)

@@ -59,6 +59,14 @@ def test_failure_names_clause_events_receipt_and_replay(sample: Sample) -> None:
     assert "assay replay runs/2026-06-01-101500/replay/resend/cut-after-second-receipt.json" in text
 
 
+def test_failure_of_the_broker_is_told_under_its_name(sample: Sample) -> None:
+    of_broker = {"requirement": "ack.broker-keeps", "case": "ack/close-flushes"}
+    judged = (sample.judged(Verdict.FAIL, "acked-again", **of_broker), sample.judged(Verdict.FAIL, "out-of-order"))
+    text = printed(sample.report(*judged))
+    name = text.index("Of the broker, embedded assay 0.1.0")
+    assert text.index("FAIL  resend.keeps-order") < name < text.index("FAIL  ack.broker-keeps")
+
+
 def test_listed_failure_is_a_line_and_no_story(sample: Sample) -> None:
     text = printed(sample.report(sample.judged(Verdict.FAIL, "out-of-order"), entries=[sample.entry()]))
     assert "expected fail" in text
