@@ -60,6 +60,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.READS_BEYOND_QUOTA: "THR-010",
     BrokerMutation.FLOW_COUNTS_ENTRIES: "FLW-004",
     BrokerMutation.ADMITS_SECOND_OF_A_NAME: "DDP-014",
+    BrokerMutation.SILENT_HOLDER_STAYS: "DDP-014",
     BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER: "ROB-007",
     BrokerMutation.LEDGER_BEGINS_ANEW: "ORD-008",
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: "ORD-008",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.rules import LIVENESS_CHECK_MS
+from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.timers import Timer
 from assay_conformance.wire import CommandType
 
@@ -36,8 +36,9 @@ class Liveness:
         """PING the client: True once any frame comes, False when it stays silent and is closed, or ends."""
         self._waiting.append(answer)
         if self._asking is None:
+            host = self._session.host
             self._session.send(replies.reply(CommandType.PING))
-            self._asking = self._session.host.after(LIVENESS_CHECK_MS, self._session.end)
+            self._asking = host.after(host.settings.liveness_check_ms, self._unanswered)
 
     def stop(self) -> None:
         """The connection is over."""
@@ -54,6 +55,12 @@ class Liveness:
         self._silent = True
         session.send(replies.reply(CommandType.PING))
         self._timer = session.host.after(session.host.keep_alive_ms, self._probe)
+
+    def _unanswered(self) -> None:
+        if self._session.host.breaks(BrokerMutation.SILENT_HOLDER_STAYS):
+            self._answer(alive=True)
+        else:
+            self._session.end()
 
     def _answer(self, *, alive: bool) -> None:
         if self._asking is not None:

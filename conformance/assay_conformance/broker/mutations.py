@@ -83,6 +83,8 @@ class BrokerMutation(StrEnum):
     """A read takes as many entries as there are permits for, however few tokens are left."""
     ADMITS_SECOND_OF_A_NAME = "admits-second-of-a-name"
     """A producer whose name is taken is let in beside the one that has it."""
+    SILENT_HOLDER_STAYS = "silent-holder-stays"
+    """A connection that does not answer the PING of somebody who wants its name is taken for one that lives."""
     STORES_FOR_UNKNOWN_PRODUCER = "stores-for-unknown-producer"
     """A SEND for a producer that is not there is taken for another one's of its connection."""
     LEDGER_BEGINS_ANEW = "ledger-begins-anew"

@@ -12,8 +12,6 @@ from assay_conformance.wire.pulsar_pb2 import ServerError
 
 SERVER_VERSION: Final = "assay reference broker"
 
-LIVENESS_CHECK_MS: Final = 5_000
-"""How long a connection has to answer the PING that asks whether the holder of a name is alive."""
 RATE_RETRY_MS: Final = 1_000
 """How long a dispatcher without tokens waits before it looks again."""
 READ_BATCH_ENTRIES: Final = 100

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.resend import QUICK, cut_at_send
-from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.case import Case, Topology
+from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.policy import BrokerSettings
 
 
 def given_name_is_kept() -> Case:
@@ -145,8 +146,26 @@ def name_that_is_taken() -> Case:
     )
 
 
+def holder_that_fell_silent() -> Case:
+    """Its connection is half open: the broker hears of its end when it asks, and not before."""
+    plan = Schedule()
+    plan.wait_ops(plan.send(plan.producer(plan.client())))
+    second = plan.producer(plan.client(operation_timeout_ms=1_000))
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/holder-that-fell-silent",
+        "Nothing comes any more of the connection that has a producer name, and a second one asks for the name",
+        ("producer.name-has-one-holder",),
+        producer={"producer_name": "orders"},
+        topology=Topology(settings=BrokerSettings(liveness_check_ms=300)),
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut(how=CutHow.BLACKHOLE)),),
+        limits=QUICK,
+    )
+
+
 CASES = (
     name_that_is_taken(),
+    holder_that_fell_silent(),
     given_name_is_kept(),
     flush_waits_for_receipts(),
     close_with_sends_in_flight(),

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import Closed, Fate, Fired, Frame
+from assay_conformance.model.fault import Cut, CutHow, Fault
 from assay_conformance.model.requirement import RequirementId
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
@@ -18,18 +21,22 @@ Name = tuple[str, str]
 
 @dataclass(slots=True)
 class _Holder:
-    """A producer that was let in. `closed`: the answer to its CLOSE_PRODUCER."""
+    """A producer that was let in. `closed`: the answer to its CLOSE_PRODUCER. `silent`: what lets nothing of it through
+    any more, though its connection is there; `doubted_ns`: when somebody else wanted the name since."""
 
     place: Place
     admitted: Frame
     gone: bool = False
     closed: Frame | None = None
+    silent: Fired | None = None
+    doubted_ns: int | None = None
 
 
 class NameHasOneHolder(Check):
     """Gone is a producer that either side closed, or whose connection ended or was cut by a fault, half-open or not.
 
-    A name is certainly free when the broker has answered its holder's CLOSE_PRODUCER. Topics that somebody wants for
+    A name is certainly free when the broker has answered its holder's CLOSE_PRODUCER, and when a connection of which
+    nothing comes any more had its time to answer since somebody else wanted the name. Topics that somebody wants for
     himself have rules of their own, and are not judged.
     """
 
@@ -42,6 +49,9 @@ class NameHasOneHolder(Check):
         self._closing: dict[tuple[int, int], _Holder] = {}
         self._on: dict[int, set[Place]] = {}
         self._exclusive: set[str] = set()
+        faults = enumerate(self.view.case.faults)
+        self._silencing = {number for number, fault in faults if _silences(fault)}
+        self._answers_ns = self.view.case.topology.settings.liveness_check_ms * MS
 
     @on(Frame, "PRODUCER")
     def asked(self, event: Frame) -> None:
@@ -53,6 +63,9 @@ class NameHasOneHolder(Check):
         place = (event.conn, event.producer_id or 0)
         name = str(event.fields.get("producer_name", ""))
         self._asked[event.conn, event.request_id or 0] = (place, topic, name)
+        holder = self._holders.get((topic, name))
+        if holder is not None and holder.silent is not None and holder.doubted_ns is None:
+            holder.doubted_ns = event.t_ns
 
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
@@ -71,6 +84,8 @@ class NameHasOneHolder(Check):
                 holder.admitted,
                 event,
             )
+        if holder is not None and holder.doubted_ns is not None:
+            self.exercise(event)
         self._holders[name] = _Holder(place, event)
         self._held[place] = name
         self._on.setdefault(event.conn, set()).add(place)
@@ -94,6 +109,21 @@ class NameHasOneHolder(Check):
                 holder.closed,
                 event,
             )
+        elif holder.silent is not None and holder.doubted_ns is not None:
+            self._busy_in_doubt(holder.silent, holder.doubted_ns, event)
+
+    def _busy_in_doubt(self, silent: Fired, doubted_ns: int, refusal: Frame) -> None:
+        if refusal.t_ns - doubted_ns < self._answers_ns:
+            self.exercise(refusal)
+            return
+        self.breach(
+            "busy-though-dead",
+            f"ProducerBusy at {ms(refusal.t_ns)}, though nothing came of the connection that has the name since "
+            f"{ms(silent.t_ns)}, and it had {ms(self._answers_ns)} to answer since somebody else wanted the name at "
+            f"{ms(doubted_ns)}",
+            silent,
+            refusal,
+        )
 
     @on(Frame, "CLOSE_PRODUCER")
     def closed(self, event: Frame) -> None:
@@ -113,9 +143,12 @@ class NameHasOneHolder(Check):
     @on(Closed)
     @on(Fired)
     def connection_lost(self, event: Closed | Fired) -> None:
-        if event.conn is not None and (isinstance(event, Closed) or event.action == "cut"):
-            for place in self._on.pop(event.conn, set()):
-                self._leaves(place)
+        if event.conn is None or not (isinstance(event, Closed) or event.action == "cut"):
+            return
+        for place in self._on.pop(event.conn, set()):
+            holder = self._leaves(place)
+            if holder is not None and isinstance(event, Fired) and event.fault in self._silencing:
+                holder.silent = event
 
     def _leaves(self, place: Place) -> _Holder | None:
         holder = self._holders.get(self._held.pop(place, ("", "")))
@@ -123,3 +156,9 @@ class NameHasOneHolder(Check):
             return None
         holder.gone = True
         return holder
+
+
+def _silences(fault: Fault) -> bool:
+    """Whether nothing comes to the broker any more, and no end of the connection either."""
+    cut = fault.action
+    return isinstance(cut, Cut) and cut.how is CutHow.BLACKHOLE and cut.direction is not Direction.TO_CLIENT

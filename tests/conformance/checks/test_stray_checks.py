@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from assay_conformance.cases.build import down
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.name_holders import NameHasOneHolder
 from assay_conformance.checks.strays import SendNeedsProducer
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
+from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.event import Fired
+from assay_conformance.model.fault import Cut, CutHow, Fault
+from assay_conformance.model.policy import BrokerSettings
+
+HALF_OPEN = msgspec.structs.replace(
+    ANY_CASE,
+    topology=Topology(settings=BrokerSettings(liveness_check_ms=300)),
+    faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut(how=CutHow.BLACKHOLE)),),
+)
 
 
-def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
-    said = trial(check, story.done())
+def judged(check: type[Check], story: Script, case: Case = ANY_CASE) -> tuple[list[str], int]:
+    said = trial(check, story.done(), case)
     return [finding.code for finding in said.findings], said.exercised
 
 
@@ -116,6 +128,32 @@ def test_name_that_is_refused_though_its_holder_was_closed_is_found() -> None:
     story.connected(1)
     story.producer_asks(1)
     assert judged(NameHasOneHolder, _busy(story))[0] == ["busy-though-free"]
+
+
+def _silent(answered_after_ms: float) -> Script:
+    """A black hole takes what comes of the connection that has the name, and another one asks for it."""
+    story = Script()
+    story.producer()
+    story.add(Fired, fault=0, action="cut", conn=0)
+    story.connected(1)
+    story.producer_asks(1)
+    return _busy(story.after(answered_after_ms))
+
+
+def test_name_of_a_silent_connection_may_be_refused_until_it_had_its_time() -> None:
+    assert judged(NameHasOneHolder, _silent(299), HALF_OPEN) == ([], 1)
+
+
+def test_name_of_a_silent_connection_that_is_refused_for_ever_is_found() -> None:
+    assert judged(NameHasOneHolder, _silent(300), HALF_OPEN)[0] == ["busy-though-dead"]
+
+
+def test_name_of_a_silent_connection_that_is_given_away_is_accepted() -> None:
+    story = Script()
+    story.producer()
+    story.add(Fired, fault=0, action="cut", conn=0)
+    story.producer_again(1)
+    assert judged(NameHasOneHolder, story, HALF_OPEN) == ([], 1)
 
 
 def test_topic_that_somebody_wants_for_himself_is_not_judged() -> None:
