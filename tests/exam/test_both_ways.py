@@ -31,6 +31,8 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DEDUP_TELLS_NEXT_ID: "DDP-005",
     BrokerMutation.DEDUP_FORGETS_ON_LOAD: "DDP-013",
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: "DDP-013",
+    BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: "DDP-013",
+    BrokerMutation.DEDUP_FORGETS_SILENT: "DDP-013",
     BrokerMutation.DEDUP_RECORDS_LOWEST: "DDP-003",
     BrokerMutation.DEDUP_COMPARES_HIGHEST: "DDP-004",
     BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: "DDP-011",

@@ -85,11 +85,15 @@ class Deduplication:
     def joined(self, name: str) -> None:
         """A producer of this name is there."""
         self._purge()
-        self._idle_since_ns.pop(name, None)
+        if self._host.breaks(BrokerMutation.DEDUP_FORGETS_SILENT):
+            self._idle_since_ns.setdefault(name, self._host.now_ns)
+        else:
+            self._idle_since_ns.pop(name, None)
 
     def left(self, name: str) -> None:
         """It is there no longer."""
-        self._idle_since_ns[name] = self._host.now_ns
+        if not self._host.breaks(BrokerMutation.DEDUP_FORGETS_SILENT):
+            self._idle_since_ns[name] = self._host.now_ns
 
     def forget_unwritten(self) -> None:
         """What was under way is not written: its ids may come again."""
@@ -128,9 +132,13 @@ class Deduplication:
     def _purge(self) -> None:
         limit_ns = self._host.settings.dedup_idle_minutes * 60 * NS_PER_S
         idle = [name for name, since_ns in self._idle_since_ns.items() if self._host.now_ns - since_ns > limit_ns]
+        if not idle or self._host.breaks(BrokerMutation.DEDUP_REMEMBERS_FOR_EVER):
+            return
         for name in idle:
-            for numbers in (self._pushed, self._persisted, self._snapshot, self._idle_since_ns):
+            for numbers in (self._pushed, self._persisted, self._idle_since_ns):
                 numbers.pop(name, None)
+        # Written down at once: else whoever loads the topic would find it again in what is stored.
+        self._keep(len(self._entries))
 
 
 def is_early_chunk(metadata: MessageMetadata) -> bool:

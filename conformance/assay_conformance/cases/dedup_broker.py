@@ -8,9 +8,12 @@ from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, LIMIT_BYTES
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut, lost_receipts
-from assay_conformance.model.case import Case, Config, Isolation
+from assay_conformance.model.case import Case, Config, Isolation, Limits, Tier
 from assay_conformance.model.fault import Fault, Rewrite
 from assay_conformance.model.policy import BrokerSettings
+
+FORGOTTEN_MS = 84_000
+"""A minute, a third of it until the broker looks again, and what a busy machine takes."""
 
 BATCHED: Config = {**NAMED, "batching": True, "batching_max_publish_delay_ms": 500}
 
@@ -178,6 +181,27 @@ def duplicate_at_another_broker() -> Case:
     )
 
 
+def names_that_nobody_uses() -> Case:
+    """One name has a producer that says nothing, another has none; after the time-out both are asked for."""
+    plan = Schedule()
+    client = plan.client()
+    silent, gone = (plan.producer(client, producer_name=name) for name in ("silent", "gone"))
+    plan.wait_ops(plan.send(silent), plan.send(gone))
+    plan.wait_ops(plan.close(gone))
+    plan.wait_ms(FORGOTTEN_MS)
+    plan.wait_ops(plan.close(silent))
+    for name in ("silent", "gone"):
+        plan.wait_ops(plan.send(plan.producer(client, producer_name=name)))
+    return plan.case(
+        "dedup/names-that-nobody-uses",
+        "A minute after their last message one name still has its producer, and another has none",
+        ("dedup.forgets-unused-names",),
+        topology=msgspec.structs.replace(DEDUPLICATED, settings=BrokerSettings(dedup_idle_minutes=1)),
+        tier=Tier.FULL,
+        limits=Limits(case_ms=FORGOTTEN_MS + 60_000, least_wall_ms=FORGOTTEN_MS),
+    )
+
+
 CASES = (
     id_inside_a_batch(),
     batch_of_old_and_new(),
@@ -187,4 +211,5 @@ CASES = (
     told_the_last_id_after_an_unload(),
     known_from_a_snapshot(),
     duplicate_at_another_broker(),
+    names_that_nobody_uses(),
 )

@@ -257,3 +257,16 @@ def test_name_counts_as_used_when_its_topic_is_loaded() -> None:
     bench.wait(IDLE_MS)
     bench.connect(1)
     assert bench.produce(1).body.last_sequence_id == 1
+
+
+def test_forgotten_name_is_not_found_again_in_what_is_stored() -> None:
+    bench = _deduplicating()
+    bench.publish(0, 1)
+    bench.leave()
+    bench.wait(IDLE_MS + 1)
+    bench.connect(1)
+    bench.produce(1)
+    bench.leave(1)
+    bench.step("unload", topic="t")
+    bench.connect(2)
+    assert bench.produce(2).body.last_sequence_id == -1

@@ -13,6 +13,8 @@ from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings, Policies, Retention
 from assay_conformance.wire import pulsar_pb2 as pb
 
+FORGOTTEN_MS = 361 * 60_000
+
 
 def _sends(bench: Bench) -> Bench:
     bench.connect()
@@ -98,6 +100,32 @@ def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     return bool(bench.produce().body.last_sequence_id >= 5)
 
 
+def _later(after_ms: int, *mutations: BrokerMutation, left: bool) -> Bench:
+    """A message is stored, and that long nothing more; with its producer there, or without."""
+    topology = Topology(topics=(Topic(name="t", deduplication=True),), keep_alive_ms=10 * after_ms)
+    bench = Bench(*mutations, topology=topology)
+    bench.connect()
+    bench.produce()
+    bench.publish(5)
+    if left:
+        bench.leave()
+    bench.wait(after_ms)
+    return bench
+
+
+def unused_names_are_forgotten(*mutations: BrokerMutation) -> bool:
+    bench = _later(FORGOTTEN_MS, *mutations, left=True)
+    bench.connect(1)
+    return bool(bench.produce(1).body.last_sequence_id < 5)
+
+
+def silent_names_are_remembered(*mutations: BrokerMutation) -> bool:
+    bench = _later(FORGOTTEN_MS, *mutations, left=False)
+    bench.leave()
+    bench.connect(1)
+    return bool(bench.produce(1).body.last_sequence_id >= 5)
+
+
 def batch_with_an_old_id_is_dropped(*mutations: BrokerMutation) -> bool:
     bench = _sends(Bench(*mutations, deduplication=True))
     before = len(bench.content)
@@ -145,6 +173,16 @@ def name_has_one_holder(*mutations: BrokerMutation) -> bool:
     bench.connect()
     bench.produce()
     return bench.produce(producer_id=2).type == C.ERROR
+
+
+def silent_holder_is_found_dead(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.produce()
+    bench.connect(1)
+    bench.request(C.PRODUCER, 1, topic=T, producer_id=1, producer_name="p")
+    bench.wait(5_000)
+    return bench.kinds(1) == ["PRODUCER_SUCCESS"]
 
 
 def what_is_receipted_survives_a_crash(*mutations: BrokerMutation) -> bool:
@@ -509,6 +547,8 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,
     BrokerMutation.DEDUP_FORGETS_ON_LOAD: ids_are_known_after_an_unload,
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
+    BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: unused_names_are_forgotten,
+    BrokerMutation.DEDUP_FORGETS_SILENT: silent_names_are_remembered,
     BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,
     BrokerMutation.DEDUP_COMPARES_HIGHEST: batch_with_an_old_id_is_dropped,
     BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: deduplicated_chunks_all_stored,
@@ -536,6 +576,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.REDELIVERY_IS_FREE: redelivered_waits_for_the_rate,
     BrokerMutation.FLOW_COUNTS_ENTRIES: batch_costs_its_messages,
     BrokerMutation.ADMITS_SECOND_OF_A_NAME: name_has_one_holder,
+    BrokerMutation.SILENT_HOLDER_STAYS: silent_holder_is_found_dead,
     BrokerMutation.STORES_FOR_UNKNOWN_PRODUCER: stray_sends_are_not_stored,
     BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,

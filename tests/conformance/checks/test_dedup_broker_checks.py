@@ -9,6 +9,7 @@ from assay_conformance.checks.dedup_broker import (
     BatchStandsOrFalls,
     ChecksLastChunkOnly,
     DuplicateNotStored,
+    ForgetsUnusedNames,
     RecordsHighestId,
     SurvivesLoad,
     TakesFailedAgain,
@@ -20,6 +21,7 @@ from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fired, Meta, Stepped
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
+from assay_conformance.model.policy import BrokerSettings
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
 RESTARTED = msgspec.structs.replace(CASE, steps=(Step(Who.BROKER, "restart"),))
@@ -291,3 +293,49 @@ def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
     story.at(361 * 60_000).add(Stepped, step=0)
     story.producer_again(1, last_sequence_id=-1)
     assert judged(SurvivesLoad, story, RESTARTED) == ([], 0)
+
+
+# --- forgets-unused-names ---------------------------------------------------------------------------------------------
+
+A_MINUTE = msgspec.structs.replace(
+    CASE,
+    topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=BrokerSettings(dedup_idle_minutes=1)),
+)
+
+
+def _asked_again(*, left_at_ms: int, told: int, asked_at_ms: int = 90_000) -> Script:
+    """A message is stored at once, its producer goes, and its name is asked for."""
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.stored(0)
+    story.at(left_at_ms).cut()
+    story.at(asked_at_ms).producer_again(1, last_sequence_id=told)
+    return story
+
+
+def test_name_that_nobody_used_is_forgotten() -> None:
+    assert judged(ForgetsUnusedNames, _asked_again(left_at_ms=100, told=-1), A_MINUTE) == ([], 1)
+
+
+def test_name_that_nobody_used_and_is_remembered_is_found() -> None:
+    assert judged(ForgetsUnusedNames, _asked_again(left_at_ms=100, told=0), A_MINUTE)[0] == ["remembered"]
+
+
+def test_name_may_be_remembered_until_the_broker_looks_again() -> None:
+    story = _asked_again(left_at_ms=100, told=0, asked_at_ms=79_000)
+    assert judged(ForgetsUnusedNames, story, A_MINUTE) == ([], 0)
+
+
+def test_name_with_a_silent_producer_is_remembered() -> None:
+    assert judged(ForgetsUnusedNames, _asked_again(left_at_ms=89_000, told=0), A_MINUTE) == ([], 1)
+
+
+def test_name_with_a_silent_producer_that_is_forgotten_is_found() -> None:
+    story = _asked_again(left_at_ms=89_000, told=-1)
+    assert judged(ForgetsUnusedNames, story, A_MINUTE)[0] == ["forgotten-in-use"]
+
+
+def test_name_that_may_be_forgotten_is_told_as_the_broker_likes() -> None:
+    for told in (-1, 0):
+        assert judged(TellsLastId, _asked_again(left_at_ms=100, told=told), A_MINUTE)[0] == []

@@ -5,7 +5,8 @@ SEND at or below the second is a duplicate (`duplicate-not-stored`), one between
 (`undecided-copy-is-refused`), and a new producer of that name is told the first (`tells-last-id`). A batch is compared
 by its lowest id (`batch-stands-or-falls`) and remembered by its highest (`records-highest-id`), a chunked message by
 its last chunk (`checks-last-chunk-only`). What could not be written is forgotten (`takes-failed-again`), and what was
-written is known to whoever loads the topic next (`survives-load`).
+written is known to whoever loads the topic next (`survives-load`), as long as somebody uses the name
+(`forgets-unused-names`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from assay_conformance.checks.dedup_broker.early_copies import UndecidedCopyIsRe
 from assay_conformance.checks.dedup_broker.last_id import TellsLastId
 from assay_conformance.checks.dedup_broker.loads import SurvivesLoad
 from assay_conformance.checks.dedup_broker.retries import TakesFailedAgain
+from assay_conformance.checks.dedup_broker.unused import ForgetsUnusedNames
 
 __all__ = [
     "BatchStandsOrFalls",
     "ChecksLastChunkOnly",
     "DuplicateNotStored",
+    "ForgetsUnusedNames",
     "RecordsHighestId",
     "SurvivesLoad",
     "TakesFailedAgain",

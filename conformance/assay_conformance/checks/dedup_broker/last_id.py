@@ -6,6 +6,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
 from assay_conformance.checks.dedup_broker.names import Name, checked_later, highest_id, told_highest
 from assay_conformance.checks.loading import Loads
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Fate, Fired, Frame, Stepped, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
@@ -15,7 +16,8 @@ class TellsLastId(Check):
     """PRODUCER_SUCCESS carries the highest id that has arrived under the name, and -1 without deduplication.
 
     At least what is stored has arrived; at most what was sent has: between the two lies what a broker refused. What was
-    stored before the topic was loaded anew is another requirement's matter.
+    stored before the topic was loaded anew, or so long ago that its name may be forgotten, is another requirement's
+    matter.
     """
 
     requirement = RequirementId("dedup.tells-last-id")
@@ -26,6 +28,7 @@ class TellsLastId(Check):
         self._on = deduplicated(self.view) - changed
         self._off = {topic.name for topic in self.view.case.topology.topics if not topic.deduplication} - changed
         self._loads = Loads(self.view.case)
+        self._idle_ns = self.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
         self._names: dict[tuple[str, str], Name] = {}
         self._asked: dict[tuple[int, int], str] = {}
         self._there: set[tuple[int, int]] = set()
@@ -66,6 +69,7 @@ class TellsLastId(Check):
             name = self._names.setdefault((event.topic, event.meta.producer_name), Name())
             name.stored = max(name.stored, highest_id(event))
             name.loads = self._loads.of(event.topic)
+            name.stored_ns = event.t_ns
 
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
@@ -78,7 +82,8 @@ class TellsLastId(Check):
             return
         known = self._names.get((topic, str(event.fields.get("producer_name"))), Name()) if base in self._on else Name()
         told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
-        least = known.stored if known.loads == self._loads.of(topic) else NO_SEQUENCE_ID
+        fresh = known.loads == self._loads.of(topic) and event.t_ns - known.stored_ns <= self._idle_ns
+        least = known.stored if fresh else NO_SEQUENCE_ID
         if least <= told <= max(known.arrived, known.stored):
             if least > NO_SEQUENCE_ID:
                 self.exercise(event)

@@ -21,6 +21,7 @@ class Name:
     """SENDs neither stored nor refused yet, as they came."""
     loads: int = 0
     """The load of its topic in which `stored` was."""
+    stored_ns: int = 0
 
 
 def place_of(event: Frame) -> Place:
