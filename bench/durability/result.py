@@ -14,7 +14,7 @@ from bench.durability.kills import KillSeen, kills_seen
 from assay_conformance.cases.durability import KINDS
 from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Ended, Ending
+from assay_conformance.model.event import Ended, Ending, ReadBack
 from assay_conformance.model.verdict import Judgement, Verdict
 from assay_fixtures.packs import Pack
 from assay_fixtures.runner.folder import StoredRun
@@ -40,9 +40,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One Case that came to its end. `excused` are failures that the broker's own log explains."""
+    """One Case that came to its end. `ledgers`: what its topic consists of in the end. `excused` are failures that the
+    broker's own log explains."""
 
     case: str
+    ledgers: int
     kills: Sequence[KillSeen]
     judgements: Sequence[Judgement]
     excused: Sequence[Judgement] = ()
@@ -108,7 +110,9 @@ def _result(run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, l
     topic = f"assay/c{number}-{attempt}/t"
     excused = [judgement for judgement in judged if is_forgotten(judgement, topic, lost, events)]
     kills = tuple(kills_seen(events, KINDS[row_of(run).kind]))
-    return CaseResult(case.id, kills, [judgement for judgement in judged if judgement not in excused], excused)
+    read = [event.entries for event in events if isinstance(event, ReadBack)]
+    ledgers = len({entry.ledger for entries in read for entry in entries})
+    return CaseResult(case.id, ledgers, kills, [judgement for judgement in judged if judgement not in excused], excused)
 
 
 def _lost(logs: Iterable[Path]) -> Forgotten:
@@ -117,13 +121,15 @@ def _lost(logs: Iterable[Path]) -> Forgotten:
 
 def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
     """Markdown."""
-    yield "| client | write quorum | killed | kills | counted | in flight, median | pass | undecided | excused | fail |"
-    yield "|---" * 10 + "|"
+    judged = "pass | undecided | excused | fail"
+    yield f"| client | write quorum | killed | kills | counted | in flight, median | ledgers of a topic | {judged} |"
+    yield "|---" * 11 + "|"
     for row, tally in tallies.items():
         in_flight = median(kill.in_flight for kill in tally.counted) if tally.counted else "-"
-        cells = (row.client, row.write_quorum, row.kind, len(tally.kills), len(tally.counted), in_flight)
-        judged = (len(tally.passed), len(tally.undecided), len(tally.excused), len(tally.failed))
-        yield f"| {' | '.join(map(str, (*cells, *judged)))} |"
+        ledgers = median(result.ledgers for result in tally.results)
+        cells = (row.client, row.write_quorum, row.kind, len(tally.kills), len(tally.counted), in_flight, ledgers)
+        counts = (len(tally.passed), len(tally.undecided), len(tally.excused), len(tally.failed))
+        yield f"| {' | '.join(map(str, (*cells, *counts)))} |"
 
 
 def remarks(tallies: Mapping[Row, Tally]) -> Iterator[str]:

@@ -109,8 +109,8 @@ def test_table_counts_kills_and_judgements_apart() -> None:
     judged = [
         Judgement(requirement=RequirementId("ordering.ids-grow"), case="c", verdict=v, reason="so") for v in verdicts
     ]
-    tallies = {Row("reference", "both", 3): Tally([CaseResult("c", kills, judged)])}
-    assert list(table(tallies))[-1] == "| reference | 3 | both | 3 | 2 | 500.0 | 2 | 1 | 0 | 1 |"
+    tallies = {Row("reference", "both", 3): Tally([CaseResult("c", 9, kills, judged)])}
+    assert list(table(tallies))[-1] == "| reference | 3 | both | 3 | 2 | 500.0 | 9 | 2 | 1 | 0 | 1 |"
     assert list(remarks(tallies)) == [
         "reference, write quorum 3, both: c, ordering.ids-grow: invalid: so",
         "reference, write quorum 3, both: 1 x ordering.ids-grow undecided: so",

@@ -1,8 +1,8 @@
 """A topic's entries: the order of appends, their ledger positions, and the append that waits for its disk.
 
 Entries are counted from 0 over all ledgers (`index`); a position (ledger, entry) is how the protocol names one. One
-ledger is open at a time; each load of the topic opens the next. Ledger ids come from one counter of the whole cluster,
-so those of a topic increase and are not contiguous.
+ledger is open at a time; each load of the topic opens the next, and so does the entry behind a full one. Ledger ids
+come from one counter of the whole cluster, so those of a topic increase and are not contiguous.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import base64
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay_conformance.wire import MessageIdData, MessageMetadata, MetadataError, Payload, murmur3_32
@@ -132,12 +133,25 @@ class Hold:
 class Store:
     """Appends become entries in the order they came: one that waits holds back all behind it, as a ledger does.
 
-    Entries below `deleted` are there for those who look back, and for no consumer any more.
+    Entries below `deleted` are there for those who look back, and for no consumer any more. A ledger ends behind
+    `ledger_entries` (0: it does not), and `new_ledger` gives the id of the next.
     """
 
-    __slots__ = ("_bytes", "_first", "_holds", "_ledgers", "_waiting", "deleted", "entries")
+    __slots__ = (
+        "_bytes",
+        "_first",
+        "_holds",
+        "_ledger_entries",
+        "_ledgers",
+        "_new_ledger",
+        "_waiting",
+        "deleted",
+        "entries",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, new_ledger: Callable[[], int], ledger_entries: int = 0) -> None:
+        self._new_ledger = new_ledger
+        self._ledger_entries = ledger_entries
         self.deleted = 0
         self.entries: list[Entry] = []
         self._bytes = 0
@@ -161,6 +175,8 @@ class Store:
         """Store at once, past whatever waits."""
         entries = self.entries
         index = len(entries)
+        if 0 < self._ledger_entries <= index - self._first[-1]:
+            self.open_ledger(self._new_ledger())
         entry = Entry(self._ledgers[-1], index - self._first[-1], index, payload)
         entries.append(entry)
         self._bytes += len(payload.block)

@@ -48,7 +48,7 @@ class Topic:
         self.local = local
         self.partition = name.partition
         self.persistent = name.domain == "persistent"
-        self.store = Store() if self.persistent else NoStore()
+        self.store = (Store if self.persistent else NoStore)(new_ledger, host.settings.ledger_entries)
         self.publishing = Publishing(host, self.store, self._tell_stored, self._dispatch)
         self.admission = Admission(host, self)
         self.housekeeping = Housekeeping(host, self)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import batch, plains
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.policy import BrokerSettings
+
+LEDGER_ENTRIES, FULL_LEDGERS = 10, 6
 
 
 def order_across_a_cut() -> Case:
@@ -167,8 +170,26 @@ def ids_across_a_new_ledger() -> Case:
     )
 
 
+def ids_across_full_ledgers() -> Case:
+    """Nobody is sent away: what is under way when a ledger ends is stored in the next one."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, FULL_LEDGERS * LEDGER_ENTRIES)
+    plan.receive(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
+    plan.wait_received(consumer, FULL_LEDGERS * LEDGER_ENTRIES)
+    return plan.case(
+        "ordering/ids-across-full-ledgers",
+        "Messages are sent without a pause while every ten of them fill a ledger",
+        ("ordering.ids-grow", "ordering.keeps-send-order"),
+        capabilities=("consumer",),
+        topology=Topology(settings=BrokerSettings(ledger_entries=LEDGER_ENTRIES)),
+    )
+
+
 CASES = (
     ids_across_a_new_ledger(),
+    ids_across_full_ledgers(),
     order_across_a_cut(),
     pipelined_sends(),
     receipts_after_a_slow_store(),

@@ -132,6 +132,9 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     name, or a subscription, is alive."""
     failover_delay_ms: int = 1_000
     """activeConsumerFailoverDelayTimeMillis: from choosing another active consumer to its first message."""
+    ledger_entries: int = 0
+    """managedLedgerMaxEntriesPerLedger, without managedLedgerMinLedgerRolloverTimeMinutes: behind so many entries a
+    ledger ends, and the next begins; 0: it lasts as long as its topic is loaded (50,000 entries and 10 minutes)."""
     cursor_persist_ms: int = 1_000
     """managedLedgerDefaultMarkDeleteRateLimit, as a period: acknowledgements of a subscription are written no more
     often; those of before are written with the first one behind it."""

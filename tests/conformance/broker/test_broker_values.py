@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance.broker.bench import Bench
@@ -25,12 +27,19 @@ def _payload() -> Payload:
 
 def _store(*ledgers: int) -> Store:
     """Ledgers 10, 20, ... with so many entries each."""
-    store = Store()
+    store = Store(itertools.count().__next__)
     for number, count in enumerate(ledgers, 1):
         store.open_ledger(number * 10)
         for _ in range(count):
             store.add(_payload())
     return store
+
+
+def test_entry_behind_a_full_ledger_begins_the_next() -> None:
+    store = Store(itertools.count(1).__next__, ledger_entries=2)
+    store.open_ledger(0)
+    entries = [store.add(_payload()) for _ in range(5)]
+    assert [(entry.ledger, entry.entry) for entry in entries] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
 
 
 Operation = tuple[str, int, int]

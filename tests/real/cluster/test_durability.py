@@ -25,6 +25,7 @@ def _assert_nothing_is_lost(row: Row, tally: Tally, kills: int) -> None:
     said = "\n".join(remarks({row: tally}))
     assert not tally.failed, said
     assert len(tally.counted) >= kills, said
+    assert all(result.ledgers > 1 for result in tally.results), said
     assert len(tally.undecided) <= MOST_UNDECIDED * len(tally.passed), said
 
 
