@@ -62,9 +62,11 @@ class Words(NamedTuple):
     least_nack_us: int = NEVER
     dn: int = 0
     least_due_us: int = NEVER
+    last_us: int = 0
     ab: int = 0
     an: int = 0
     nb: int = 0
+    least_done_us: int = NEVER
     bb: int = 0
     bn: int = 0
     cn: int = 0
@@ -148,9 +150,19 @@ WORDS: tuple[Folded, ...] = (
     ),
     _count("dn", _D, _DUE, lambda r: r.again == 0 and r.wait is not None, "deliveries of what has a time"),
     Folded("least_due_us", _D, Merge.MIN, "wait", _DUE, lambda r: r.wait if r.again == 0 else None, "their least wait"),
+    Folded("last_us", _D, Merge.MAX, "t", ALL, lambda r: r.t, "time of the last delivery"),
     _mask("ab", _K, _ACKED, lambda r: r.kind != Word.NACK, "acknowledged"),
     _count("an", _K, _ACKED, lambda r: r.kind != Word.NACK, "acknowledgments"),
     _mask("nb", _K, "kind = 1", lambda r: r.kind == Word.NACK, "refused"),
+    Folded(
+        "least_done_us",
+        _K,
+        Merge.MIN,
+        "t_done",
+        _ACKED,
+        lambda r: r.t_done if r.kind != Word.NACK else None,
+        "when the first acknowledgment had ended well",
+    ),
     _mask("bb", _S, "chunk = 0", lambda r: r.chunk == 0, "stored"),
     _count("bn", _S, "chunk = 0", lambda r: r.chunk == 0, "stored copies"),
     _count("cn", _S, "chunk = 0 and chunks > 1", lambda r: r.chunk == 0 and r.chunks > 1, "stored in chunks"),

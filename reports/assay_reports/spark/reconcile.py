@@ -1,0 +1,276 @@
+"""A ledger's verdicts: Spark folds and screens all rows, and the rules judge the rows of what the screen flagged.
+
+The screen only has to be sound. What is right and what is wrong is decided by `judge_rows`, on rows, as for any
+history.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pyarrow.parquet as pq
+
+from assay_conformance.catalogue import Catalogue
+from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, Clause
+from assay_conformance.ledger.collection import Counted, Second, Small, Sums
+from assay_conformance.ledger.judge import judge_rows
+from assay_conformance.ledger.tables import ACK, ATTEMPT, EVENTS, PARTS, SMALL, STORED
+from assay_conformance.ledger.words import BUCKET_BITS
+from assay_conformance.model.errors import HarnessError
+from assay_conformance.model.verdict import RequirementVerdict, Verdict
+from assay_reports.ledgers.opening import BadPart, Ledger
+from assay_reports.spark import folds, picking, screen, views
+from assay_reports.spark.progress import Progress
+from assay_reports.spark.windows import windows
+
+MOST_ROWS = 2_000_000
+"""Rows that are judged; buckets beyond are counted."""
+
+_ROWS_A_BUCKET = 64 * 5
+_WORDS, _FLAGGED = "fold_words", "flagged"
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """`bad`: parts that could not be read. `flagged`: buckets that were looked at, `beyond` those that were not, by
+    requirement. `picked`: rows that the rules saw; `recounted`: the raw tables were asked, and the folds agree."""
+
+    verdicts: tuple[RequirementVerdict, ...]
+    sums: Sums
+    bad: tuple[BadPart, ...]
+    flagged: int
+    beyond: Mapping[str, int]
+    picked: int
+    folded_now: int
+    recounted: bool
+
+
+def reconcile(
+    session: Any,
+    ledger: Ledger,
+    catalogue: Catalogue,
+    *,
+    recount: bool = False,
+    progress: Progress | None = None,
+    most_rows: int = MOST_ROWS,
+    clauses: Iterable[Clause] = tuple(CLAUSES.values()),
+) -> Reconciled:
+    """Judge a ledger. With `recount` the screen reads all rows again, and the folds have to say the same.
+
+    HarnessError when they do not: then one of them is ours to mend.
+    """
+    told = progress or Progress(session=session)
+    small = smalls(ledger)
+    with told.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
+        folded = folds.fold_parts(session, ledger, small, _to(told))
+    bad = (*ledger.bad, *folded.bad)
+    stack = _stack(session, folded)
+    if recount:
+        with told.stage("recount", sum(ledger.rows(table.name) for table in PARTS)):
+            _agree(session, ledger, folded, stack)
+    with told.stage("screen"):
+        result = _screened(session, ledger, small, folded, stack, tuple(clauses), most_rows)
+        sums = _sums(session, ledger, small, folded, result.exercised)
+    with told.stage("judge"):
+        picked = picking.pick(ledger, picking.ranges(result.buckets), most_rows)
+        verdicts = judge_rows(picked.rows, small, ledger.info, sums, catalogue, result.beyond)
+    return Reconciled(
+        _doubted(verdicts, bad),
+        sums,
+        bad,
+        len(result.buckets),
+        result.beyond,
+        sum(len(rows) for rows in picked.rows),
+        folded.rows,
+        recount,
+    )
+
+
+def smalls(ledger: Ledger) -> Small:
+    return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
+
+
+def _to(told: Progress) -> folds.Told:
+    behind: Counter[str] = Counter()
+
+    def batch(table: str, rows: int, _all: int) -> None:
+        behind[table] = rows
+        told.done(behind.total())
+
+    return batch
+
+
+def _stack(session: Any, folded: folds.Folded) -> str:
+    """A query for the stack of all folds."""
+    sources = {}
+    for table in PARTS:
+        frame = folded.of(session, "words", (table.name,))
+        if frame is not None:
+            frame.createOrReplaceTempView(f"{_WORDS}_{table.name}")
+            sources[table.name] = f"select * from {_WORDS}_{table.name}"
+    return screen.stacked(sources) if sources else screen.NOTHING
+
+
+def _agree(session: Any, ledger: Ledger, folded: folds.Folded, stack: str) -> None:
+    """All rows once more; they give what the folds give, or one of them is wrong."""
+    raw = screen.stacked(folds.recount(session, ledger, folded.bad))
+    query = screen.differing(screen.merged(stack), screen.merged(raw))
+    for first in session.sql(query).orderBy("sub", "stream", "b").limit(1).collect():
+        raise HarnessError(
+            f"{ledger.where}: folds and rows disagree, first at sub = {first.sub} and stream = {first.stream} and "
+            f"seq >> {BUCKET_BITS} = {first.b}; remove {ledger.where}/fold and report this"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Screened:
+    buckets: list[tuple[int, int]]
+    exercised: dict[str, int]
+    beyond: dict[str, int]
+
+
+def _screened(
+    session: Any,
+    ledger: Ledger,
+    small: Small,
+    folded: folds.Folded,
+    stack: str,
+    clauses: tuple[Clause, ...],
+    most_rows: int,
+) -> _Screened:
+    views.show_small(session, small, ledger.info, _acking(session, folded))
+    result = session.sql(screen.screen(stack, clauses)).persist()
+    try:
+        result.createOrReplaceTempView(_FLAGGED)
+        exercised = _exercised(session)
+        of_clause = _chosen(session, clauses, most_rows)
+    finally:
+        result.unpersist()
+    share = max(1, most_rows // _ROWS_A_BUCKET // (len(of_clause) + 1))
+    of_clause[CHUNKS] = _chunked(session, folded, share)
+    return _Screened(
+        sorted({bucket for _, found in of_clause.values() for bucket in found}),
+        exercised,
+        {name: count - len(found) for name, (count, found) in of_clause.items() if count > len(found)},
+    )
+
+
+Called = tuple[int, list[tuple[int, int]]]
+"""How many buckets call for a look, and which (stream, b) of them get it."""
+
+
+def _acking(session: Any, folded: folds.Folded) -> list[int]:
+    acks = folded.of(session, "words", (ACK.name,))
+    return [] if acks is None else [row.sub for row in acks.where("an > 0").select("sub").distinct().collect()]
+
+
+def _exercised(session: Any) -> dict[str, int]:
+    columns = screen.tally_columns()
+    sums = ", ".join(f"coalesce(sum({name}), 0) {name}" for name in columns)
+    row = session.sql(f"select {sums} from {_FLAGGED}").first()
+    return {tally.requirement: row[name] for name, tally in columns.items() if row[name]}
+
+
+def _chosen(session: Any, clauses: tuple[Clause, ...], most_rows: int) -> dict[str, Called]:
+    """By requirement; each gets its share of what can be looked at."""
+    masks: dict[str, int] = {}
+    for place, clause in enumerate(clauses):
+        masks[clause.requirement] = masks.get(clause.requirement, 0) | 1 << place
+    counts = session.sql(
+        "select "
+        + ", ".join(f"count_if(mask & {mask}L <> 0) n{place}" for place, mask in enumerate(masks.values()))
+        + f" from {_FLAGGED} where mask <> 0"
+    ).first()
+    called = {requirement: counts[f"n{place}"] for place, requirement in enumerate(masks) if counts[f"n{place}"]}
+    share = max(1, most_rows // _ROWS_A_BUCKET // max(1, len(called)))
+    if all(count <= share for count in called.values()):
+        return _all(session, {requirement: masks[requirement] for requirement in called})
+    return {requirement: (count, _first(session, masks[requirement], share)) for requirement, count in called.items()}
+
+
+def _all(session: Any, masks: Mapping[str, int]) -> dict[str, Called]:
+    rows = session.sql(f"select stream, b, mask from {_FLAGGED} where mask <> 0").collect() if masks else []
+    found = {name: [(row.stream, row.b) for row in rows if row.mask & mask] for name, mask in masks.items()}
+    return {name: (len(buckets), buckets) for name, buckets in found.items()}
+
+
+def _first(session: Any, mask: int, most: int) -> list[tuple[int, int]]:
+    rows = session.sql(
+        f"select stream, b from {_FLAGGED} where mask & {mask}L <> 0 order by sub, stream, b limit {most}"
+    ).collect()
+    return [(row.stream, row.b) for row in rows]
+
+
+def _chunked(session: Any, folded: folds.Folded, most: int) -> Called:
+    frame = folded.of(session, "chunks", (STORED.name,))
+    if frame is None:
+        return 0, []
+    frame.createOrReplaceTempView("chunks")
+    found = session.sql(screen.chunked("chunks")).orderBy("stream", "b").limit(most + 1)
+    rows = [(row.stream, row.b) for row in found.collect()]
+    return len(rows), rows[:most]
+
+
+# --- sums -----------------------------------------------------------------------------------------------------------
+
+
+def _sums(session: Any, ledger: Ledger, small: Small, folded: folds.Folded, exercised: Mapping[str, int]) -> Sums:
+    return Sums(
+        exercised,
+        _series(session, folded),
+        windows(session, ledger, small, folded.bad),
+        _last_seq(session, folded),
+        sum(ledger.rows(table.name) for table in EVENTS),
+        _end_us(ledger),
+    )
+
+
+def _series(session: Any, folded: folds.Folded) -> tuple[Second, ...]:
+    frame = folded.of(session, "series", screen.IN_SERIES)
+    if frame is None:
+        return ()
+    rows = frame.groupBy("what", "of", "second").sum("n").toArrow()
+    return tuple(sorted(Second(Counted(what), of, second, n) for what, of, second, n in _tuples(rows)))
+
+
+def _last_seq(session: Any, folded: folds.Folded) -> dict[int, int]:
+    if folded.of(session, "words", (ATTEMPT.name,)) is None:
+        return {}
+    return dict(_tuples(session.sql(screen.last_seq(f"{_WORDS}_{ATTEMPT.name}")).toArrow()))
+
+
+def _tuples(content: Any) -> Iterable[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in content.columns), strict=True)
+
+
+def _end_us(ledger: Ledger) -> int:
+    """The time of the last row: the footers know it."""
+    found = [0]
+    for table in screen.IN_SERIES:
+        for part in ledger.parts[table]:
+            with ledger.files.open_input_file(f"{ledger.root}/{part.file}") as stream:
+                metadata = pq.read_metadata(stream)
+            place = next(at for at in range(metadata.num_columns) if metadata.schema.column(at).name == "t")
+            groups = (metadata.row_group(group).column(place).statistics for group in range(metadata.num_row_groups))
+            found += [group.max for group in groups if group is not None and group.has_min_max]
+    return max(found)
+
+
+# --- what could not be read -----------------------------------------------------------------------------------------
+
+
+def _doubted(verdicts: tuple[RequirementVerdict, ...], bad: tuple[BadPart, ...]) -> tuple[RequirementVerdict, ...]:
+    """Without some of the rows nothing is proven: what seems lost may stand where nobody can read it."""
+    if not bad:
+        return verdicts
+    named = "; ".join(str(part) for part in bad[:3]) + (f"; and {len(bad) - 3} more" if len(bad) > 3 else "")
+    return tuple(
+        msgspec.structs.replace(
+            row, verdict=Verdict.INCONCLUSIVE, reason=f"{named}{f'; {row.reason}' if row.reason else ''}"
+        )
+        for row in verdicts
+    )

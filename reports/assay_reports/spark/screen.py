@@ -1,0 +1,173 @@
+"""The SQL of folds and screen, made from the words and clauses of the rules: they are stated there and nowhere else.
+
+Every table is reduced on its own to buckets, these are stacked with zeros in the words of the other tables, and reduced
+once more. Nothing is joined but small tables that every task holds whole; nothing is sorted, and nothing sees a window.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from assay_conformance.ledger.clauses import CHUNKED, CLAUSES, GIVEN, TALLIES, Clause, Scope, Tally
+from assay_conformance.ledger.collection import US_PER_S, Counted
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME
+from assay_conformance.ledger.words import ALL, BUCKET_BITS, EMPTY, WORDS, Folded, Merge
+
+FOR_LOOKALIKES = frozenset({"sx", "dx"})
+"""Words that are only read where payloads do not say themselves what they should be."""
+
+KEYS = ("sub", "stream", "b")
+REACH, SCOPES, STREAMS = "reach", "scopes", "streams"
+"""Views of small tables: which subscriptions a bucket reaches, what holds for them, and the topic of each stream."""
+
+_PLACES = ("0S sub", "0 stream", "0L b")
+_NAMES = tuple(word.name for word in WORDS)
+_OF_STREAM = re.compile(rf"\b({'|'.join(Scope._fields)})\b")
+
+
+def fold(table: str, source: str, without: Collection[str] = ()) -> str:
+    """The buckets of the rows of a table in view `source`; words of `without` stay as of no rows."""
+    sub = "sub" if table in GIVEN else f"cast({NONE} as smallint)"
+    own = [word for word in WORDS if word.table == table]
+    words = ", ".join(f"{_empty(word) if word.name in without else _value(word)} {word.name}" for word in own)
+    return (
+        f"select {sub} sub, stream, seq >> {BUCKET_BITS} b, {words} from {source} group by {sub}, stream, seq >> "
+        f"{BUCKET_BITS}"
+    )
+
+
+def _value(word: Folded) -> str:
+    always = word.where == ALL
+    match word.merge:
+        case Merge.OR | Merge.XOR:
+            inner = word.value if always else f"if({word.where}, {word.value}, 0L)"
+            return f"{word.merge.value}({inner})"
+        case Merge.SUM:
+            return "count(*)" if always else f"count_if({word.where})"
+        case Merge.MIN | Merge.MAX:
+            inner = word.value if always else f"if({word.where}, {word.value}, null)"
+            return f"coalesce({word.merge.value}(cast({inner} as bigint)), {_empty(word)})"
+
+
+def _empty(word: Folded) -> str:
+    return f"{getattr(EMPTY, word.name)}L"
+
+
+def stacked(sources: Mapping[str, str]) -> str:
+    """The folds of every table (name -> a query) as rows of all words."""
+    return " union all ".join(_widened(table, query) for table, query in sources.items())
+
+
+def _widened(table: str, query: str) -> str:
+    words = ", ".join(word.name if word.table == table else f"{_empty(word)} {word.name}" for word in WORDS)
+    return f"select {', '.join(KEYS)}, {words} from ({query})"
+
+
+def merged(stack: str, keys: Iterable[str] = KEYS) -> str:
+    """One row for each bucket of a stack."""
+    names = ", ".join(keys)
+    words = ", ".join(f"{word.merge.value}({word.name}) {word.name}" for word in WORDS)
+    return f"select {names}, {words} from ({stack}) group by {names}"
+
+
+def reached(stack: str) -> str:
+    """One row for each bucket of each subscription, with the words of its stream in it."""
+    words = ", ".join(f"u.{word}" for word in _NAMES)
+    return merged(
+        f"select /*+ broadcast(r) */ r.reached sub, u.stream, u.b, {words} from ({stack}) u "
+        f"join {REACH} r on u.sub = r.sub and u.stream = r.stream"
+    )
+
+
+def screen(stack: str, clauses: Iterable[Clause] = tuple(CLAUSES.values())) -> str:
+    """Flagged buckets, each with a mask of the clauses that hold, in their order; and one row with mask 0 for all
+    others. Every row tells how many buckets it is, and how often each tally occurred in them."""
+    mask = " | ".join(f"if({_condition(clause)}, {1 << place}L, 0L)" for place, clause in enumerate(clauses)) or "0L"
+    tallies = ", ".join(f"cast({_counted(tally)} as bigint) {name}" for name, tally in tally_columns().items())
+    judged = (
+        f"select /*+ broadcast(s) */ g.sub, g.stream, g.b, {mask} mask, {tallies} "
+        f"from ({reached(stack)}) g join {SCOPES} s on g.sub = s.of_sub and g.stream = s.of_stream"
+    )
+    keys = {"sub": "smallint", "stream": "int", "b": "bigint"}
+    folded = ", ".join(f"if(mask = 0, cast({NONE} as {kind}), {name}) {name}" for name, kind in keys.items())
+    sums = ", ".join(f"sum({name}) {name}" for name in tally_columns())
+    return (
+        f"select sub, stream, b, mask, count(*) buckets, {sums} from "
+        f"(select {folded}, mask, {', '.join(tally_columns())} from ({judged})) group by sub, stream, b, mask"
+    )
+
+
+def tally_columns() -> dict[str, Tally]:
+    """Column of the screen -> its tally."""
+    return {f"tally_{place}": tally for place, tally in enumerate(TALLIES.values())}
+
+
+def _condition(clause: Clause) -> str:
+    return f"({clause.sql})" if clause.of_subscription else f"(s.once = 1 and ({_by_stream(clause.sql)}))"
+
+
+def _counted(tally: Tally) -> str:
+    return tally.sql if tally.of_subscription else f"if(s.once = 1, {_by_stream(tally.sql)}, 0)"
+
+
+def _by_stream(text: str) -> str:
+    """What is read once for a stream is read beside one of its subscriptions, by what holds for the stream itself."""
+    return _OF_STREAM.sub(r"s.by_stream.\1", text)
+
+
+_SERIES: Mapping[str, tuple[str, str]] = {
+    ATTEMPT.name: (f"'{Counted.SENT}'", ALL),
+    OUTCOME.name: (f"'{Counted.TOLD}'", "code = 0"),
+    DELIVERY.name: (f"if(again > 0 or redeliv > 0, '{Counted.AGAIN}', '{Counted.FIRST}')", ALL),
+    ACK.name: (f"if(kind = 1, '{Counted.REFUSED}', '{Counted.ACKED}')", ALL),
+}
+"""Table -> what its rows count as, and which of them."""
+
+IN_SERIES = tuple(_SERIES)
+
+
+def series(table: str, source: str) -> str | None:
+    """Messages a second, by topic or subscription; None for a table without times."""
+    if table not in _SERIES:
+        return None
+    what, where = _SERIES[table]
+    second = f"cast(floor(t / {US_PER_S}) as int)"
+    if table in GIVEN:
+        return f"select {what} what, cast(sub as int) of, {second} second, count(*) n from {source} group by 1, 2, 3"
+    return (
+        f"select /*+ broadcast(x) */ {what} what, x.topic of, {second} second, count(*) n from {source} join {STREAMS} "
+        f"x using (stream) where {where} group by 1, 2, 3"
+    )
+
+
+CHUNKS_OF = (
+    "select stream, seq, bit_or(shiftleft(1L, cast(chunk & 63 as int))) cb, max(chunks) cm from {source} "
+    "where chunks > 1 group by stream, seq"
+)
+"""The fold of messages in chunks: which of them are there, and how many there should be."""
+
+
+def chunked(source: str) -> str:
+    """Buckets of messages that are not there whole, of a view of such folds."""
+    whole = f"select stream, seq, bit_or(cb) cb, max(cm) cm from {source} group by stream, seq"
+    return f"select distinct stream, seq >> {BUCKET_BITS} b from ({whole}) where {CHUNKED.flagged}"
+
+
+def differing(one: str, other: str) -> str:
+    """Keys of the buckets that two queries do not agree on."""
+    hashed = f"{', '.join(KEYS)}, xxhash64({', '.join(_NAMES)}) words"
+    return (
+        f"select {', '.join(KEYS)} from (select {hashed} from ({one}) union all select {hashed} from ({other})) "
+        f"group by {', '.join(KEYS)} having count(*) <> 2 or min(words) <> max(words)"
+    )
+
+
+def last_seq(source: str) -> str:
+    """Stream -> greatest number that was asked for, of a view of folds of attempts."""
+    highest = f"b * {1 << BUCKET_BITS} + length(bin(sb)) - 1"
+    return f"select stream, max({highest}) seq from {source} group by stream"
+
+
+NOTHING = stacked({ATTEMPT.name: f"select {', '.join(_PLACES)}, 0L sb, 0L sx where false"})
+"""The stack of a ledger without rows."""
