@@ -29,7 +29,7 @@ class Ranges(NamedTuple):
     end: Any
 
     def of(self, number: int) -> tuple[Any, Any]:
-        begin, end = np.searchsorted(self.stream, [number, number + 1])
+        begin, end = np.searchsorted(self.stream, [number, number + 1]).tolist()
         return self.first[begin:end], self.end[begin:end]
 
 
@@ -96,8 +96,8 @@ def _inside(content: Any, wanted: Ranges) -> Any:
     found = []
     for number in np.intersect1d(stream, wanted.stream):
         first, end = wanted.of(number)
-        here = np.flatnonzero(stream == number)
-        place = np.searchsorted(end, seq[here], "right")
+        here: Any = np.flatnonzero(stream == number)
+        place: Any = np.searchsorted(end, seq[here], "right")
         inside: Any = place < len(end)
         inside[inside] = first[place[inside]] <= seq[here][inside]
         found.append(here[inside])
