@@ -29,7 +29,8 @@ class Ranges(NamedTuple):
     end: Any
 
     def of(self, number: int) -> tuple[Any, Any]:
-        begin, end = np.searchsorted(self.stream, [number, number + 1]).tolist()
+        begin = np.searchsorted(self.stream, number)
+        end = np.searchsorted(self.stream, number, "right")
         return self.first[begin:end], self.end[begin:end]
 
 
