@@ -1,0 +1,87 @@
+"""A ledger on the terminal, and as JSON: its run, its tables, its times."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from assay_conformance.ledger.tables import PARTS, SMALL
+from assay_reports.ledgers.opening import Ledger
+from assay_reports.terminal import LEAN, Trimmed
+
+
+class TableTold(NamedTuple):
+    """Times are µs of the run's clock, None where the table has none or no rows."""
+
+    table: str
+    rows: int
+    parts: int
+    bytes: int
+    t_from: int | None
+    t_to: int | None
+
+
+def tables(ledger: Ledger) -> list[TableTold]:
+    found = []
+    for table in PARTS:
+        times = [one for path in ledger.paths(table.name) for one in _times(ledger, path)]
+        found.append(
+            TableTold(
+                table.name,
+                ledger.rows(table.name),
+                len(ledger.parts[table.name]),
+                ledger.bytes(table.name),
+                min(times, default=None),
+                max(times, default=None),
+            )
+        )
+    small = [TableTold(table.name, len(ledger.small[table.name]), 1, 0, None, None) for table in SMALL]
+    return found + small
+
+
+def as_json(ledger: Ledger) -> str:
+    told = {
+        "ledger": ledger.where,
+        "info": ledger.info,
+        "tables": [one._asdict() for one in tables(ledger)],
+        "bad": [one._asdict() for one in ledger.bad],
+    }
+    return msgspec.json.format(msgspec.json.encode(told), indent=1).decode()
+
+
+def print_ledger(console: Console, ledger: Ledger) -> None:
+    info = ledger.info
+    ended = "" if info.ended_unix_ms is not None else ", not ended"
+    console.print(f"{ledger.where}: run {info.run} of {info.client} {info.client_version}, {info.origin}{ended}")
+    listed = RichTable(**LEAN)
+    for name in ("table", "rows", "parts", "MB", "from s", "to s"):
+        listed.add_column(name, justify="left" if name == "table" else "right")
+    for one in tables(ledger):
+        megabytes = f"{one.bytes / 1e6:,.1f}" if one.bytes else ""
+        listed.add_row(one.table, f"{one.rows:,}", str(one.parts), megabytes, _seconds(one.t_from), _seconds(one.t_to))
+    console.print(Trimmed(listed))
+
+
+def _seconds(t: int | None) -> str:
+    return "" if t is None else f"{t / 1e6:,.1f}"
+
+
+def _times(ledger: Ledger, path: str) -> list[int]:
+    """The least and greatest `t` of a part, from the statistics of its row groups."""
+    with ledger.files.open_input_file(path) as stream:
+        metadata = pq.read_metadata(stream)
+    names = metadata.schema.names
+    if "t" not in names or not metadata.num_rows:
+        return []
+    groups = [
+        metadata.row_group(number).column(names.index("t")).statistics for number in range(metadata.num_row_groups)
+    ]
+    return [_number(end) for group in groups if group is not None for end in (group.min, group.max)]
+
+
+def _number(value: Any) -> int:
+    return int(value)

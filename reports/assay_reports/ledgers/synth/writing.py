@@ -1,0 +1,102 @@
+"""Making a ledger up: its worlds in as many processes as there are cores, going on where a killed one stopped."""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import msgspec
+
+from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, OUTCOME, PARTS, TABLES
+from assay_conformance.model.errors import HarnessError, UsageError
+from assay_reports.ledgers.layout import PartWriter, create, part_name, write_info, write_smalls
+from assay_reports.ledgers.synth.anomalies import edits_of
+from assay_reports.ledgers.synth.plan import Plan, info, small_tables
+from assay_reports.ledgers.synth.rows import BLOCK_MESSAGES, Block
+
+PLAN = "synth.json"
+TRUTH = "truth.json"
+_WHOLE = 1 << 62
+LEAST_FREE_BYTES = 64 << 20
+
+
+def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, int], None]) -> None:
+    """The ledger of the plan. `say(done, of)` is called with the number of worlds.
+
+    What a killed run of the same plan left is gone on with; UsageError when the folder holds anything else.
+    """
+    _begin(plan, ledger, suite)
+    todo = [number for number in range(plan.worlds) if not _is_made(plan, ledger, number)]
+    done = plan.worlds - len(todo)
+    say(done, plan.worlds)
+    for _ in _made(plan, ledger, todo, jobs):
+        done += 1
+        say(done, plan.worlds)
+
+
+def make_world(plan: Plan, ledger: Path, number: int) -> None:
+    """The parts of one world; each appears when it is whole."""
+    world = plan.world(number)
+    edits = edits_of(world, plan.placed.get(number, []))
+    writers: dict[str, PartWriter] = {}
+    step = max(1, BLOCK_MESSAGES // world.streams)
+    for start in range(0, world.rounds, step):
+        for table, columns in Block(world, start, min(start + step, world.rounds), edits).tables():
+            if table not in writers:
+                writers[table] = PartWriter(ledger, TABLES[table], number, part_rows=_WHOLE, part_s=_WHOLE)
+            writers[table].add(columns)
+    for writer in writers.values():
+        writer.close()
+
+
+def _begin(plan: Plan, ledger: Path, suite: str) -> None:
+    wanted = msgspec.json.encode(plan)
+    stored = ledger / PLAN
+    resume = stored.exists()
+    if resume and stored.read_bytes() != wanted:
+        raise UsageError(f"{ledger}: holds the ledger of another plan; name another folder, or remove it first")
+    truth = plan.truth()
+    if not resume:
+        create(ledger, info(plan, suite))
+    try:
+        stored.write_bytes(wanted)
+        (ledger / TRUTH).write_bytes(msgspec.json.format(msgspec.json.encode(truth), indent=1) + b"\n")
+        free = shutil.disk_usage(ledger).free
+    except OSError as error:
+        raise HarnessError(f"{ledger}: cannot be written: {error.strerror or error}") from error
+    if free < LEAST_FREE_BYTES:
+        raise HarnessError(f"{ledger}: {free >> 20} MiB are free there; a ledger takes about 35 bytes a message")
+    write_info(ledger, info(plan, suite))
+    write_smalls(ledger, small_tables(plan))
+
+
+def _is_made(plan: Plan, ledger: Path, number: int) -> bool:
+    tables = PARTS if plan.mix else (ATTEMPT, OUTCOME, DELIVERY)
+    return all((ledger / table.name / part_name(number, 0)).exists() for table in tables)
+
+
+def _made(plan: Plan, ledger: Path, todo: list[int], jobs: int) -> Iterator[None]:
+    if jobs == 1 or len(todo) < 2:
+        for number in todo:
+            make_world(plan, ledger, number)
+            yield
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context, initializer=_dies_at_once) as pool:
+        waiting = [pool.submit(make_world, plan, ledger, number) for number in todo]
+        try:
+            for one in as_completed(waiting):
+                one.result()
+                yield
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _dies_at_once() -> None:
+    """Of a worker: Ctrl-C reaches it too, and its half part is made again by whoever goes on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
