@@ -12,10 +12,10 @@ from functools import cache
 import pytest
 
 from assay_conformance.broker import BrokerMutation
-from assay_conformance.checks.judge import BROKEN
 from assay_conformance.client import Mutation
 from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.model.case import Case
+from assay_conformance.model.verdict import BROKEN
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
 

@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from assay_conformance.checks.judge import BROKEN
 from assay_conformance.model.requirement import Requirement, RequirementId
-from assay_conformance.model.verdict import WORST_FIRST, Finding, Judgement, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import BROKEN, WORST_FIRST, Finding, Judgement, RequirementVerdict, Verdict
 
 
 def fold(

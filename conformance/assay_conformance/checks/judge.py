@@ -28,13 +28,10 @@ from assay_conformance.model.event import Ended, Ending, Event, Fired, Frame, Ov
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.outside import Pause, Role
-from assay_conformance.model.requirement import Level, Requirement
-from assay_conformance.model.verdict import Finding, Judgement, Verdict
+from assay_conformance.model.requirement import Requirement
+from assay_conformance.model.verdict import BROKEN, Finding, Judgement, Verdict
 
 STOOD_STILL = "the machine stood still for too long: what happened was not the Case's schedule"
-
-BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
-"""What a breach of a requirement of this level comes to."""
 
 
 def judge(

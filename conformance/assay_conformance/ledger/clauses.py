@@ -218,7 +218,7 @@ CHUNKED = Aside(
     CHUNKS,
     ("stream", "seq"),
     "of stored rows with chunks > 1: cb = bit_or(1 << (chunk & 63)), cm = max(chunks)",
-    "cm > 64 or bit_count(cb) <> cm",
+    "cm > 63 or cb <> shiftleft(1L, cast(cm as int)) - 1",
 )
 
 

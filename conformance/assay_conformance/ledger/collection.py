@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Scope, covers, scope
+from assay_conformance.ledger.clauses import CLAUSES, SURVIVES, TALLIES, Scope, covers, scope
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.rows import (
     Ack,
@@ -25,7 +25,7 @@ from assay_conformance.ledger.rows import (
     Writer,
 )
 from assay_conformance.ledger.tables import NONE, Result, Word
-from assay_conformance.ledger.words import EMPTY, Bucket, Words, both, fold
+from assay_conformance.ledger.words import BUCKET_BITS, EMPTY, Bucket, Words, bit, bits, both, fold
 
 US_PER_S = 1_000_000
 
@@ -113,9 +113,12 @@ class Window(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What is known of all rows, whichever were picked. `exercised`: requirement -> how often its precondition
-    occurred, as `TALLIES` count it; `series`: sorted, of `unit_us` each; `last_seq`: stream -> greatest number asked
-    for; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row."""
+    """What is known of all rows, whichever were picked.
+
+    `exercised`: requirement -> how often its precondition occurred, as `TALLIES` count it; `series`: sorted, of
+    `unit_us` each; `last_seq`: stream -> greatest number asked for; `last_given`: (sub, stream) -> greatest number
+    delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row.
+    """
 
     exercised: Mapping[str, int]
     series: tuple[Second, ...] = ()
@@ -124,6 +127,7 @@ class Sums(NamedTuple):
     events: int = 0
     end_us: int = 0
     unit_us: int = US_PER_S
+    last_given: Mapping[tuple[int, int], int] = {}
 
 
 def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) -> Sums:
@@ -134,9 +138,14 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         for tally in TALLIES.values():
             if tally.of_subscription is (bucket.sub != NONE):
                 exercised[tally.requirement] += tally.count(words, holds)
+    exercised[SURVIVES] = sum(bits(acked) for acked, _ in outlived(rows, small, info).values())
     last_seq: dict[int, int] = {}
     for row in rows.attempts:
         last_seq[row.stream] = max(row.seq, last_seq.get(row.stream, -1))
+    last_given: dict[tuple[int, int], int] = {}
+    for got in rows.deliveries:
+        place = (got.sub, got.stream)
+        last_given[place] = max(got.seq, last_given.get(place, -1))
     return Sums(
         exercised,
         series(rows, small, unit_us),
@@ -145,7 +154,30 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         len(rows.attempts) + len(rows.outcomes) + len(rows.deliveries),
         max((row.t for table in rows[:4] for row in table), default=0),
         unit_us,
+        last_given,
     )
+
+
+def outlived(rows: Rows, small: Small, info: LedgerInfo) -> dict[tuple[int, Bucket], tuple[int, int]]:
+    """The `OUTLIVED` words: (epoch, bucket) -> what was acknowledged for good before it, what was delivered after."""
+    found: dict[tuple[int, Bucket], list[int]] = {}
+    for epoch in small.epochs.values():
+        if not epoch.restart:
+            continue
+        bound, over = epoch.t_from - info.durable_us, epoch.t_from if epoch.t_to is None else epoch.t_to
+        for ack in rows.acks:
+            if ack.kind != Word.NACK and ack.t_done is not None and ack.t_done <= bound and _concerns(epoch, ack.sub):
+                place = (epoch.epoch, Bucket(ack.sub, ack.stream, ack.seq >> BUCKET_BITS))
+                found.setdefault(place, [0, 0])[0] |= bit(ack.seq)
+        for row in rows.deliveries:
+            if row.t > over and _concerns(epoch, row.sub):
+                place = (epoch.epoch, Bucket(row.sub, row.stream, row.seq >> BUCKET_BITS))
+                found.setdefault(place, [0, 0])[1] |= bit(row.seq)
+    return {place: (acked, delivered) for place, (acked, delivered) in found.items()}
+
+
+def _concerns(epoch: Epoch, sub: int) -> bool:
+    return epoch.sub in (NONE, sub)
 
 
 def flagged(folds: Mapping[Bucket, Words], small: Small, info: LedgerInfo) -> dict[Bucket, tuple[str, ...]]:

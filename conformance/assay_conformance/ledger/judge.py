@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.collection import Rows, Small, Sums
 from assay_conformance.ledger.info import LedgerInfo
-from assay_conformance.model.verdict import RequirementVerdict
-
-MAX_FINDINGS = 20
-"""Findings told of a requirement; the others are counted."""
+from assay_conformance.ledger.lives import Evidence
+from assay_conformance.ledger.rules import RULES, Breach, Rule
+from assay_conformance.ledger.tables import NONE
+from assay_conformance.ledger.telling import tell
+from assay_conformance.model.requirement import Requirement, RequirementId
+from assay_conformance.model.verdict import BROKEN, Finding, Grade, RequirementVerdict, Verdict
 
 
 def judge_rows(
@@ -24,9 +26,70 @@ def judge_rows(
     catalogue: Catalogue,
     beyond: Mapping[str, int] | None = None,
 ) -> tuple[RequirementVerdict, ...]:
-    """A verdict for each requirement that ledgers are judged by, in catalogue order.
+    """A verdict for each requirement that this ledger can be judged by, in catalogue order.
 
     `beyond`: requirement -> flagged buckets whose rows are not among `rows`, because there were too many. What was
-    exercised nowhere is `untestable`, what could not be decided `inconclusive`.
+    promised and never put to the test is `untestable`; what could not be decided is `inconclusive`. The findings of a
+    requirement are the first by subscription, stream and number; `reason` counts the others.
     """
-    raise NotImplementedError
+    evidence = Evidence(rows, small, info, sums)
+    found = {rule.requirement: rule for rule in judged(evidence)}
+    return tuple(
+        _verdict(catalogue.requirements[requirement], found[requirement], evidence, (beyond or {}).get(requirement, 0))
+        for requirement in catalogue.requirements
+        if requirement in found
+    )
+
+
+def judged(evidence: Evidence) -> tuple[Rule, ...]:
+    """The rules that have something to say, having seen every life."""
+    rules = [rule(evidence) for rule in RULES]
+    looking = [rule.look for rule in rules if type(rule).look is not Rule.look]
+    for life in evidence.lives.values():
+        for look in looking:
+            look(life)
+    for rule in rules:
+        rule.finish()
+    return tuple(rule for rule in rules if rule.count or rule.promised())
+
+
+def _verdict(requirement: Requirement, rule: Rule, evidence: Evidence, beyond: int) -> RequirementVerdict:
+    verdict, reason = _decision(requirement, rule, beyond)
+    return RequirementVerdict(
+        requirement=requirement.id,
+        verdict=verdict,
+        exercised=max(rule.exercised(), rule.count),
+        cases=(evidence.info.run,),
+        findings=tuple(_finding(requirement.id, breach, evidence) for breach in rule.breaches),
+        reason=reason,
+    )
+
+
+def _decision(requirement: Requirement, rule: Rule, beyond: int) -> tuple[Verdict, str]:
+    not_looked = f"{beyond} flagged buckets were not looked at" if beyond else ""
+    if rule.count:
+        others = rule.count - len(rule.breaches)
+        more = f"and {others} more" if others else ""
+        return BROKEN[requirement.level], "; ".join(
+            part for part in (rule.breaches[0].sentence, more, not_looked, rule.remark) if part
+        )
+    if doubt := rule.doubt or not_looked:
+        return Verdict.INCONCLUSIVE, doubt
+    if not rule.exercised():
+        return Verdict.UNTESTABLE, "its precondition never occurred"
+    return rule.holds, rule.remark
+
+
+def _finding(requirement: RequirementId, breach: Breach, evidence: Evidence) -> Finding:
+    """Grade B: the bench's own rows, of what an application was told. With what the broker holds beside it: A."""
+    life = evidence.lives.get((breach.stream, breach.seq))
+    return Finding(
+        requirement=requirement,
+        code=breach.code,
+        case=evidence.info.run,
+        sentence=breach.sentence,
+        events=(),
+        grade=Grade.A if life is not None and life.stored else Grade.B,
+        life=tell(life, evidence) if life is not None else (),
+        rows=f"stream = {breach.stream} and seq = {breach.seq}" if breach.stream != NONE else "",
+    )

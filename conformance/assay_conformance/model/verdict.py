@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.requirement import Level, RequirementId
 
 
 class Verdict(StrEnum):
@@ -39,6 +39,10 @@ WORST_FIRST: tuple[Verdict, ...] = (
 """The order in which verdicts of one requirement fold: proof against the client outranks an unfired fault."""
 
 
+BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
+"""What a breach of a requirement of this level comes to."""
+
+
 class Grade(StrEnum):
     """A: wire, broker and agent agree. B: wire, broker or bench alone. C: the client's word alone; not certified."""
 
@@ -50,7 +54,9 @@ class Grade(StrEnum):
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One contradiction: the requirement it breaks, the few events that contradict each other, and the sentence.
 
-    `code` names the kind of breach inside the requirement; expectations match on (requirement, case, code).
+    `code` names the kind of breach inside the requirement; expectations match on (requirement, case, code). A finding
+    in a ledger has no events: `life` tells in lines what its rows say of the message and of those beside it, and `rows`
+    is the condition, on every table, that brings these rows back.
     """
 
     requirement: RequirementId
@@ -60,6 +66,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     events: tuple[int, ...]
     grade: Grade
     attempt: int = 1
+    life: tuple[str, ...] = ()
+    rows: str = ""
 
 
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -1,0 +1,200 @@
+"""Lives: what rows say of one message, together; and what the small tables say of a subscription at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from assay_conformance.ledger.clauses import Scope, covers
+from assay_conformance.ledger.collection import Counted, Rows, Small, Sums
+from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.rows import (
+    Ack,
+    Attempt,
+    Consumer,
+    Delivery,
+    Epoch,
+    Outcome,
+    Place,
+    Stored,
+    Subscription,
+    place,
+)
+from assay_conformance.ledger.tables import NONE, Result, Word
+
+UNBATCHED = -1
+
+
+@dataclass(slots=True)
+class Life:
+    """One message. `given` and `said` are by subscription, in the order of their times."""
+
+    stream: int
+    seq: int
+    attempts: list[Attempt] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
+    given: dict[int, list[Delivery]] = field(default_factory=dict)
+    said: dict[int, list[Ack]] = field(default_factory=dict)
+
+    @property
+    def told_at(self) -> int | None:
+        """When it was told to be stored, for the first time."""
+        return min((row.t for row in self.outcomes if row.code == Result.OK), default=None)
+
+    @property
+    def surely_failed(self) -> bool:
+        """Every attempt was told to have failed. One that has no end, or an unknown one, may be stored."""
+        failed = {row.attempt for row in self.outcomes if row.code == Result.FAIL}
+        others = any(row.code != Result.FAIL for row in self.outcomes)
+        return bool(self.attempts) and not others and failed >= {row.attempt for row in self.attempts}
+
+    @property
+    def sent_once(self) -> bool:
+        return len(self.attempts) < 2
+
+    @property
+    def places(self) -> set[Place]:
+        """Where copies of it are stored; of one in chunks, where its first chunks are."""
+        return {place(row) for row in self.stored if row.chunk == 0}
+
+    def acks(self, sub: int) -> list[Ack]:
+        return [row for row in self.said.get(sub, ()) if row.kind != Word.NACK]
+
+    def nacks(self, sub: int) -> list[Ack]:
+        return [row for row in self.said.get(sub, ()) if row.kind == Word.NACK]
+
+
+def lives(rows: Rows) -> dict[tuple[int, int], Life]:
+    """(stream, seq) -> what the rows say of that message."""
+    found: dict[tuple[int, int], Life] = {}
+
+    def of(stream: int, seq: int) -> Life:
+        life = found.get((stream, seq))
+        if life is None:
+            life = found[stream, seq] = Life(stream, seq)
+        return life
+
+    for attempt in rows.attempts:
+        of(attempt.stream, attempt.seq).attempts.append(attempt)
+    for outcome in rows.outcomes:
+        of(outcome.stream, outcome.seq).outcomes.append(outcome)
+    for stored in rows.stored:
+        of(stored.stream, stored.seq).stored.append(stored)
+    for delivery in sorted(rows.deliveries, key=lambda row: (row.t, row.consumer, row.pos)):
+        of(delivery.stream, delivery.seq).given.setdefault(delivery.sub, []).append(delivery)
+    for ack in sorted(rows.acks, key=lambda row: row.t):
+        of(ack.stream, ack.seq).said.setdefault(ack.sub, []).append(ack)
+    return found
+
+
+class Evidence:
+    """Everything a rule may know: the lives that were picked, the small tables, and the sums over all rows."""
+
+    def __init__(self, rows: Rows, small: Small, info: LedgerInfo, sums: Sums) -> None:
+        self.lives: Mapping[tuple[int, int], Life] = lives(rows)
+        self.small = small
+        self.info = info
+        self.sums = sums
+        ended_ms = info.ended_unix_ms
+        self.end_us = max(sums.end_us, 0 if ended_ms is None else (ended_ms - info.started_unix_ms) * 1_000)
+        sends = [second.second for second in sums.series if second.what is Counted.SENT]
+        self._last_send_us = (max(sends, default=-1) + 1) * sums.unit_us
+        acking = {second.of for second in sums.series if second.what is Counted.ACKED}
+        self.scopes: dict[tuple[int, int], Scope] = small.scopes(info, acking)
+        self._consumers: dict[int, list[Consumer]] = {}
+        for consumer in small.consumers.values():
+            self._consumers.setdefault(consumer.sub, []).append(consumer)
+        self._epochs = {sub: [e for e in small.epochs.values() if e.sub in (NONE, sub)] for sub in small.subscriptions}
+        self._first_refusal: dict[int, int] = {}
+        for second in sums.series:
+            if second.what is Counted.REFUSED:
+                at = second.second * sums.unit_us
+                self._first_refusal[second.of] = min(at, self._first_refusal.get(second.of, at))
+
+    def subscriptions_of(self, stream: int) -> Iterator[Subscription]:
+        topic = self.small.streams[stream].topic
+        return (one for one in self.small.subscriptions.values() if covers(one, topic))
+
+    def consumers_of(self, sub: int) -> list[Consumer]:
+        return self._consumers.get(sub, [])
+
+    def epochs_of(self, sub: int) -> list[Epoch]:
+        return self._epochs.get(sub, [])
+
+    # --- clocks ---
+
+    def clock_error(self, *, stream: int | None = None, consumers: tuple[int, ...] = ()) -> int | None:
+        """How far the clocks of these writers may be apart, in µs; None when nobody knows."""
+        numbers = {self.small.consumers[number].writer for number in consumers}
+        if stream is not None:
+            numbers.add(self.small.streams[stream].writer)
+        if len(numbers) < 2:
+            return 0
+        errors = [self.small.writers[number].clock_error for number in numbers if number in self.small.writers]
+        return None if NONE in errors else sum(errors)
+
+    # --- a subscription at a time ---
+
+    def disturbed(self, sub: int, from_us: int, to_us: int) -> bool:
+        """Whether a fault acted on it in that time or up to the grace before, or a consumer came or went."""
+        return self.faulted(sub, from_us, to_us) or self.moved(sub, from_us, to_us)
+
+    def faulted(self, sub: int | None, from_us: int, to_us: int) -> bool:
+        """Whether a fault acted on this subscription, or without one on anything, then or up to the grace before."""
+        grace_us = self.info.grace_us
+        return any(
+            epoch.t_from <= to_us and (epoch.t_to is None or epoch.t_to + grace_us >= from_us)
+            for epoch in (self.small.epochs.values() if sub is None else self.epochs_of(sub))
+        )
+
+    def moved(self, sub: int, from_us: int, to_us: int) -> bool:
+        """Whether one of its consumers came or went in that time, or up to the grace before: what a consumer had in
+        its queue is handed over late."""
+        since_us = from_us - self.info.grace_us
+        several = len(self.consumers_of(sub)) > 1
+        return several and any(
+            since_us <= t <= to_us
+            for consumer in self.consumers_of(sub)
+            for t in (consumer.t_from, consumer.t_to)
+            if t is not None
+        )
+
+    def served(self, sub: int, from_us: int) -> bool:
+        """Whether at some time after `from_us` one consumer was there for the grace."""
+        return any(self._serves(consumer, from_us) for consumer in self.consumers_of(sub))
+
+    def served_from(self, sub: int, from_us: int) -> bool:
+        """Whether one that was there at `from_us` stayed for the grace."""
+        return any(
+            consumer.t_from <= from_us and self._serves(consumer, from_us) for consumer in self.consumers_of(sub)
+        )
+
+    def _serves(self, consumer: Consumer, from_us: int) -> bool:
+        until_us = self.end_us if consumer.t_to is None else min(consumer.t_to, self.end_us)
+        return max(from_us, consumer.t_from) + self.info.grace_us <= until_us
+
+    def passed_over(self, sub: int, stream: int, seq: int) -> bool:
+        """Whether the subscription got later messages of the stream, or all there was to get: what it did not get then
+        is not just late."""
+        drained = self._last_send_us + self.info.grace_us <= self.end_us
+        return drained or seq < self.sums.last_given.get((sub, stream), -1)
+
+    def refused_before(self, sub: int, t: int) -> bool:
+        """Whether any message of the subscription was refused up to the unit of time that `t` lies in."""
+        first = self._first_refusal.get(sub)
+        return first is not None and first <= t
+
+    def rows_lost(self, sub: int, since_us: int) -> bool:
+        """Whether a consumer that was there at `since_us` or later, up to the grace, was killed with rows in its hands:
+        it may have got, and acknowledged, what nobody else saw."""
+        return any(self.killed_with_rows(consumer, since_us) for consumer in self.consumers_of(sub))
+
+    def killed_with_rows(self, consumer: Consumer, since_us: int) -> bool:
+        writer = self.small.writers.get(consumer.writer)
+        if writer is None or (writer.closed and not writer.dropped) or not (writer.held or writer.dropped):
+            return False
+        end_us = self.end_us if consumer.t_to is None else consumer.t_to
+        return (
+            consumer.t_from <= since_us + self.info.grace_us and since_us >= end_us - writer.held - self.info.grace_us
+        )

@@ -1,0 +1,230 @@
+"""Delayed messages, rates, and what faults leave behind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from assay_conformance.ledger import clauses
+from assay_conformance.ledger.collection import US_PER_S, Counted, Window
+from assay_conformance.ledger.lives import Life
+from assay_conformance.ledger.pace import busiest
+from assay_conformance.ledger.rows import Epoch
+from assay_conformance.ledger.rules.base import Rule, at, took
+from assay_conformance.ledger.tables import NONE, Again
+from assay_conformance.model.verdict import Verdict
+
+LEAST_WINDOWS = 10
+"""Units of time below which a rate tells nothing."""
+
+QUEUED_MESSAGES = 1_000
+"""What a consumer may have had in its queue, and hands over at once when its application asks for it."""
+
+READ_AHEAD_MESSAGES = 2_600
+"""What a broker may have read of a producer before it stops: 256 KiB of the smallest frames."""
+
+RATE_ERROR = 1.1
+"""A rate is kept within ten percent."""
+
+
+class NotBeforeItsTime(Rule):
+    """A message with a time is not delivered before it, on subscriptions that wait for times."""
+
+    requirement = clauses.DUE
+
+    def look(self, life: Life) -> None:
+        for sub, copies in life.given.items():
+            early = next(
+                (row for row in copies if row.again == Again.FIRST and row.wait is not None and row.wait < 0), None
+            )
+            if early is None or not self.evidence.scopes[sub, life.stream].shared:
+                continue
+            error_us = self.evidence.clock_error(stream=life.stream, consumers=(early.consumer,))
+            if error_us is None:
+                self.undecided("nobody knows how far the clocks of producer and consumer are apart")
+            elif (early.wait or 0) < -self.info.due_early_us - error_us:
+                self.breach(
+                    "early",
+                    f"{self.subscription(sub)} got {self.message(life)} at {at(early.t)}, {took(-(early.wait or 0))} "
+                    "before it was due",
+                    life,
+                    sub,
+                )
+
+
+class _RateRule(Rule):
+    counted: tuple[Counted, ...]
+
+    def rates(self) -> Mapping[int, int]:
+        """Topic or subscription -> messages a second."""
+        raise NotImplementedError
+
+    def ahead(self, number: int) -> int:
+        """Messages that may come at once beyond the rate."""
+        raise NotImplementedError
+
+    def exercised(self) -> int:
+        return sum(len(units) for number, units in self._units().items() if number in self.rates())
+
+    def promised(self) -> bool:
+        return bool(self.rates())
+
+    def finish(self) -> None:
+        units = self._units()
+        unit_us = self.evidence.sums.unit_us
+        for number, rate in self.rates().items():
+            counts = units.get(number, {})
+            if not counts or max(counts) - min(counts) + 1 < LEAST_WINDOWS:
+                continue
+            times = sorted(counts)
+            per_unit = rate * RATE_ERROR * unit_us / US_PER_S
+            excess, first, last = busiest(times, [counts[time] for time in times], per_unit)
+            allowed = rate * RATE_ERROR + per_unit + self.ahead(number)
+            if excess > allowed:
+                self.breach(
+                    "too-fast",
+                    f"{self.name(number)} has a rate of {rate} messages a second; from {at(first * unit_us)} to "
+                    f"{at((last + 1) * unit_us)} {round(excess)} more came than that, where {round(allowed)} are "
+                    "the most",
+                    sub=self.sub(number),
+                )
+
+    def name(self, number: int) -> str:
+        return self.subscription(number)
+
+    def sub(self, number: int) -> int:
+        return number
+
+    def _units(self) -> Mapping[int, dict[int, int]]:
+        units: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+        for second in self.evidence.sums.series:
+            if second.what in self.counted:
+                units[second.of][second.second] += second.n
+        return units
+
+
+class DispatchRateHolds(_RateRule):
+    """What a subscription gets in any stretch of time is what its rate allows, and what its consumers had queued."""
+
+    requirement = clauses.DISPATCH
+    counted = (Counted.FIRST, Counted.AGAIN)
+
+    def rates(self) -> Mapping[int, int]:
+        return {one.sub: one.dispatch_rate for one in self.small.subscriptions.values() if one.dispatch_rate > 0}
+
+    def ahead(self, number: int) -> int:
+        return self.rates()[number] + QUEUED_MESSAGES * max(1, len(self.evidence.consumers_of(number)))
+
+
+class PublishRateHolds(_RateRule):
+    """What is told to be stored in any stretch of time is what the rate of its topic allows, and what is read ahead."""
+
+    requirement = clauses.PUBLISH
+    counted = (Counted.TOLD,)
+
+    def rates(self) -> Mapping[int, int]:
+        return {one.topic: one.publish_rate for one in self.small.topics.values() if one.publish_rate > 0}
+
+    def ahead(self, number: int) -> int:
+        return READ_AHEAD_MESSAGES * max(1, sum(one.topic == number for one in self.small.streams.values()))
+
+    def name(self, number: int) -> str:
+        return f"topic {self.small.topics[number].name}"
+
+    def sub(self, _number: int) -> int:
+        return NONE
+
+
+class FlowsAfterHeal(Rule):
+    """When a fault is over, messages flow again: while a topic takes them in, no whole subscription gets none for the
+    time of grace. The next fault ends the time that is looked at."""
+
+    requirement = clauses.FLOWS
+
+    def promised(self) -> bool:
+        return any(epoch.t_to is not None for epoch in self.small.epochs.values())
+
+    def exercised(self) -> int:
+        return sum(self._took_in(sub, epoch) > 0 for sub in self.small.subscriptions for epoch in self._healed(sub))
+
+    def finish(self) -> None:
+        for sub, subscription in self.small.subscriptions.items():
+            for epoch in self._healed(sub) if subscription.whole else ():
+                from_us = epoch.t_to or 0
+                until_us = from_us + self.info.grace_us
+                told = self._took_in(sub, epoch)
+                if told and self.evidence.served_from(sub, from_us) and not self._got(sub, from_us, until_us + 1):
+                    if self.evidence.rows_lost(sub, from_us):
+                        continue
+                    self.breach(
+                        "stalled",
+                        f"{epoch.action} of {epoch.target} was over at {at(from_us)}; in the "
+                        f"{took(self.info.grace_us)} after that {told} messages were taken in, and "
+                        f"{self.subscription(sub)} got none",
+                        sub=sub,
+                    )
+
+    def _healed(self, sub: int) -> list[Epoch]:
+        """Faults that were over for the time of grace before another began."""
+        epochs = self.evidence.epochs_of(sub)
+        return [
+            epoch
+            for epoch in epochs
+            if epoch.t_to is not None
+            and epoch.t_to + self.info.grace_us <= self.evidence.end_us
+            and not any(
+                other.t_from <= epoch.t_to + self.info.grace_us and _ends(other) > epoch.t_to for other in epochs
+            )
+        ]
+
+    def _took_in(self, sub: int, epoch: Epoch) -> int:
+        """In the first half of the time: what comes later may still be under way at its end."""
+        topics = {stream.topic for stream in self.small.streams.values()}
+        mine = {topic for topic in topics if clauses.covers(self.small.subscriptions[sub], topic)}
+        from_us = epoch.t_to or 0
+        return self._count(Counted.TOLD, mine, from_us, from_us + self.info.grace_us // 2)
+
+    def _got(self, sub: int, from_us: int, until_us: int) -> int:
+        return sum(self._count(what, {sub}, from_us, until_us, whole=False) for what in (Counted.FIRST, Counted.AGAIN))
+
+    def _count(self, what: Counted, numbers: set[int], from_us: int, until_us: int, *, whole: bool = True) -> int:
+        """Of the units of time inside, wholly or at all."""
+        unit_us = self.evidence.sums.unit_us
+        inside = 0 if whole else unit_us
+        return sum(
+            second.n
+            for second in self.evidence.sums.series
+            if second.what is what
+            and second.of in numbers
+            and second.second * unit_us >= from_us - inside
+            and (second.second + 1) * unit_us <= until_us + inside
+        )
+
+
+class FaultWindows(Rule):
+    """How messages fared that were sent while a fault acted: told, not judged."""
+
+    requirement = clauses.WINDOWS
+    holds = Verdict.INFO
+
+    def promised(self) -> bool:
+        return bool(self.small.epochs)
+
+    def exercised(self) -> int:
+        return sum(window.messages > 0 for window in self.evidence.sums.windows)
+
+    def finish(self) -> None:
+        told = [self._line(window) for window in self.evidence.sums.windows if window.messages]
+        self.remark = "; ".join(told[:5]) + (f"; and {len(told) - 5} more" if len(told) > 5 else "")
+
+    def _line(self, window: Window) -> str:
+        epoch = self.small.epochs[window.epoch]
+        latency = "" if window.p50_us < 0 else f", half within {took(window.p50_us)}, 99 % within {took(window.p99_us)}"
+        return (
+            f"{epoch.action} of {epoch.target} at {at(epoch.t_from)}: {window.messages} messages, {window.lost} lost, "
+            f"{window.again} again{latency}"
+        )
+
+
+def _ends(epoch: Epoch) -> float:
+    return float("inf") if epoch.t_to is None else epoch.t_to
