@@ -113,6 +113,8 @@ def _connected(jvm: gateway.Gateway, settings: Settings) -> Any:
     except Exception as error:
         raise HarnessError(f"Spark at {settings.master} did not start: {gateway.last_words(jvm.log)}") from error
     context.setLogLevel("ERROR")
+    # PySpark takes the interpreter of its workers from the environment, and would find `python3` there.
+    context.pythonExec = sys.executable
     return SparkSession(context)
 
 
