@@ -24,6 +24,8 @@ KILLS = 3
 
 SENDS = 600
 """Around each kill: it comes while some are stored, some are under way, and some have not left yet."""
+OPENING = 2
+"""Before all of them."""
 FIRST, LAST = 200, 400
 """The kill comes at one of the SENDs in between."""
 
@@ -156,6 +158,9 @@ def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILL
     plan, faults = Schedule(), list[Fault]()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
+    # Until its first receipt a client may take its numbers from the broker: that has Cases of its own.
+    plan.wait_ops(plan.send(producer, OPENING, load.size, **(load.message or {})), deadline_ms=_BACK_MS)
+    _read(plan, consumer, OPENING)
     home = draws.between(0, BROKERS - 1)
     for number in range(kills):
         if number == 0 or draws.between(0, 1):
@@ -210,7 +215,7 @@ def _topology(load: Load) -> Topology:
 
 def _kill(targets: tuple[Target, ...], load: Load, draws: Draws, number: int) -> tuple[Fault, ...]:
     """All at the same SEND. Messages are numbered by their sequence id, and the chunks of one have the same."""
-    first = number * load.sends
+    first = OPENING + number * load.sends
     if load.max_message_bytes is None:
         trigger = up("SEND", where={"sequence_id": first + draws.between(FIRST, LAST)})
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay_conformance.cases.durability import BROKERS, DOWN_MS, KILLS, KINDS, LOADS, Draws, Kind, Load, killed
+from assay_conformance.cases.durability import BROKERS, DOWN_MS, KILLS, KINDS, LOADS, OPENING, Draws, Kind, Load, killed
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import OnFrame
 from assay_conformance.model.outside import Kill, Role, Target
@@ -32,7 +32,7 @@ def test_each_kill_comes_at_a_send_of_its_own_turn(kind: Kind, load: Load) -> No
     assert len(triggers) == KILLS
     for fault in faults:
         assert isinstance(fault.trigger, OnFrame)
-        turn = int(fault.trigger.where["sequence_id"]) // load.sends
+        turn = (int(fault.trigger.where["sequence_id"]) - OPENING) // load.sends
         assert str(fault.trigger) == list(triggers)[turn]
         assert fault.until is not None
         assert DOWN_MS[0] <= (fault.until.after_ms or 0) <= DOWN_MS[1]
