@@ -23,6 +23,13 @@ GIVEN = (DELIVERY.name, ACK.name)
 """Tables whose rows are of a subscription."""
 
 
+class Restart(NamedTuple):
+    """A broker was killed or stopped: acknowledgments ended by `durable_us` bind what is delivered after `over_us`."""
+
+    durable_us: int
+    over_us: int
+
+
 class Scope(NamedTuple):
     """What was promised where a bucket lies: its subscription and its topic. `acks`: the ledger has any of this
     subscription. `ordered`, `keyed`: order is promised of a stream, of a key in a stream."""
@@ -38,6 +45,7 @@ class Scope(NamedTuple):
     shared: int = 0
     self_checking: int = 1
     due_early_us: int = 0
+    restarts: tuple[Restart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +149,13 @@ _CLAUSES = (
     Clause("never_again", WINDOW, ("nb", "ab"), "nb & ~ab <> 0", lambda w, _: w.nb & ~w.ab),
     Clause("left", KEEPS, ("db", "ab"), "acks = 1 and db & ~ab <> 0", lambda w, s: s.acks and w.db & ~w.ab),
     Clause("acked_again", ENDS, ("kb",), "kb <> 0", lambda w, _: w.kb),
+    Clause(
+        "outlived",
+        SURVIVES,
+        ("least_done_us", "last_us"),
+        "exists(restarts, one -> least_done_us <= one.durable_us and last_us > one.over_us)",
+        lambda w, s: any(w.least_done_us <= one.durable_us and w.last_us > one.over_us for one in s.restarts),
+    ),
     Clause("acked_twice", ENDS, ("ab", "an"), "an <> bit_count(ab)", lambda w, _: w.an != bits(w.ab)),
     Clause(
         "not_counted",
@@ -185,6 +200,11 @@ _TALLIES = (
         LEAST, "if(shared = 1 and nack_delay >= 0, wn, 0)", lambda w, s: w.wn if s.shared and s.nack_delay >= 0 else 0
     ),
     Tally(WINDOW, "bit_count(nb)", lambda w, _: bits(w.nb)),
+    Tally(
+        SURVIVES,
+        "if(exists(restarts, one -> least_done_us <= one.durable_us), bit_count(ab), 0)",
+        lambda w, s: bits(w.ab) if any(w.least_done_us <= one.durable_us for one in s.restarts) else 0,
+    ),
     Tally(ENDS, "bit_count(ab & nb)", lambda w, _: bits(w.ab & w.nb)),
     Tally(KEEPS, "bit_count(mb & ~nb & ab)", lambda w, _: bits(w.mb & ~w.nb & w.ab)),
     Tally(COUNTED, "if(shared = 1, gn, 0)", lambda w, s: w.gn if s.shared else 0),
@@ -205,14 +225,6 @@ class Aside:
     """SQL over its words."""
 
 
-OUTLIVED = Aside(
-    "outlived",
-    SURVIVES,
-    ("epoch", "sub", "stream", "b"),
-    "for each epoch with restart > 0 (of this subscription, or of all): ak = bit_or of acknowledgments (kind 0 and 2) "
-    "with t_done <= epoch.t_from - durable_us; rv = bit_or of deliveries with t > coalesce(epoch.t_to, epoch.t_from)",
-    "ak & rv <> 0",
-)
 CHUNKED = Aside(
     "chunked",
     CHUNKS,
@@ -222,7 +234,13 @@ CHUNKED = Aside(
 )
 
 
-def scope(subscription: Subscription | None, topic: Topic, info: LedgerInfo, acks: bool = True) -> Scope:
+def scope(
+    subscription: Subscription | None,
+    topic: Topic,
+    info: LedgerInfo,
+    acks: bool = True,
+    restarts: tuple[Restart, ...] = (),
+) -> Scope:
     """What holds for the buckets of a subscription on a topic, or, without one, for those of its streams."""
     by_key = info.order is Order.KEY
     if subscription is None:
@@ -246,6 +264,7 @@ def scope(subscription: Subscription | None, topic: Topic, info: LedgerInfo, ack
         keyed=int((kind == "Key_Shared" and info.order is not Order.NONE) or (kind in ORDERED_TYPES and by_key)),
         self_checking=int(info.self_checking),
         due_early_us=info.due_early_us,
+        restarts=restarts,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay_conformance.ledger.clauses import CLAUSES, SURVIVES, TALLIES, Scope, covers, scope
+from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Restart, Scope, covers, scope
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.rows import (
     Ack,
@@ -25,7 +25,7 @@ from assay_conformance.ledger.rows import (
     Writer,
 )
 from assay_conformance.ledger.tables import NONE, Result, Word
-from assay_conformance.ledger.words import BUCKET_BITS, EMPTY, Bucket, Words, bit, bits, both, fold
+from assay_conformance.ledger.words import EMPTY, Bucket, Words, both, fold
 
 US_PER_S = 1_000_000
 
@@ -70,8 +70,17 @@ class Small(NamedTuple):
             for subscription in self.subscriptions.values():
                 if covers(subscription, stream.topic):
                     acks = subscription.sub in having
-                    found[subscription.sub, stream.stream] = scope(subscription, topic, info, acks)
+                    restarts = self.restarts(subscription.sub, info)
+                    found[subscription.sub, stream.stream] = scope(subscription, topic, info, acks, restarts)
         return found
+
+    def restarts(self, sub: int, info: LedgerInfo) -> tuple[Restart, ...]:
+        """Kills and stops of brokers that concern a subscription."""
+        return tuple(
+            Restart(one.t_from - info.durable_us, one.t_from if one.t_to is None else one.t_to)
+            for one in self.epochs.values()
+            if one.restart and one.sub in (NONE, sub)
+        )
 
 
 class Counted(StrEnum):
@@ -138,7 +147,6 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         for tally in TALLIES.values():
             if tally.of_subscription is (bucket.sub != NONE):
                 exercised[tally.requirement] += tally.count(words, holds)
-    exercised[SURVIVES] = sum(bits(acked) for acked, _ in outlived(rows, small, info).values())
     last_seq: dict[int, int] = {}
     for row in rows.attempts:
         last_seq[row.stream] = max(row.seq, last_seq.get(row.stream, -1))
@@ -156,28 +164,6 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         unit_us,
         last_given,
     )
-
-
-def outlived(rows: Rows, small: Small, info: LedgerInfo) -> dict[tuple[int, Bucket], tuple[int, int]]:
-    """The `OUTLIVED` words: (epoch, bucket) -> what was acknowledged for good before it, what was delivered after."""
-    found: dict[tuple[int, Bucket], list[int]] = {}
-    for epoch in small.epochs.values():
-        if not epoch.restart:
-            continue
-        bound, over = epoch.t_from - info.durable_us, epoch.t_from if epoch.t_to is None else epoch.t_to
-        for ack in rows.acks:
-            if ack.kind != Word.NACK and ack.t_done is not None and ack.t_done <= bound and _concerns(epoch, ack.sub):
-                place = (epoch.epoch, Bucket(ack.sub, ack.stream, ack.seq >> BUCKET_BITS))
-                found.setdefault(place, [0, 0])[0] |= bit(ack.seq)
-        for row in rows.deliveries:
-            if row.t > over and _concerns(epoch, row.sub):
-                place = (epoch.epoch, Bucket(row.sub, row.stream, row.seq >> BUCKET_BITS))
-                found.setdefault(place, [0, 0])[1] |= bit(row.seq)
-    return {place: (acked, delivered) for place, (acked, delivered) in found.items()}
-
-
-def _concerns(epoch: Epoch, sub: int) -> bool:
-    return epoch.sub in (NONE, sub)
 
 
 def flagged(folds: Mapping[Bucket, Words], small: Small, info: LedgerInfo) -> dict[Bucket, tuple[str, ...]]:

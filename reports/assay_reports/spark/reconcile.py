@@ -223,7 +223,7 @@ def _sums(session: Any, ledger: Ledger, small: Small, folded: folds.Folded, exer
         exercised,
         _series(session, folded),
         windows(session, ledger, small, folded.bad),
-        _last_seq(session, folded),
+        {stream: seq for (_, stream), seq in _furthest(session, folded, ATTEMPT.name, "sb").items()},
         sum(ledger.rows(table.name) for table in EVENTS),
         _end_us(ledger),
     )
@@ -237,10 +237,11 @@ def _series(session: Any, folded: folds.Folded) -> tuple[Second, ...]:
     return tuple(sorted(Second(Counted(what), of, second, n) for what, of, second, n in _tuples(rows)))
 
 
-def _last_seq(session: Any, folded: folds.Folded) -> dict[int, int]:
-    if folded.of(session, "words", (ATTEMPT.name,)) is None:
+def _furthest(session: Any, folded: folds.Folded, table: str, word: str) -> dict[tuple[int, int], int]:
+    if folded.of(session, "words", (table,)) is None:
         return {}
-    return dict(_tuples(session.sql(screen.last_seq(f"{_WORDS}_{ATTEMPT.name}")).toArrow()))
+    found = session.sql(screen.furthest(word, f"{_WORDS}_{table}")).toArrow()
+    return {(sub, stream): seq for sub, stream, seq in _tuples(found)}
 
 
 def _tuples(content: Any) -> Iterable[tuple[Any, ...]]:

@@ -163,10 +163,10 @@ def differing(one: str, other: str) -> str:
     )
 
 
-def last_seq(source: str) -> str:
-    """Stream -> greatest number that was asked for, of a view of folds of attempts."""
-    highest = f"b * {1 << BUCKET_BITS} + length(bin(sb)) - 1"
-    return f"select stream, max({highest}) seq from {source} group by stream"
+def furthest(word: str, source: str) -> str:
+    """(sub, stream) -> the greatest number that `word` holds, of a view of folds."""
+    highest = f"b * {1 << BUCKET_BITS} + length(bin({word})) - 1"
+    return f"select sub, stream, max({highest}) seq from {source} where {word} <> 0 group by sub, stream"
 
 
 NOTHING = stacked({ATTEMPT.name: f"select {', '.join(_PLACES)}, 0L sb, 0L sx where false"})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from assay_conformance.ledger.clauses import Scope
+from assay_conformance.ledger.clauses import Restart, Scope
 from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.tables import NONE, Kind, Table
@@ -18,7 +18,6 @@ from assay_reports.spark.screen import REACH, SCOPES, STREAMS
 
 _TYPES = {Kind.I8: "byte", Kind.I16: "short", Kind.I32: "int", Kind.I64: "long", Kind.TEXT: "string"}
 RAW = "raw_"
-_KINDS = {str: pa.string(), int: pa.int64()}
 
 
 def location(where: str, file: str = "") -> str:
@@ -54,15 +53,26 @@ def show_small(session: Any, small: Small, info: LedgerInfo, acking: Iterable[in
         for pair in {(NONE, stream, sub), (sub, stream, sub)}
     ]
     show(session, REACH, {"sub": pa.int16(), "stream": pa.int32(), "reached": pa.int16()}, reach)
-    fields = {name: _KINDS[type(value)] for name, value in Scope()._asdict().items()}
+    restarts = pa.list_(pa.struct([(name, pa.int64()) for name in Restart._fields]))
+    fields = {name: restarts if name == "restarts" else pa.int64() for name in Scope._fields}
     rows = [
-        (sub, stream, int(sub == (of or [NONE])[0]), *scopes[sub, stream], scopes[NONE, stream]._asdict())
+        (
+            sub,
+            stream,
+            int(sub == (of or [NONE])[0]),
+            *_plain(scopes[sub, stream]).values(),
+            _plain(scopes[NONE, stream]),
+        )
         for stream, of in subs.items()
         for sub in (of or [NONE])
     ]
     kinds = {"of_sub": pa.int16(), "of_stream": pa.int32(), "once": pa.int32(), **fields}
     show(session, SCOPES, {**kinds, "by_stream": pa.struct(list(fields.items()))}, rows)
     show_streams(session, small)
+
+
+def _plain(scope: Scope) -> dict[str, Any]:
+    return {**scope._asdict(), "restarts": [one._asdict() for one in scope.restarts]}
 
 
 def show_streams(session: Any, small: Small) -> None:
