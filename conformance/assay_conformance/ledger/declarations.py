@@ -14,6 +14,9 @@ import msgspec
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.schema import CURRENT, FileKind
 
+BENCH = "bench"
+"""The writer of the bench's own segment."""
+
 
 class _Declaration(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="declares"):
     pass

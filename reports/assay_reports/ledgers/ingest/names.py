@@ -1,0 +1,179 @@
+"""The numbers of a run: every name that segments declare, as a row of a small table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.ledger import rows
+from assay_conformance.ledger.declarations import (
+    ClockDeclared,
+    ConsumerDeclared,
+    ConsumerLeft,
+    Declaration,
+    EpochDeclared,
+    KeyDeclared,
+    StreamDeclared,
+    SubscriptionDeclared,
+    TopicDeclared,
+)
+from assay_conformance.ledger.tables import NONE
+
+
+class Clock:
+    """A writer's clock. What the bench measured counts; else the wall's clock, whose error nobody knows."""
+
+    def __init__(self, offset_us: int, error_us: int) -> None:
+        self.offset_us = offset_us
+        self.error_us = error_us
+
+
+class Names:
+    """Grows as declarations are read. `numbers` of keys and consumers are a file's own; ours are the run's."""
+
+    def __init__(self, started_unix_ms: int) -> None:
+        self._started_us = started_unix_ms * 1000
+        self.streams: dict[int, StreamDeclared] = {}
+        self.clocks: dict[str, Clock] = {}
+        self._hosts: dict[str, Clock] = {}
+        self._host_of: dict[str, str] = {}
+        self.writer_of_stream: dict[int, str] = {}
+        self._topics: dict[str, int] = {}
+        self._declared_topics: dict[str, TopicDeclared] = {}
+        self._keys: dict[str, int] = {}
+        self._subscriptions: dict[str, int] = {}
+        self._declared_subscriptions: dict[str, SubscriptionDeclared] = {}
+        self._consumers: dict[tuple[str, str, str, int], int] = {}
+        self._left: dict[int, int] = {}
+        self._consumer_rows: dict[int, tuple[int, str, str, int]] = {}
+        self._epochs: dict[int, tuple[str, EpochDeclared]] = {}
+        self._writers: dict[str, int] = {}
+        self.changed = True
+
+    def writer(self, name: str, host: str) -> int:
+        self._host_of[name] = host
+        return self._writers.setdefault(name, len(self._writers))
+
+    def declare(self, writer: str, numbers: Numbers, one: Declaration) -> None:
+        """What `writer` says in a file whose own numbers are `numbers`."""
+        self.changed = True
+        match one:
+            case StreamDeclared():
+                self.streams[one.stream] = one
+                self.writer_of_stream[one.stream] = writer
+                self.topic(one.topic)
+            case KeyDeclared():
+                numbers.keys[one.key] = self._keys.setdefault(one.text, len(self._keys))
+            case ConsumerDeclared():
+                self._consumer(writer, numbers, one)
+            case ConsumerLeft():
+                self._left[numbers.consumers.get(one.consumer, NONE)] = self.run_time(writer, one.t)
+            case TopicDeclared():
+                self._declared_topics[one.topic] = one
+                self.topic(one.topic)
+            case SubscriptionDeclared():
+                self._declared_subscriptions[one.subscription] = one
+                self.subscription(one.subscription)
+            case EpochDeclared():
+                self._epochs[one.epoch] = (writer, one)
+            case ClockDeclared():
+                self._clock(one)
+
+    def sampled(self, writer: str, mono_us: int, unix_us: int) -> None:
+        """A clock sample: it counts where the bench has said nothing of this clock."""
+        if writer in self.clocks:
+            return
+        shared = self._hosts.get(self._host_of.get(writer, ""))
+        if shared is not None and self._host_of[writer]:
+            self.clocks[writer] = shared
+        else:
+            self.clocks[writer] = Clock(mono_us - (unix_us - self._started_us), NONE)
+
+    def run_time(self, writer: str, t: int) -> int:
+        return t - self.clocks[writer].offset_us
+
+    def topic(self, name: str) -> int:
+        return self._topics.setdefault(name, len(self._topics))
+
+    def topic_of(self, stream: int) -> int:
+        declared = self.streams.get(stream)
+        return NONE if declared is None else self.topic(declared.topic)
+
+    def subscription(self, name: str) -> int:
+        return self._subscriptions.setdefault(name, len(self._subscriptions))
+
+    def sub_of(self, consumer: int) -> int:
+        return self._consumer_rows[consumer][0] if consumer in self._consumer_rows else NONE
+
+    def _consumer(self, writer: str, numbers: Numbers, one: ConsumerDeclared) -> None:
+        who = (writer, one.subscription, one.name, one.t)
+        number = self._consumers.setdefault(who, len(self._consumers))
+        numbers.consumers[one.consumer] = number
+        self._consumer_rows[number] = (self.subscription(one.subscription), one.name, writer, one.t)
+
+    def _clock(self, one: ClockDeclared) -> None:
+        clock = Clock(one.offset_us, one.error_us)
+        self.clocks[one.writer] = clock
+        if host := self._host_of.get(one.writer, ""):
+            self._hosts.setdefault(host, clock)
+
+    def tables(self, writers: dict[str, tuple[int, bool]], skewed: set[int]) -> dict[str, list[tuple[Any, ...]]]:
+        """The small tables. `writers`: name -> bytes dropped, whether it closed its files; `skewed`: writers whose
+        clock turned out wrong."""
+        return {
+            "stream": [
+                rows.Stream(number, one.producer, self.topic(one.topic), self._writers[self.writer_of_stream[number]])
+                for number, one in sorted(self.streams.items())
+            ],
+            "topic": [self._topic_row(name, number) for name, number in self._topics.items()],
+            "key": [rows.Key(number, text) for text, number in self._keys.items()],
+            "subscription": [self._subscription_row(name, number) for name, number in self._subscriptions.items()],
+            "consumer": [
+                rows.Consumer(
+                    number, sub, name, self._writers[writer], self.run_time(writer, t), self._left.get(number)
+                )
+                for number, (sub, name, writer, t) in self._consumer_rows.items()
+            ],
+            "writer": [
+                self._writer_row(name, number, writers.get(name, (0, True)), number in skewed)
+                for name, number in self._writers.items()
+            ],
+            "epoch": [self._epoch_row(writer, one) for _, (writer, one) in sorted(self._epochs.items())],
+        }
+
+    def _topic_row(self, name: str, number: int) -> rows.Topic:
+        one = self._declared_topics.get(name, TopicDeclared(topic=name))
+        return rows.Topic(number, name, int(one.dedup), one.publish_rate, int(one.read_back))
+
+    def _subscription_row(self, name: str, number: int) -> rows.Subscription:
+        one = self._declared_subscriptions.get(name)
+        if one is None:
+            # Nobody has said what was promised to it.
+            return rows.Subscription(number, name, type="Shared", whole=0)
+        return rows.Subscription(
+            number,
+            name,
+            type=one.type,
+            whole=int(one.whole),
+            nack_delay=one.nack_delay,
+            dispatch_rate=one.dispatch_rate,
+            max_redeliv=one.max_redeliv,
+        )
+
+    def _writer_row(self, name: str, number: int, state: tuple[int, bool], skewed: bool) -> rows.Writer:
+        clock = self.clocks.get(name, Clock(0, NONE))
+        dropped, closed = state
+        return rows.Writer(number, name, clock.offset_us, NONE if skewed else clock.error_us, dropped, int(closed))
+
+    def _epoch_row(self, writer: str, one: EpochDeclared) -> rows.Epoch:
+        t_to = None if one.t_to is None else self.run_time(writer, one.t_to)
+        sub = self._subscriptions.get(one.subscription, NONE)
+        t_from = self.run_time(writer, one.t_from)
+        return rows.Epoch(one.epoch, one.action, one.target, t_from, t_to, one.restart, sub, one.in_flight)
+
+
+class Numbers:
+    """A file's own numbers of keys and consumers -> the run's."""
+
+    def __init__(self) -> None:
+        self.keys: dict[int, int] = {NONE: NONE}
+        self.consumers: dict[int, int] = {}

@@ -1,0 +1,387 @@
+"""The ingest: certificates are the exact ones whatever the run was like; what is wrong with segments is said."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.spark.ledgers.test_layout import INFO_OF_A_RUN
+
+from assay_conformance.ledger.declarations import (
+    BENCH,
+    ClockDeclared,
+    ConsumerDeclared,
+    EpochDeclared,
+    KeyDeclared,
+    SegmentOpened,
+    StreamDeclared,
+    SubscriptionDeclared,
+    TopicDeclared,
+)
+from assay_conformance.ledger.segments import SegmentWriter
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Check, Word
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.event import Identity
+from assay_conformance.model.payload import generate
+from assay_reports.ledgers.audit import audit
+from assay_reports.ledgers.ingest import Ingest, Ingested
+from assay_reports.ledgers.opening import Ledger, open_ledger
+
+SEED, CASE = 7, 1
+S = 1_000_000
+
+
+class Writer:
+    """A process whose clock is `ahead` of the run's, writing a file as an agent does. The bench knows its clock."""
+
+    def __init__(self, folder: Path, name: str, ahead_us: int = 0, host: str = "") -> None:
+        self.name, self.ahead_us = name, ahead_us
+        self.path = folder / f"{name}.seg"
+        self.now = 0
+        self._file = self.path.open("ab", buffering=0)
+        self.to = SegmentWriter(self._file.write, self._clock, SegmentOpened(writer=name, host=host))
+
+    def t(self, run_us: int) -> int:
+        self.now = max(self.now, run_us)
+        return run_us + self.ahead_us
+
+    def _clock(self) -> tuple[int, int]:
+        return self.now + self.ahead_us, self.now
+
+
+def crc(stream: int, seq: int, size: int = 64) -> int:
+    return zlib.crc32(generate(Identity(CASE, stream, seq), size, SEED))
+
+
+@dataclass
+class Run:
+    """A sender and a receiver with one consumer, and the bench beside them."""
+
+    folder: Path
+    ahead_us: int = 0
+    bench: Writer = field(init=False)
+    sender: Writer = field(init=False)
+    receiver: Writer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        self.bench = Writer(self.folder, BENCH)
+        self.sender = Writer(self.folder, "sender", self.ahead_us)
+        self.receiver = Writer(self.folder, "receiver")
+        for one in (self.bench, self.sender, self.receiver):
+            self.bench.to.declare(ClockDeclared(writer=one.name, offset_us=one.ahead_us, error_us=10))
+        self.bench.to.declare(SubscriptionDeclared(subscription="s", type="Failover", nack_delay=S))
+        self.bench.to.flush()
+        self.receiver.to.declare(ConsumerDeclared(consumer=0, subscription="s", name="c", t=0))
+
+    def stream(self, number: int, seed: int | None = SEED) -> None:
+        declared = StreamDeclared(stream=number, producer=f"p{number}", topic="t", case=CASE, seed=seed)
+        self.sender.to.declare(declared)
+
+    def sent(self, stream: int, seq: int, t: int, entry: int, *, deliver_at: int = -1, key: int = -1) -> None:
+        due = deliver_at if deliver_at < 0 else self.sender.t(deliver_at)
+        self.sender.to.attempt(seq, self.sender.t(t), due, stream, key, 64, crc(stream, seq), 0)
+        self.sender.to.outcome(seq, self.sender.t(t + 100), 5, entry, stream, -1, 0, 0)
+
+    def got(
+        self, stream: int, seq: int, t: int, entry: int, *, redeliv: int = 0, key: int = -1, wrong: int = 0
+    ) -> None:
+        told = crc(stream, seq) ^ wrong
+        self.receiver.to.delivery(seq, self.receiver.t(t), 5, entry, stream, 0, key, -1, 64, told, redeliv)
+
+    def said(self, stream: int, seq: int, t: int, entry: int, kind: int, *, done: bool = True) -> None:
+        t_done = t + 50 if done and kind != Word.NACK else -1
+        self.receiver.to.ack(seq, self.receiver.t(t), t_done, 5, entry, stream, 0, -1, kind)
+
+    def close(self) -> None:
+        for one in (self.sender, self.receiver, self.bench):
+            one.to.close()
+
+
+def ingested(folder: Path) -> tuple[Ledger, Ingested]:
+    ledger = folder.with_name("ledger")
+    told = Ingest(folder, ledger, INFO_OF_A_RUN).finish()
+    return open_ledger(str(ledger)), told
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    found = Run(tmp_path / "segments")
+    found.stream(0)
+    return found
+
+
+def test_a_message_becomes_its_rows(run: Run) -> None:
+    run.sent(0, 0, 100, 1)
+    run.got(0, 0, 300, 1)
+    run.said(0, 0, 400, 1, Word.ACK)
+    run.close()
+    ledger, told = ingested(run.folder)
+    assert told.notes == []
+    assert [(row.stream, row.seq, row.t) for row in ledger.read(ATTEMPT)] == [(0, 0, 100)]
+    assert [(row.entry, row.t, row.ord) for row in ledger.read(OUTCOME)] == [(1, 200, 1)]
+    assert [(row.pos, row.t, row.gap, row.ok) for row in ledger.read(DELIVERY)] == [(0, 300, 1, Check.GOOD)]
+    assert [(row.kind, row.t, row.t_done) for row in ledger.read(ACK)] == [(Word.ACK, 400, 450)]
+
+
+def test_times_are_the_runs(tmp_path: Path) -> None:
+    run = Run(tmp_path / "segments", ahead_us=5 * S)
+    run.stream(0)
+    run.sent(0, 0, 100, 1)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [row.t for row in ledger.read(ATTEMPT)] == [100]
+    assert [(one.name, one.clock_offset, one.clock_error) for one in ledger.small["writer"]] == [
+        (BENCH, 0, 10),
+        ("receiver", 0, 10),
+        ("sender", 5 * S, 10),
+    ]
+
+
+def test_a_payload_that_is_not_what_it_says_is_bad(run: Run) -> None:
+    for seq in range(300):
+        run.got(0, seq, 1000 + seq, seq, wrong=seq == 256)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [row.seq for row in ledger.read(DELIVERY) if row.ok != Check.GOOD] == [256]
+
+
+def test_a_stream_without_a_seed_does_not_say_what_it_sends(run: Run) -> None:
+    run.stream(1, seed=None)
+    run.got(1, 0, 1000, 0)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [row.ok for row in ledger.read(DELIVERY)] == [Check.UNKNOWN]
+
+
+def test_a_cumulative_acknowledgment_covers_what_lies_before_it_on_its_topic(run: Run) -> None:
+    run.stream(1)
+    run.sender.to.declare(StreamDeclared(stream=2, producer="p2", topic="elsewhere", case=CASE, seed=SEED))
+    for place, (stream, seq) in enumerate([(0, 0), (1, 0), (2, 0), (0, 1), (1, 1)]):
+        run.got(stream, seq, 100 + place, place)
+    run.said(0, 1, 200, 3, 2)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    rows = [(row.stream, row.seq, row.kind, row.t_done) for row in ledger.read(ACK)]
+    assert rows == [(0, 0, Word.COVERED, 250), (0, 1, Word.COVERED, 250), (1, 0, Word.COVERED, 250)]
+
+
+def test_a_message_is_covered_once(run: Run) -> None:
+    for seq in range(4):
+        run.got(0, seq, 100 + seq, seq)
+    run.said(0, 1, 200, 1, 2)
+    run.said(0, 3, 300, 3, 2)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [(row.seq, row.t) for row in ledger.read(ACK)] == [(0, 200), (1, 200), (2, 300), (3, 300)]
+
+
+def test_a_cumulative_acknowledgment_that_did_not_end_well_covers_nothing_else(run: Run) -> None:
+    for seq in range(2):
+        run.got(0, seq, 100 + seq, seq)
+    run.said(0, 1, 200, 1, 2, done=False)
+    run.said(0, 1, 300, 1, 2)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [(row.seq, row.t_done) for row in ledger.read(ACK)] == [(0, 350), (1, None), (1, 350)]
+
+
+def test_what_the_bench_declares_stands_in_the_small_tables(run: Run) -> None:
+    run.bench.to.declare(TopicDeclared(topic="t", dedup=True, publish_rate=100))
+    run.bench.to.declare(EpochDeclared(epoch=0, action="kill", target="client", t_from=50, subscription="s"))
+    run.bench.to.declare(EpochDeclared(epoch=0, action="kill", target="client", t_from=50, t_to=60, subscription="s"))
+    run.sent(0, 0, 1, 1)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [(one.name, one.dedup, one.publish_rate) for one in ledger.small["topic"]] == [("t", 1, 100)]
+    assert [(one.name, one.type, one.nack_delay) for one in ledger.small["subscription"]] == [("s", "Failover", S)]
+    assert [(one.action, one.t_to, one.sub) for one in ledger.small["epoch"]] == [("kill", 60, 0)]
+
+
+def test_keys_of_two_writers_meet_by_their_text(run: Run) -> None:
+    run.sender.to.declare(KeyDeclared(key=0, text="a"))
+    run.sender.to.declare(KeyDeclared(key=1, text="b"))
+    run.receiver.to.declare(KeyDeclared(key=0, text="b"))
+    run.sent(0, 0, 1, 1, key=1)
+    run.got(0, 0, 300, 1, key=0)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [row.key for row in ledger.read(ATTEMPT)] == [row.key for row in ledger.read(DELIVERY)]
+
+
+def test_what_is_read_back_is_stored(run: Run) -> None:
+    run.bench.to.stored(0, 5, 1, 0, -1, crc(0, 0), 0, 1)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [(row.stream, row.seq, row.entry, row.chunks) for row in ledger.read(STORED)] == [(0, 0, 1, 1)]
+
+
+def test_a_torn_end_is_dropped_and_said(run: Run) -> None:
+    run.sent(0, 0, 100, 1)
+    run.sender.to.flush()
+    with run.sender.path.open("ab") as file:
+        file.write(b"SEGB\x02")
+    for one in (run.receiver, run.bench):
+        one.to.close()
+    ledger, told = ingested(run.folder)
+    assert told.notes == [
+        "sender.seg: 5 bytes were not read: half a block, or a broken one",
+        "sender: did not close its file; what it had not written yet is missing",
+    ]
+    sender = next(one for one in ledger.small["writer"] if one.name == "sender")
+    assert (sender.dropped, sender.closed, ledger.rows("attempt")) == (5, 0, 1)
+
+
+def test_a_broken_block_is_named_and_the_rest_is_read(run: Run) -> None:
+    run.sent(0, 0, 100, 1)
+    run.sender.to.flush()
+    broken = run.sender.path.stat().st_size
+    run.sent(0, 1, 200, 2)
+    run.sender.to.flush()
+    run.sent(0, 2, 300, 3)
+    run.close()
+    data = bytearray(run.sender.path.read_bytes())
+    data[broken + 20] ^= 1
+    run.sender.path.write_bytes(data)
+    ledger, told = ingested(run.folder)
+    assert [row.seq for row in ledger.read(ATTEMPT)] == [0, 2]
+    assert f"sender.seg: the block at byte {broken} cannot be read" in told.notes[0]
+
+
+def test_clocks_that_cannot_be_right_are_told_apart(run: Run) -> None:
+    run.sent(0, 0, 5 * S, 1)
+    run.got(0, 0, 3 * S, 1)
+    run.close()
+    ledger, told = ingested(run.folder)
+    assert "the clocks of sender and receiver do not agree" in told.notes[0]
+    assert {one.name: one.clock_error for one in ledger.small["writer"]} == {BENCH: 10, "receiver": -1, "sender": -1}
+
+
+def test_a_writer_whose_clock_nobody_measured_goes_by_the_wall(tmp_path: Path) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    alone = Writer(folder, "alone", ahead_us=3 * S)
+    alone.to.declare(StreamDeclared(stream=0, producer="p", topic="t"))
+    alone.to.attempt(0, alone.t(100), -1, 0, -1, 64, 0, 0)
+    alone.to.close()
+    ledger, _ = ingested(folder)
+    assert [row.t for row in ledger.read(ATTEMPT)] == [100]
+    assert [one.clock_error for one in ledger.small["writer"]] == [-1]
+
+
+@pytest.mark.parametrize(
+    ("break_it", "sentence"),
+    [
+        (lambda _folder: None, "no segments in it"),
+        (lambda folder: (folder / "x.seg").write_bytes(b"SEGB" * 40), "no segments in it"),
+        (lambda folder: folder.rmdir(), "expected a folder with segments"),
+    ],
+    ids=["empty", "half a block", "nothing"],
+)
+def test_a_folder_without_segments_is_refused(
+    tmp_path: Path, break_it: Callable[[Path], object], sentence: str
+) -> None:
+    folder = tmp_path / "segments"
+    folder.mkdir()
+    break_it(folder)
+    with pytest.raises(UsageError, match=sentence):
+        ingested(folder)
+
+
+def test_rows_are_not_added_to_a_ledger_that_has_some(run: Run) -> None:
+    run.sent(0, 0, 100, 1)
+    run.close()
+    ingested(run.folder)
+    with pytest.raises(UsageError, match="there are rows in it already"):
+        ingested(run.folder)
+
+
+def test_a_consumer_that_was_not_declared_is_named(run: Run) -> None:
+    run.receiver.to.delivery(0, 1, 5, 1, 0, 9, -1, -1, 64, 0, 0)
+    run.close()
+    with pytest.raises(UsageError, match=r"receiver\.seg: speaks of consumer 9"):
+        ingested(run.folder)
+
+
+def test_parts_come_beside_a_run_that_goes_on(run: Run) -> None:
+    now = [0.0]
+    ledger = run.folder.with_name("ledger")
+    ingest = Ingest(run.folder, ledger, INFO_OF_A_RUN, part_s=1.0, clock=lambda: now[0])
+    run.sent(0, 0, 100, 1)
+    run.got(0, 0, 300, 1)
+    run.sender.to.flush()
+    run.receiver.to.flush()
+    assert ingest.step() == 2  # what was delivered waits for what others may have written before it
+    now[0] = 1.0
+    assert ingest.step() == 1
+    now[0] = 2.0
+    ingest.step()
+    opened = open_ledger(str(ledger))
+    assert (opened.rows("attempt"), opened.rows("delivery"), len(opened.small["consumer"])) == (1, 1, 1)
+
+
+# --- any run ---------------------------------------------------------------------------------------------------------
+
+
+def wild(run: Run, seed: int, steps: int) -> None:
+    """A run in which anything happens in any order: the certificates do not ask whether it is allowed."""
+    draw = random.Random(seed)
+    for key in range(3):
+        run.sender.to.declare(KeyDeclared(key=key, text=f"k{key}"))
+        run.receiver.to.declare(KeyDeclared(key=2 - key, text=f"k{key}"))
+    run.stream(1)
+    t = 0
+    for _ in range(steps):
+        t += draw.randint(1, 1000)
+        stream, seq = draw.randint(0, 1), draw.choice([draw.randint(0, 40), 1 << 16, (1 << 40) + draw.randint(0, 3)])
+        entry = draw.randint(0, 60)
+        match draw.randint(0, 5):
+            case 0:
+                run.sent(stream, seq, t, entry, deliver_at=draw.choice([-1, t + 500]), key=draw.randint(-1, 2))
+            case 1 | 2:
+                run.got(stream, seq, t, entry, redeliv=draw.randint(0, 2), key=draw.randint(-1, 2))
+            case 3:
+                run.said(stream, seq, t, entry, Word.NACK)
+            case 4:
+                run.said(stream, seq, t, entry, draw.choice([0, 2]), done=draw.random() < 0.8)
+            case 5:
+                for one in (run.sender, run.receiver):
+                    one.to.flush()
+    run.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_certificates_of_any_run_are_the_exact_ones(tmp_path: Path, seed: int) -> None:
+    run = Run(tmp_path / "segments", ahead_us=seed * S)
+    run.stream(0)
+    wild(run, seed, 600)
+    ledger, _ = ingested(run.folder)
+    told = audit(ledger, full=True)
+    assert (told.differences, told.rows > 200) == ((), True)
+
+
+def test_a_run_that_is_followed_leaves_the_rows_of_one_that_is_read_at_its_end(tmp_path: Path) -> None:
+    run = Run(tmp_path / "segments")
+    run.stream(0)
+    wild(run, 3, 600)
+    whole, _ = ingested(run.folder)
+    grown, followed = tmp_path / "grown", tmp_path / "followed"
+    grown.mkdir()
+    now = [0.0]
+    ingest = Ingest(grown, followed, INFO_OF_A_RUN, part_s=1.5, clock=lambda: now[0])
+    data = {path.name: path.read_bytes() for path in run.folder.iterdir()}
+    for share in range(1, 8):
+        for name, content in data.items():
+            there = len(content) if name.startswith(BENCH) else len(content) * share // 7
+            (grown / name).write_bytes(content[:there])
+        now[0] += 1.0
+        ingest.step()
+    ingest.finish()
+    again = open_ledger(str(followed))
+    assert len(again.parts["delivery"]) > 1
+    for table in (ATTEMPT, OUTCOME, DELIVERY, ACK):
+        assert sorted(again.read(table), key=repr) == sorted(whole.read(table), key=repr)
