@@ -161,8 +161,12 @@ class Pair:
         frame = self._decoded(self.broker, raw)
         if frame is None:
             return
-        if self._proxy.far_side is not None:
-            frame = self._proxy.far_side.leaving(self.number, frame)
+        if (far_side := self._proxy.far_side) is not None:
+            if (answer := far_side.answer(frame)) is not None:
+                self.broker.write(answer)
+                self.broker.flush()
+                return
+            frame = far_side.leaving(self.number, frame)
         if frame.type in SERVICE_URL_FIELDS:
             self._directions(frame)
         else:

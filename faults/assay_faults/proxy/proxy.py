@@ -32,6 +32,10 @@ class FarSide(Protocol):
         """A frame is written to a broker: what is written in its place."""
         ...
 
+    def answer(self, frame: Frame) -> bytes | None:
+        """A broker has sent a frame that is for us: what it is told, and the link gets nothing. None for any other."""
+        ...
+
     def leaving(self, conn: int, frame: Frame) -> Frame:
         """A broker has sent a frame: what the link gets in its place."""
         ...

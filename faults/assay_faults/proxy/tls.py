@@ -14,9 +14,9 @@ from typing import Final
 from assay_conformance.model.errors import AssayError, HarnessError, UnavailableError
 
 _NAMES: Final = ("localhost", "127.0.0.1", "::1")
-_ASKED: Final = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFICATE")
-"""Alerts of a peer that got no certificate, or one it does not believe; the first is TLS 1.3's, the others are older
-ones'."""
+_ASKED: Final = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFICATE", "CERTIFICATE_UNKNOWN", "UNKNOWN_CA")
+"""Alerts of a peer that got no certificate, or one it does not believe. Java says BAD and UNKNOWN where others say
+REQUIRED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,6 @@ def trouble(broker: str, error: ssl.SSLError) -> AssayError:
     if any(alert in (error.reason or "") for alert in _ASKED):
         return UnavailableError(
             f"{broker} asks who we are and does not believe it ({error.reason}): "
-            "expected the certificate and key of a client that it knows"
+            "expected the certificate and key of a client that it knows (--tls-cert, --tls-key)"
         )
     return HarnessError(f"TLS with {broker} failed: {error.reason or error}")

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,16 +58,23 @@ class Somewhere:
     ca: Path
     token_file: Path
     other_ca: Path
+    our_certificate: Path
+    """Of a client, with its key; `other_certificate` is of one that it does not know."""
+    other_certificate: Path
+    log: Path
+    mutual: bool = False
 
     @property
     def access(self) -> Access:
-        return Access(token_file=self.token_file, tls_ca=self.ca)
+        certificate = self.our_certificate if self.mutual else None
+        return Access(token_file=self.token_file, tls_ca=self.ca, tls_cert=certificate)
 
 
 class SecureNode(Standalone):
     """One that answers nobody without a token."""
 
     async def _ready(self) -> bool:
+        # Its plain ports, which ask nobody for a certificate.
         admin = Admin(Rest([self.admin_url], Access(token=token(ADMIN))))
         try:
             return "public/default" in await admin.namespaces("public")
@@ -76,21 +84,26 @@ class SecureNode(Standalone):
             await admin.close()
 
 
-@pytest.fixture(scope="session")
-def somewhere(pulsar: Pulsar, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Somewhere]:
-    folder = tmp_path_factory.mktemp("somewhere")
-    authority = trustme.CA()
+@contextmanager
+def running(pulsar: Pulsar, folder: Path, *, mutual: bool = False) -> Iterator[Somewhere]:
+    """A node with TLS and tokens, and the files of those who may use it."""
+    authority, other = trustme.CA(), trustme.CA()
     issued = authority.issue_cert("localhost", "127.0.0.1")
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
-    trustme.CA().cert_pem.write_to_path(str(folder / "other-ca.pem"))
+    other.cert_pem.write_to_path(str(folder / "other-ca.pem"))
     issued.cert_chain_pems[0].write_to_path(str(folder / "server.pem"))
     (folder / "server.key").write_bytes(_as_java_reads_it(issued.private_key_pem.bytes()))
+    for name, signer in (("our", authority), ("other", other)):
+        signer.issue_cert("client").private_key_and_cert_chain_pem.write_to_path(
+            str(folder / f"{name}-certificate.pem")
+        )
     (folder / "token").write_text(token(ADMIN))
     service_port, web_port = free_ports(2)
     extra = {
         "authenticationEnabled": "true",
         "authorizationEnabled": "true",
         "authenticationProviders": "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
+        "authenticationRefreshCheckSeconds": "1",
         "superUserRoles": ADMIN,
         "tokenSecretKey": f"data:;base64,{base64.b64encode(SECRET).decode()}",
         "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
@@ -100,6 +113,7 @@ def somewhere(pulsar: Pulsar, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "tlsCertificateFilePath": str(folder / "server.pem"),
         "tlsKeyFilePath": str(folder / "server.key"),
         "tlsTrustCertsFilePath": str(folder / "ca.pem"),
+        "tlsRequireTrustedClientCertOnConnect": str(mutual).lower(),
     }
     with Ledger.begin(folder / "ledger") as ledger, asyncio.Runner() as runner:
         node = SecureNode(pulsar, data=folder / "data", logs=folder, ledger=ledger, extra=extra)
@@ -111,6 +125,23 @@ def somewhere(pulsar: Pulsar, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 ca=folder / "ca.pem",
                 token_file=folder / "token",
                 other_ca=folder / "other-ca.pem",
+                our_certificate=folder / "our-certificate.pem",
+                other_certificate=folder / "other-certificate.pem",
+                log=node.log,
+                mutual=mutual,
             )
         finally:
             runner.run(node.kill())
+
+
+@pytest.fixture(scope="session")
+def somewhere(pulsar: Pulsar, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Somewhere]:
+    with running(pulsar, tmp_path_factory.mktemp("somewhere")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def mutual(pulsar: Pulsar, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Somewhere]:
+    """It asks for a certificate as well."""
+    with running(pulsar, tmp_path_factory.mktemp("mutual"), mutual=True) as found:
+        yield found

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
+from tests.end_to_end.processes import eventually
+from tests.end_to_end.running import command_line
 from tests.real.external.conftest import ADMIN, Somewhere, token
 
 from assay_fixtures.brokers.pulsar.admin import Admin
@@ -16,15 +23,56 @@ from assay_fixtures.cli import assay, main
 CASE = "ordering/pipelined-sends"
 
 
+def words(where: Somewhere, base: Path, *more: str, secret: str | None = None) -> list[str]:
+    """A certification there. Options in `more` stand for the usual ones."""
+    usual = {"--select": CASE, "--tls-ca": str(where.ca)}
+    if secret is None:
+        usual["--token-file"] = str(where.token_file)
+    else:
+        usual["--token"] = secret
+    kept = [word for option, value in usual.items() if option not in more for word in (option, value)]
+    place = ["--run-dir", str(base), "--broker", where.service_url, "--admin", where.admin_url]
+    return ["certify", "reference", *place, *kept, *more]
+
+
 def certified(where: Somewhere, base: Path, *more: str, secret: str | None = None) -> int:
     """The exit code of the command."""
-    shown = ("--token", secret) if secret is not None else ("--token-file", str(where.token_file))
-    ca = () if "--tls-ca" in more else ("--tls-ca", str(where.ca))
-    words = ["certify", "reference", "--select", CASE, "--run-dir", str(base), "--broker", where.service_url]
     with pytest.raises(SystemExit) as ended:
-        main([*words, "--admin", where.admin_url, *shown, *ca, *more])
+        main(words(where, base, *more, secret=secret))
     assert assay.name == "assay"
     return int(str(ended.value.code))
+
+
+def sentence_of(capsys: pytest.CaptureFixture[str]) -> str:
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("assay: "))
+    return line
+
+
+def in_seconds(seconds: int) -> int:
+    return int(time.time()) + seconds
+
+
+@contextmanager
+def renewed(file: Path, lasts_s: int) -> Iterator[None]:
+    """A token in `file` that lasts so long, replaced by a new one again and again."""
+    stopped = Event()
+
+    def renew() -> None:
+        while True:
+            file.with_suffix(".new").write_text(token(ADMIN, expires_s=in_seconds(lasts_s)))
+            file.with_suffix(".new").rename(file)
+            begun.set()
+            if stopped.wait(lasts_s / 4):
+                return
+
+    begun, thread = Event(), Thread(target=renew)
+    thread.start()
+    begun.wait()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
 
 
 def left(where: Somewhere) -> tuple[list[str], list[str]]:
@@ -64,8 +112,7 @@ def test_token_that_does_not_do_is_one_sentence(
     somewhere: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str], secret: str, sentence: str
 ) -> None:
     assert certified(somewhere, tmp_path, secret=secret) == 2
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("assay: "))
-    assert sentence in line
+    assert sentence in sentence_of(capsys)
     assert left(somewhere) == ([], [])
 
 
@@ -73,6 +120,59 @@ def test_authority_that_did_not_sign_is_one_sentence(
     somewhere: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert certified(somewhere, tmp_path, "--tls-ca", str(somewhere.other_ca)) == 2
-    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("assay: "))
+    line = sentence_of(capsys)
     assert "its certificate is not believed" in line
     assert "--tls-ca" in line
+
+
+def test_brokers_that_ask_for_the_token_again_are_told_the_one_that_is_in_the_file(
+    somewhere: Somewhere, tmp_path: Path
+) -> None:
+    """A Case that lasts longer than a token; its client knows nothing of tokens."""
+    file = tmp_path / "token"
+    with renewed(file, 8):
+        more = ("--token-file", str(file), "--select", "throttling/ten-periods", "--tier", "full")
+        # On a busy machine its rates are not judged: 3.
+        assert certified(somewhere, tmp_path / "runs", *more) in (0, 3)
+    assert "Refreshed authentication credentials for role admin" in somewhere.log.read_text()
+
+
+def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_one(
+    somewhere: Somewhere, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(token(ADMIN, expires_s=in_seconds(12)))
+    more = ("--token-file", str(file), "--select", "throttling/ten-periods", "--tier", "full")
+    # A process of its own: nobody cleans up behind a run whose process lives.
+    command = command_line(*words(somewhere, tmp_path / "runs", *more))
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert "the token was not accepted (expired" in ended.stderr.splitlines()[-1]
+    file.write_text(token(ADMIN))
+    subprocess.run(command_line("tools", "clean"), check=True)
+    assert left(somewhere) == ([], [])
+
+
+def test_a_run_that_is_killed_leaves_what_the_next_one_removes(somewhere: Somewhere, tmp_path: Path) -> None:
+    command = command_line(*words(somewhere, tmp_path, "--select", "throttling/ten-periods", "--tier", "full"))
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
+        eventually(lambda: left(somewhere)[0] != [], "a tenant", 60)
+        run.kill()
+    assert certified(somewhere, tmp_path) == 0
+    assert left(somewhere) == ([], [])
+
+
+def test_a_cluster_that_asks_for_a_certificate_is_shown_ours(mutual: Somewhere, tmp_path: Path) -> None:
+    assert certified(mutual, tmp_path, "--tls-cert", str(mutual.our_certificate)) == 0
+    assert left(mutual) == ([], [])
+
+
+@pytest.mark.parametrize("shown", [False, True], ids=["none", "another's"])
+def test_a_certificate_that_does_not_do_is_one_sentence(
+    mutual: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str], shown: bool
+) -> None:
+    certificate = ("--tls-cert", str(mutual.other_certificate)) if shown else ()
+    assert certified(mutual, tmp_path, *certificate) == 3
+    line = sentence_of(capsys)
+    assert "asks who we are and does not believe it" in line
+    assert "--tls-cert" in line
