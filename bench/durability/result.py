@@ -49,6 +49,11 @@ class CaseResult:
     judgements: Sequence[Judgement]
     excused: Sequence[Judgement] = ()
 
+    @property
+    def load(self) -> str:
+        """What was under way, as the Case's id says it."""
+        return self.case.rsplit("-", 2)[1]
+
 
 @dataclass(slots=True)
 class Tally:
@@ -133,13 +138,15 @@ def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
 
 
 def remarks(tallies: Mapping[Row, Tally]) -> Iterator[str]:
-    """Each failure; how many were undecided, and how many kills did not count, by their reason."""
+    """Each failure; what was under way at the kills that count, and why judgements are undecided and kills do not."""
     for row, tally in tallies.items():
         where = f"{row.client}, write quorum {row.write_quorum}, {row.kind}"
         for judgement in tally.failed:
             yield f"{where}: {judgement.case}, {judgement.requirement}: {judgement.verdict}: {judgement.reason}"
         for judgement in tally.excused:
             yield f"{where}: {judgement.case}, {judgement.requirement}: excused, its cursor was closed too early"
+        loads = Counter(result.load for result in tally.results for kill in result.kills if not kill.why_not)
+        yield f"{where}: what was under way: {', '.join(f'{load} {count}' for load, count in sorted(loads.items()))}"
         reasons = Counter(f"{judgement.requirement} undecided: {judgement.reason}" for judgement in tally.undecided)
         reasons += Counter(f"a kill that does not count: {kill.why_not}" for kill in tally.kills if kill.why_not)
         yield from (f"{where}: {count} x {reason}" for reason, count in reasons.most_common())

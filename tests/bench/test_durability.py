@@ -109,10 +109,11 @@ def test_table_counts_kills_and_judgements_apart() -> None:
     judged = [
         Judgement(requirement=RequirementId("ordering.ids-grow"), case="c", verdict=v, reason="so") for v in verdicts
     ]
-    tallies = {Row("reference", "both", 3): Tally([CaseResult("c", 9, kills, judged)])}
+    tallies = {Row("reference", "both", 3): Tally([CaseResult("topics/kill-both-chunked-7", 9, kills, judged)])}
     assert list(table(tallies))[-1] == "| reference | 3 | both | 3 | 2 | 500.0 | 9 | 2 | 1 | 0 | 1 |"
     assert list(remarks(tallies)) == [
         "reference, write quorum 3, both: c, ordering.ids-grow: invalid: so",
+        "reference, write quorum 3, both: what was under way: chunked 2",
         "reference, write quorum 3, both: 1 x ordering.ids-grow undecided: so",
         "reference, write quorum 3, both: 1 x a kill that does not count: fewer than 100 SENDs were under way",
     ]

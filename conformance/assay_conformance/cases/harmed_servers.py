@@ -72,10 +72,10 @@ CASES = (
     harmed("topics/stopped-broker", "A broker is told to end, and started again", Stop(target=BROKER), DOWN_MS),
     harmed("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),
     harmed("topics/stopped-bookie", "A bookie is told to end, and started again", Stop(target=BOOKIE), DOWN_MS),
-    harmed("topics/killed-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS),
-    harmed("topics/stopped-store", "The metadata store is told to end, and started again", Stop(target=STORE), DOWN_MS),
     harmed("topics/paused-broker", "A broker is paused, and goes on", Pause(target=BROKER), PAUSE_MS),
     harmed("topics/unplugged-broker", "A broker loses its network, and has it again", Disconnect(), PAUSE_MS),
     harmed("topics/paused-bookie", "A bookie is paused, and goes on", Pause(target=BOOKIE), PAUSE_MS),
     harmed("topics/paused-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
+    harmed("topics/killed-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS),
+    harmed("topics/stopped-store", "The metadata store is told to end, and started again", Stop(target=STORE), DOWN_MS),
 )
