@@ -153,6 +153,9 @@ def _facts(failure: Failure, folder: str) -> Iterator[tuple[str, Text]]:
     if failure.finding:
         more = f", {failure.more} more like it" if failure.more else ""
         yield "code", Text(f"{clean(failure.finding.code)}, evidence {failure.finding.grade.value}{more}")
+    if failure.finding and failure.finding.life:
+        yield "life", Text("\n".join(clean(line) for line in failure.finding.life))
+        yield "rows", Text(clean(failure.finding.rows))
     if failure.named:
         yield "events", Text("\n".join(f"{ms(row.t_ns):>12}  {row.lane.value:<6}  {row.text}" for row in failure.named))
     if failure.receipts:

@@ -17,6 +17,7 @@ from assay_conformance.model.run import RunInfo
 from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, RequirementVerdict, Verdict
 from assay_reports.certificate import Claim
 from assay_reports.expectations import Expectation
+from assay_reports.plots import Plot
 from assay_reports.standing import Cell, EntryState
 from assay_reports.timeline import EMPTY, Row, Timeline, timeline
 from assay_reports.verdicts import Verdicts
@@ -47,6 +48,9 @@ class Report:
     events: Events
     replays: Mapping[str, str]
     claims: Sequence[Claim] = ()
+    again: str = ""
+    """What to type to have a ledger judged again; of a run, `assay check`."""
+    plots: Sequence[Plot] = ()
 
     @property
     def page(self) -> str:
@@ -92,6 +96,8 @@ class Failure:
     receipts: tuple[str, ...] = ()
     more: int = 0
     """Further findings of the same code in this Case."""
+    others: tuple[Finding, ...] = ()
+    """Those of them that tell their own story, as findings in ledgers do."""
     listed: tuple[Expectation, ...] = ()
     """The entries that name exactly this."""
 
@@ -133,6 +139,7 @@ def _of_cell(report: Report, cell: Cell) -> Iterator[Failure]:
             story=timeline(events, first.events, case),
             receipts=receipts(events, case),
             more=len(group) - 1,
+            others=tuple(finding for finding in group[1:] if finding.life),
             listed=tuple(one for one in listed if (one.requirement, one.case, one.code) == _key(first)),
         )
 

@@ -75,15 +75,15 @@ def lives(rows: Rows) -> dict[tuple[int, int], Life]:
             life = found[stream, seq] = Life(stream, seq)
         return life
 
-    for attempt in rows.attempts:
+    for attempt in sorted(rows.attempts, key=lambda row: (row.t, row.attempt)):
         of(attempt.stream, attempt.seq).attempts.append(attempt)
-    for outcome in rows.outcomes:
+    for outcome in sorted(rows.outcomes, key=lambda row: (row.t, row.attempt)):
         of(outcome.stream, outcome.seq).outcomes.append(outcome)
     for stored in rows.stored:
         of(stored.stream, stored.seq).stored.append(stored)
     for delivery in sorted(rows.deliveries, key=lambda row: (row.t, row.consumer, row.pos)):
         of(delivery.stream, delivery.seq).given.setdefault(delivery.sub, []).append(delivery)
-    for ack in sorted(rows.acks, key=lambda row: row.t):
+    for ack in sorted(rows.acks, key=lambda row: (row.t, row.consumer, row.kind)):
         of(ack.stream, ack.seq).said.setdefault(ack.sub, []).append(ack)
     return found
 

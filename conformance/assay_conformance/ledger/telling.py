@@ -17,10 +17,10 @@ _WORDS = {Word.ACK: "acknowledged", Word.NACK: "refused", Word.COVERED: "acknowl
 
 def tell(life: Life, evidence: Evidence) -> tuple[str, ...]:
     """What the rows say of a message, by time; what is stored of it; its neighbours; the faults of that time."""
-    lines = [line for _, line in sorted(_events(life, evidence), key=lambda pair: pair[0])]
+    lines = [line for _, line in sorted(_events(life, evidence))]
     lines += [
         f"stored as {id_of(row)}" + (f", chunk {row.chunk} of {row.chunks}" if row.chunks > 1 else "")
-        for row in life.stored
+        for row in sorted(life.stored)
     ]
     lines += [
         f"message {seq}: {_in_short(evidence.lives[life.stream, seq])}"

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, Verdict
+from assay_reports import plots
 from assay_reports.outcome import WORDS
 from assay_reports.page import axis, chart, facts, overview
 from assay_reports.report import Report
@@ -95,7 +96,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(chart=chart, counted_words=counted, Side=Side)
+    environment.globals.update(chart=chart, plots=plots, counted_words=counted, Side=Side)
     environment.filters.update(
         seen=overview.seen,
         shown=shown,

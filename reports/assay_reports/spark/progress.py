@@ -28,6 +28,10 @@ class Progress:
         self._stage, self._rows, self._done, self._expected = "", 0, 0, 0
         self._began = 0.0
 
+    def watch(self, session: Any) -> None:
+        """Whose tasks count."""
+        self._session = session
+
     @contextlib.contextmanager
     def stage(self, name: str, rows: int = 0) -> Iterator[None]:
         with self._lock:

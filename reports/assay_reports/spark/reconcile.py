@@ -18,7 +18,7 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, Clause
 from assay_conformance.ledger.collection import Counted, Second, Small, Sums
 from assay_conformance.ledger.judge import judge_rows
-from assay_conformance.ledger.tables import ACK, ATTEMPT, EVENTS, PARTS, SMALL, STORED
+from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, SMALL, STORED
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
@@ -30,6 +30,8 @@ from assay_reports.spark.windows import windows
 MOST_ROWS = 2_000_000
 """Rows that are judged; buckets beyond are counted."""
 
+_PARTITIONS = "spark.sql.shuffle.partitions"
+ROWS_A_TASK = 16_000_000
 _ROWS_A_BUCKET = 64 * 5
 _WORDS, _FLAGGED = "fold_words", "flagged"
 
@@ -65,6 +67,8 @@ def reconcile(
     """
     told = progress or Progress(session=session)
     small = smalls(ledger)
+    if session.sparkContext.getConf().get(_PARTITIONS) is None:
+        session.conf.set(_PARTITIONS, str(_partitions(ledger)))
     with told.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
         folded = folds.fold_parts(session, ledger, small, _to(told))
     bad = (*ledger.bad, *folded.bad)
@@ -73,8 +77,10 @@ def reconcile(
         with told.stage("recount", sum(ledger.rows(table.name) for table in PARTS)):
             _agree(session, ledger, folded, stack)
     with told.stage("screen"):
-        result = _screened(session, ledger, small, folded, stack, tuple(clauses), most_rows)
-        sums = _sums(session, ledger, small, folded, result.exercised)
+        series = _series(session, folded)
+        views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
+        result = _screened(session, folded, stack, tuple(clauses), most_rows)
+        sums = _sums(session, ledger, small, folded, series, result.exercised)
     with told.stage("judge"):
         picked = picking.pick(ledger, picking.ranges(result.buckets), most_rows)
         verdicts = judge_rows(picked.rows, small, ledger.info, sums, catalogue, result.beyond)
@@ -88,6 +94,11 @@ def reconcile(
         folded.rows,
         recount,
     )
+
+
+def _partitions(ledger: Ledger) -> int:
+    """So many that what one task holds of a fold stays small, and no more than its rows are worth starting."""
+    return min(400, max(2, sum(ledger.rows(table.name) for table in PARTS) // ROWS_A_TASK))
 
 
 def smalls(ledger: Ledger) -> Small:
@@ -133,24 +144,16 @@ class _Screened:
     beyond: dict[str, int]
 
 
-def _screened(
-    session: Any,
-    ledger: Ledger,
-    small: Small,
-    folded: folds.Folded,
-    stack: str,
-    clauses: tuple[Clause, ...],
-    most_rows: int,
-) -> _Screened:
-    views.show_small(session, small, ledger.info, _acking(session, folded))
+def _screened(session: Any, folded: folds.Folded, stack: str, clauses: tuple[Clause, ...], most_rows: int) -> _Screened:
+    # Kept: what follows reads it twice.
     result = session.sql(screen.screen(stack, clauses)).persist()
     try:
         result.createOrReplaceTempView(_FLAGGED)
-        exercised = _exercised(session)
-        of_clause = _chosen(session, clauses, most_rows)
+        exercised, called = _counted(session, clauses)
+        share = max(1, most_rows // _ROWS_A_BUCKET // (len(called) + 1))
+        of_clause = _chosen(session, clauses, called, share)
     finally:
         result.unpersist()
-    share = max(1, most_rows // _ROWS_A_BUCKET // (len(of_clause) + 1))
     of_clause[CHUNKS] = _chunked(session, folded, share)
     return _Screened(
         sorted({bucket for _, found in of_clause.values() for bucket in found}),
@@ -163,33 +166,36 @@ Called = tuple[int, list[tuple[int, int]]]
 """How many buckets call for a look, and which (stream, b) of them get it."""
 
 
-def _acking(session: Any, folded: folds.Folded) -> list[int]:
-    acks = folded.of(session, "words", (ACK.name,))
-    return [] if acks is None else [row.sub for row in acks.where("an > 0").select("sub").distinct().collect()]
+def _counted(session: Any, clauses: tuple[Clause, ...]) -> tuple[dict[str, int], dict[str, int]]:
+    """By requirement: how often it was put to the test, and how many buckets call for a look."""
+    columns, masks = screen.tally_columns(), _masks(clauses)
+    row = session.sql(
+        "select "
+        + ", ".join(
+            [
+                *(f"coalesce(sum({name}), 0) {name}" for name in columns),
+                *(f"count_if(mask & {mask}L <> 0) n{place}" for place, mask in enumerate(masks.values())),
+            ]
+        )
+        + f" from {_FLAGGED}"
+    ).first()
+    exercised = {tally.requirement: row[name] for name, tally in columns.items() if row[name]}
+    return exercised, {name: row[f"n{place}"] for place, name in enumerate(masks) if row[f"n{place}"]}
 
 
-def _exercised(session: Any) -> dict[str, int]:
-    columns = screen.tally_columns()
-    sums = ", ".join(f"coalesce(sum({name}), 0) {name}" for name in columns)
-    row = session.sql(f"select {sums} from {_FLAGGED}").first()
-    return {tally.requirement: row[name] for name, tally in columns.items() if row[name]}
-
-
-def _chosen(session: Any, clauses: tuple[Clause, ...], most_rows: int) -> dict[str, Called]:
-    """By requirement; each gets its share of what can be looked at."""
+def _masks(clauses: tuple[Clause, ...]) -> dict[str, int]:
     masks: dict[str, int] = {}
     for place, clause in enumerate(clauses):
         masks[clause.requirement] = masks.get(clause.requirement, 0) | 1 << place
-    counts = session.sql(
-        "select "
-        + ", ".join(f"count_if(mask & {mask}L <> 0) n{place}" for place, mask in enumerate(masks.values()))
-        + f" from {_FLAGGED} where mask <> 0"
-    ).first()
-    called = {requirement: counts[f"n{place}"] for place, requirement in enumerate(masks) if counts[f"n{place}"]}
-    share = max(1, most_rows // _ROWS_A_BUCKET // max(1, len(called)))
+    return masks
+
+
+def _chosen(session: Any, clauses: tuple[Clause, ...], called: Mapping[str, int], share: int) -> dict[str, Called]:
+    """By requirement; each gets its share of what can be looked at."""
+    masks = {name: mask for name, mask in _masks(clauses).items() if name in called}
     if all(count <= share for count in called.values()):
-        return _all(session, {requirement: masks[requirement] for requirement in called})
-    return {requirement: (count, _first(session, masks[requirement], share)) for requirement, count in called.items()}
+        return _all(session, masks)
+    return {name: (called[name], _first(session, mask, share)) for name, mask in masks.items()}
 
 
 def _all(session: Any, masks: Mapping[str, int]) -> dict[str, Called]:
@@ -218,14 +224,22 @@ def _chunked(session: Any, folded: folds.Folded, most: int) -> Called:
 # --- sums -----------------------------------------------------------------------------------------------------------
 
 
-def _sums(session: Any, ledger: Ledger, small: Small, folded: folds.Folded, exercised: Mapping[str, int]) -> Sums:
+def _sums(
+    session: Any,
+    ledger: Ledger,
+    small: Small,
+    folded: folds.Folded,
+    series: tuple[Second, ...],
+    exercised: Mapping[str, int],
+) -> Sums:
     return Sums(
         exercised,
-        _series(session, folded),
+        series,
         windows(session, ledger, small, folded.bad),
         {stream: seq for (_, stream), seq in _furthest(session, folded, ATTEMPT.name, "sb").items()},
         sum(ledger.rows(table.name) for table in EVENTS),
         _end_us(ledger),
+        last_given=_furthest(session, folded, DELIVERY.name, "db"),
     )
 
 

@@ -25,7 +25,6 @@ MEASURED: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # A second, small map in front of the aggregate's own: a fifth more CPU for keys that are nearly sorted already.
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
-    "spark.sql.shuffle.partitions": "16",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Files of a ledger are written whole; `success` files would be one more name to leave out.
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",

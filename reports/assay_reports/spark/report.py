@@ -1,0 +1,128 @@
+"""What a ledger came to, as the report of any run: verdicts, terminal, JUnit, page.
+
+The whole ledger takes the place of a Case. What was never put to the test has not passed, so it leaves no verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from assay_conformance.catalogue import Catalogue
+from assay_conformance.ledger.collection import Small, Sums
+from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.model.case import Case
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.run import LoadSource, Machine, RunInfo
+from assay_conformance.model.schema import CURRENT, FileKind
+from assay_conformance.model.verdict import Judgement, RequirementVerdict, Verdict
+from assay_reports import junit, page
+from assay_reports import verdicts as verdicts_file
+from assay_reports.outcome import Cause, Outcome, Reason, exit_code, outcome
+from assay_reports.plots import plots
+from assay_reports.report import Report
+from assay_reports.standing import Standing, stand
+
+VERDICTS, JUNIT, PAGE = "verdicts.json", "junit.xml", "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A ledger and what was found in it."""
+
+    info: LedgerInfo
+    small: Small
+    sums: Sums
+    verdicts: tuple[RequirementVerdict, ...]
+    bad: tuple[str, ...] = ()
+
+
+def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Report:
+    """The report of a ledger at `where`, whose files go to `folder`."""
+    run = _run(judged.info, catalogue)
+    standing = _standing(judged, run)
+    document = verdicts_file.verdicts(
+        run, standing, _outcome(standing, judged.bad), catalogue=catalogue.revision, tested=True
+    )
+    return Report(
+        run=run,
+        catalogue=catalogue,
+        verdicts=document,
+        cases={run.run: Case(id=run.run, title="the whole ledger", requirements=(), steps=())},
+        folder=str(folder),
+        events=lambda _case, _attempt: (),
+        replays={},
+        again=f"assay reconcile {where}",
+        plots=plots(judged.sums, judged.small),
+    )
+
+
+def write(report: Report, folder: Path) -> None:
+    """verdicts.json, junit.xml and report.html; UsageError when the folder cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / VERDICTS).write_bytes(verdicts_file.render(report.verdicts))
+        (folder / JUNIT).write_bytes(junit.junit(report))
+        (folder / PAGE).write_text(page.page(report), "utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: verdicts and page cannot be written there: {error.strerror}; name another folder with --report"
+        ) from error
+
+
+def _run(info: LedgerInfo, catalogue: Catalogue) -> RunInfo:
+    return RunInfo(
+        schema=str(CURRENT[FileKind.RUN]),
+        file=FileKind.RUN,
+        run=info.run,
+        suite=info.suite,
+        catalogue=catalogue.revision,
+        hypothesis="",
+        facts=ClientFacts(
+            agent=f"{info.origin.value} ledger",
+            client=info.client,
+            client_version=info.client_version,
+            capabilities=frozenset(),
+        ),
+        announced=info.client_version,
+        broker=info.broker,
+        machine=Machine(python=platform.python_version(), cpus=os.cpu_count() or 1, platform=platform.platform()),
+        load_source=LoadSource.SENTINEL,
+        seed=info.seed,
+        started_unix_ms=info.started_unix_ms,
+        ended_unix_ms=info.ended_unix_ms,
+    )
+
+
+def _standing(judged: Judged, run: RunInfo) -> Standing:
+    judgements = [
+        Judgement(
+            requirement=row.requirement,
+            case=run.run,
+            verdict=row.verdict,
+            exercised=row.exercised,
+            reason=row.reason,
+            findings=row.findings,
+        )
+        for row in judged.verdicts
+    ]
+    day = datetime.fromtimestamp(run.started_unix_ms / 1000, UTC).date()
+    return stand(judged.verdicts, judgements, (), day, {run.run})
+
+
+def _outcome(standing: Standing, bad: tuple[str, ...]) -> Outcome:
+    untested = [cell for cell in standing.cells if cell.verdict is Verdict.UNTESTABLE]
+    others = tuple(cell for cell in standing.cells if cell.verdict is not Verdict.UNTESTABLE)
+    told = outcome(msgspec.structs.replace(standing, cells=others), selected=1)
+    reasons = (
+        *(Reason(Cause.INCONCLUSIVE, sentence) for sentence in bad),
+        *told.reasons,
+        *(Reason(Cause.NOTHING_EXERCISED, f"{cell.requirement}: {cell.reason}") for cell in untested),
+    )
+    return Outcome(exit_code=exit_code(reason.cause for reason in reasons), reasons=reasons)
