@@ -14,10 +14,11 @@ class Alarm:
         self._ring = ring
         self._timer: asyncio.TimerHandle | None = None
         self._due_ns: int | None = None
+        self._closed = False
 
     def set(self, due_ns: int | None) -> None:
         """Ring then, or not at all."""
-        if due_ns == self._due_ns:
+        if due_ns == self._due_ns or self._closed:
             return
         if self._timer is not None:
             self._timer.cancel()
@@ -26,6 +27,11 @@ class Alarm:
         if due_ns is not None:
             delay_s = max(0, due_ns - self._now_ns()) / 1e9
             self._timer = asyncio.get_running_loop().call_later(delay_s, self._rings)
+
+    def close(self) -> None:
+        """Not at all, whoever sets it from now on."""
+        self.set(None)
+        self._closed = True
 
     def _rings(self) -> None:
         self._timer = self._due_ns = None

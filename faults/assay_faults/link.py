@@ -40,6 +40,8 @@ from assay_faults.witness import header
 __all__ = ["FrameLink", "LinkSink", "Outside"]
 
 _PARTITION: Final = "-partition-"
+_QUICK_BYTES: Final = 1 << 16
+"""A larger frame is written down as it comes. Kept for later, its memory goes back to the system with each one."""
 NO_FACTS: Final[Mapping[str, Fact]] = {}
 
 # What looks at each frame of a command: a trigger, the fault it belongs to, and whether it ends that fault.
@@ -168,7 +170,7 @@ class FrameLink:
             self._handle(connection, channel, frame, number, hits or (), now_ns)
             return
         fields = partial(self._passed, connection, direction, frame, number)
-        if self._writes_later:
+        if self._writes_later and len(frame.raw) <= _QUICK_BYTES:
             self._recorder.add_soon(FrameEvent, fields)
         else:
             self._recorder.add(FrameEvent, **fields())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from assay_conformance.model.event import Event
 
 E = TypeVar("E", bound=Event)
+
+MOST_UNSETTLED: Final = 8
+"""Whoever records more than this at a time is after throughput: then memory that is at hand counts."""
 
 
 class Recorder:
@@ -33,11 +36,8 @@ class Recorder:
         """Record an event that happens now, where finding its fields must not hold up what happens next: that is done
         by `settle`, or before another event is recorded, so that the order is that of the calls."""
         self._unsettled.append((kind, self._now_ns(), fields))
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether `write` has not seen every event yet."""
-        return bool(self._unsettled)
+        if len(self._unsettled) > MOST_UNSETTLED:
+            self.settle()
 
     def settle(self) -> None:
         """`write` has seen every event when this returns."""

@@ -205,7 +205,8 @@ class Pair:
         if self._link.waiting_bytes(self.number, sender.way) > MOST_WAITING_BYTES:
             sender.hold(Reason.FAULT_KEEPS_MUCH)
             self._proxy.kept.add(self)
-        self._proxy.wake()
+        # What passed leaves in this turn of the loop, and nothing else is in its way.
+        asyncio.get_running_loop().call_soon(self._proxy.wake)
 
     def eased(self) -> bool:
         """Whether faults have let go of so much that both sides may be read again."""

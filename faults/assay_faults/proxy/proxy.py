@@ -104,14 +104,12 @@ class FrameProxy(LinkHost):
             listener.close()
         for pair in tuple(self._pairs.values()):
             pair.drop()
-        self._alarm.set(None)
+        self._alarm.close()
 
     def wake(self) -> None:
         """Something may be due at another time now, and something may have been let go or passed."""
+        self._recorder.settle()
         self._alarm.set(self.link.next_deadline_ns())
-        if self._recorder.unsettled:
-            # Behind what is written in this turn of the loop.
-            asyncio.get_running_loop().call_soon(self._recorder.settle)
         if self.kept:
             self.kept = {pair for pair in self.kept if not pair.eased()}
 

@@ -159,6 +159,14 @@ def test_frame_that_passes_is_on_its_way_before_it_is_written_down(rig: type[Rig
     assert bench.wire() == [(4, "both", "passed")]
 
 
+def test_large_frame_that_passes_is_written_down_at_once(rig: type[Rig]) -> None:
+    bench = rig(writes_later=True)
+    metadata = MessageMetadata(producer_name="p", sequence_id=4, publish_time=1)
+    sent = command(CommandType.SEND, producer_id=0, sequence_id=4)
+    bench.put(decode(encode(sent, metadata=metadata, data=bytes(1 << 17))), TO_BROKER)
+    assert bench.wire() == [(4, "both", "passed")]
+
+
 def test_frame_that_passed_is_written_down_before_what_a_fault_does_next(rig: type[Rig]) -> None:
     bench = rig(Fault(trigger=OnFrame(command="SEND", direction=TO_BROKER, k=2), action=Drop()), writes_later=True)
     bench.send(0, 1)
