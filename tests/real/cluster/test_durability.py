@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from bench.durability.killing import Durability
-from bench.durability.result import Row, Tally, remarks
+from bench.durability.result import Row, Tally, remarks, table
 
 from assay_conformance.cases.durability import KINDS
 
@@ -22,7 +22,8 @@ MOST_UNDECIDED = 0.1
 
 
 def _assert_nothing_is_lost(row: Row, tally: Tally, kills: int) -> None:
-    said = "\n".join(remarks({row: tally}))
+    said = "\n".join((*table({row: tally}), *remarks({row: tally})))
+    print(said)  # shown by -rP: what was undecided is bounded, and not passed over
     assert not tally.failed, said
     assert len(tally.counted) >= kills, said
     assert all(result.ledgers > 1 for result in tally.results), said
