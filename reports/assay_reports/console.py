@@ -53,6 +53,10 @@ _CASES_FROM = 64
 """Columns of the terminal from which the last two of a table are worth their room."""
 
 
+_MOST_REASONS = 10
+"""Of an exit code, told at the end of the terminal's report."""
+
+
 def print_report(report: Report, console: Console) -> None:
     """Table, failures not expected, summary; in this order, since the end is what stays on the screen."""
     for title, rows in report.chapters():
@@ -178,7 +182,9 @@ def summary(report: Report) -> RenderableType:
     if report.run.left_out:
         lines += _left_out(report)
     lines.append(_exit(document.exit_code))
-    lines += [Text(f"  {one_line(reason.sentence)}") for reason in document.reasons]
+    lines += [Text(f"  {one_line(reason.sentence)}") for reason in document.reasons[:_MOST_REASONS]]
+    if (more := len(document.reasons) - _MOST_REASONS) > 0:
+        lines.append(Text(f"  and {more} more, in verdicts.json and on the page"))
     # Never folded: whoever wants it copies it.
     places = [
         Text(clean(text), no_wrap=True, overflow="ignore")
@@ -200,7 +206,8 @@ def _profiles(report: Report) -> list[Text]:
 def _counted(report: Report) -> str:
     document = report.verdicts
     told = _list(counts(document.requirements, report.catalogue.requirements)) or "no requirement judged"
-    cases = len({cell.case for cell in document.cells})
+    # As many as were announced: of a Case whose every requirement is unsupported nothing was run.
+    cases = len({cell.case for cell in document.cells if cell.verdict is not Verdict.UNSUPPORTED})
     ended = report.run.ended_unix_ms
     took = f" in {(ended - report.run.started_unix_ms) / 1000:.1f} s" if ended else ""
     return f"{told} · {counted(cases, 'Case')}{took}"

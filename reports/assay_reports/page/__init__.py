@@ -50,8 +50,8 @@ STATE_WORDS: dict[Expected, str] = {
 
 EXIT_TONE = {0: "good", 1: "bad", 2: "bad", 3: "open", 4: "open", 130: "open"}
 
-MOST_UNFOLDED = 20
-"""Unexpected failures that are told in full at once; beyond them each opens on demand."""
+MOST_UNFOLDED = 8
+"""Unexpected failures, and reasons of the exit code, that are told at once; what is beyond opens on demand."""
 
 
 def page(report: Report) -> str:

@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -91,6 +92,16 @@ def test_summary_names_folder_page_and_reasons(sample: Sample) -> None:
     assert "take the entry out" in text
     assert "run   runs/2026-06-01-101500" in text
     assert "page  runs/2026-06-01-101500/report.html" in text
+
+
+def test_of_many_reasons_the_first_are_told_and_the_others_counted(sample: Sample) -> None:
+    report = sample.report(sample.judged(Verdict.FAIL, "out-of-order"))
+    (reason,) = report.verdicts.reasons
+    many = replace(report, verdicts=msgspec.structs.replace(report.verdicts, reasons=(reason,) * 13))
+    text = printed(many)
+    assert text.count(reason.sentence) == 10
+    assert "and 3 more" in text
+    assert "<summary>and 5 more</summary>" in page(many)
 
 
 def test_left_out_cases_are_printed(sample: Sample) -> None:
