@@ -12,8 +12,6 @@ from assay_conformance.ledger.tables import Word
 from assay_reports.ledgers.layout import NULL
 
 Columns = dict[str, Any]
-Acked = Callable[[tuple[int, ...], Any], Any]
-"""(consumer, stream), seqs -> which of them this consumer has acknowledged."""
 
 MOST_OPEN = 4_000_000
 """Deliveries that a consumer may leave open; of more than these the older half is forgotten."""
@@ -21,36 +19,39 @@ _KEPT = ("stream", "seq", "ledger", "entry", "batch", "t")
 
 
 class Covering:
-    """What each consumer has open. `topics`: stream -> topic."""
+    """What each consumer has open: delivered, and not acknowledged since. `topics`: stream -> topic."""
 
-    def __init__(self, topics: Callable[[int], int], acked: Acked) -> None:
+    def __init__(self, topics: Callable[[int], int]) -> None:
         self._topics = topics
-        self._acked = acked
-        self._open: dict[int, list[Columns]] = {}
+        self._open: dict[int, Columns] = {}
 
     def delivered(self, columns: Columns) -> None:
         for consumer in np.unique(columns["consumer"]).tolist():
             at = columns["consumer"] == consumer
-            self._open.setdefault(consumer, []).append({name: columns[name][at] for name in _KEPT})
-            if sum(len(piece["seq"]) for piece in self._open[consumer]) > MOST_OPEN:
-                still = self._still_open(consumer, self._joined(consumer))
-                if len(still["seq"]) > MOST_OPEN // 2:
-                    still = {name: values[len(values) // 2 :] for name, values in still.items()}
-                self._open[consumer] = [still]
+            before = self._of(consumer)
+            rows = {name: np.concatenate([before[name], columns[name][at]]) for name in _KEPT}
+            if len(rows["seq"]) > MOST_OPEN:
+                rows = {name: values[len(values) // 2 :] for name, values in rows.items()}
+            self._open[consumer] = rows
 
     def expand(self, acks: Columns) -> Columns:
         """The acknowledgments of a batch, as rows of the table `ack`."""
         upto = acks["kind"] == Said.ACK_UPTO
-        if not upto.any():
-            return acks
+        ended = (acks["kind"] == Said.ACK) & (acks["t_done"] != NULL)
         pieces = [{name: values[~upto] for name, values in acks.items()}]
-        for row in np.flatnonzero(upto).tolist():
-            pieces.append(self._covered({name: values[row] for name, values in acks.items()}))
+        for consumer in np.unique(acks["consumer"]).tolist():
+            mine = np.flatnonzero((acks["consumer"] == consumer) & (upto | ended))
+            turns = [index for index, row in enumerate(mine.tolist()) if upto[row]]
+            start = 0
+            for turn in turns:
+                self._close(consumer, _rows(acks, mine[start:turn]))
+                pieces.append(self._covered(consumer, {name: values[mine[turn]] for name, values in acks.items()}))
+                start = turn + 1
+            self._close(consumer, _rows(acks, mine[start:]))
         return {name: np.concatenate([piece[name] for piece in pieces]) for name in acks}
 
-    def _covered(self, ack: Columns) -> Columns:
-        consumer = int(ack["consumer"])
-        rows = self._still_open(consumer, self._joined(consumer))
+    def _covered(self, consumer: int, ack: Columns) -> Columns:
+        rows = self._of(consumer)
         topic = self._topics(int(ack["stream"]))
         its = np.isin(rows["stream"], [one for one in np.unique(rows["stream"]).tolist() if self._topics(one) == topic])
         its &= _not_behind(rows, ack) & (rows["t"] <= ack["t"])
@@ -58,25 +59,32 @@ class Covering:
             # It failed, or nobody knows: what it would have covered is still open.
             its &= (rows["stream"] == ack["stream"]) & (rows["seq"] == ack["seq"])
         else:
-            self._open[consumer] = [{name: values[~its] for name, values in rows.items()}]
+            self._open[consumer] = _rows(rows, ~its)
         covered = {name: values[its] for name, values in rows.items() if name != "t"}
-        count = len(covered["seq"])
-        same = {name: np.full(count, ack[name]) for name in ("sub", "consumer", "t", "t_done")}
-        return {**covered, **same, "kind": np.full(count, Word.COVERED)}
+        _, once = np.unique(np.stack([covered["stream"], covered["seq"]]), axis=1, return_index=True)
+        same = {name: np.full(len(once), ack[name]) for name in ("sub", "consumer", "t", "t_done")}
+        return {**_rows(covered, np.sort(once)), **same, "kind": np.full(len(once), Word.COVERED)}
 
-    def _joined(self, consumer: int) -> Columns:
-        pieces = self._open.get(consumer) or [{name: np.zeros(0, np.int64) for name in _KEPT}]
-        if len(pieces) > 1:
-            pieces = [{name: np.concatenate([piece[name] for piece in pieces]) for name in _KEPT}]
-            self._open[consumer] = pieces
-        return pieces[0]
+    def _close(self, consumer: int, acks: Columns) -> None:
+        """These were acknowledged one by one."""
+        if not len(acks["seq"]):
+            return
+        latest = dict(zip(_messages(acks), acks["t"].tolist(), strict=True))
+        rows = self._of(consumer)
+        told = zip(_messages(rows), rows["t"].tolist(), strict=True)
+        still: Any = np.array([t > latest.get(message, t - 1) for message, t in told], bool)
+        self._open[consumer] = _rows(rows, still)
 
-    def _still_open(self, consumer: int, rows: Columns) -> Columns:
-        done: Any = np.zeros(len(rows["seq"]), bool)
-        for stream in np.unique(rows["stream"]).tolist():
-            at = rows["stream"] == stream
-            done[at] = self._acked((consumer, stream), rows["seq"][at])
-        return {name: values[~done] for name, values in rows.items()} if done.any() else rows
+    def _of(self, consumer: int) -> Columns:
+        return self._open.get(consumer) or {name: np.zeros(0, np.int64) for name in _KEPT}
+
+
+def _messages(rows: Columns) -> list[tuple[int, int]]:
+    return list(zip(rows["stream"].tolist(), rows["seq"].tolist(), strict=True))
+
+
+def _rows(columns: Columns, which: Any) -> Columns:
+    return {name: values[which] for name, values in columns.items()}
 
 
 def _not_behind(rows: Columns, ack: Columns) -> Any:

@@ -82,7 +82,7 @@ class Ingest:
         self._part_rows, self._part_s, self._clock = part_rows, part_s, clock
         self._names = Names(info.started_unix_ms)
         self._consumers, self._streams = Consumers(), Streams()
-        self._covering = Covering(self._names.topic_of, self._consumers.acked)
+        self._covering = Covering(self._names.topic_of)
         self._writers: dict[str, _Writer] = {}
         self._sources: dict[Path, _Source] = {}
         self._sent_at: dict[int, Times] = {}

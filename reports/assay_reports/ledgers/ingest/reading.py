@@ -56,7 +56,7 @@ class SegmentFile:
             held = b""
             while data := file.read(WINDOW):
                 held += data
-                found = scan(held, self.used)
+                found = _whole_writes(scan(held, self.used), self.used, len(held))
                 yield from self._read(found)
                 held = held[found.used :]
             if held and final:
@@ -79,6 +79,8 @@ class SegmentFile:
             while start < stop and (data := file.read(min(WINDOW, stop - start - len(held)))):
                 held += data
                 found = scan(held, start, ended=start + len(held) == stop)
+                if start + len(held) < stop:
+                    found = _whole_writes(found, start, len(held))
                 start += found.used
                 held = held[found.used :]
                 yield list(found.blocks)
@@ -88,6 +90,19 @@ class SegmentFile:
             self.dropped += one.skipped
             where = f"{self.path.name}: the block at byte {one.at}"
             self.damage.append(f"{where} cannot be read, {one.skipped} bytes skipped")
+
+
+def _whole_writes(found: Scan, start: int, held: int) -> Scan:
+    """Up to the last clock sample, which ends a write: what a consumer got and what it said of it stay together."""
+    last = max((at for at, one in enumerate(found.blocks) if one.kind in _LAST), default=None)
+    if last is None:
+        return found if held >= WINDOW else Scan((), 0, ())
+    behind = found.blocks[last + 1 :]
+    used = behind[0].at - start if behind else found.used
+    return Scan(found.blocks[: last + 1], used, tuple(one for one in found.damage if one.at < start + used))
+
+
+_LAST = (BlockKind.CLOCKS, BlockKind.END)
 
 
 def segment_files(folder: Path) -> list[SegmentFile]:
