@@ -1,0 +1,135 @@
+"""The map: which column of whose logs means what. Everything wrong with it is one sentence with file and key."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from assay_conformance.ledger.info import Order
+from assay_conformance.ledger.tables import NONE
+from assay_conformance.model.errors import UsageError
+
+
+class Unit(StrEnum):
+    """Of times in the logs: since 1970, or as ISO 8601 text (UTC where it says nothing)."""
+
+    S = "s"
+    MS = "ms"
+    US = "us"
+    NS = "ns"
+    ISO = "iso"
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class Run(_Part, frozen=True):
+    """`started` is the zero of the run's clock; `clock_error_ms` how much clocks of producers and consumers may differ,
+    left out: nobody knows, and bounds of time are not judged."""
+
+    name: str
+    started: datetime
+    client: str = "unknown"
+    client_version: str = "unknown"
+    broker: str = "unknown"
+    order: Order = Order.PARTITION
+    grace_ms: int = 10_000
+    clock_error_ms: float | None = None
+
+
+class Codes(_Part, frozen=True):
+    """How outcomes read. A text that is in none of these lists is a bad row."""
+
+    ok: tuple[str, ...]
+    failed: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+class Sent(_Part, frozen=True):
+    """Producers' logs: one row a call of send. Values are names of columns; `files` is relative to the map.
+
+    `number` counts the messages of a producer on a partition, upwards. `told_at` is when the outcome came.
+    """
+
+    files: str
+    producer: str
+    topic: str
+    number: str
+    sent_at: str
+    outcome: str
+    codes: Codes
+    partition: str | None = None
+    key: str | None = None
+    told_at: str | None = None
+    message_id: str | None = None
+    size: str | None = None
+    crc: str | None = None
+    deliver_at: str | None = None
+    unit: Unit = Unit.MS
+
+
+class Received(_Part, frozen=True):
+    """Consumers' logs: one row a delivery, those of each consumer in the order in which it got them.
+
+    `producer`, `topic`, `partition` and `number` name the message as the producers' logs do. `acked_at` and `nacked_at`
+    are empty where the application did not say so.
+    """
+
+    files: str
+    subscription: str
+    consumer: str
+    producer: str
+    topic: str
+    number: str
+    received_at: str
+    partition: str | None = None
+    key: str | None = None
+    message_id: str | None = None
+    redelivery_count: str | None = None
+    acked_at: str | None = None
+    nacked_at: str | None = None
+    crc: str | None = None
+    unit: Unit = Unit.MS
+
+
+class SubscriptionPromise(_Part, frozen=True):
+    """What was promised to a subscription; one that is not named is Shared, and nothing may be missing from it."""
+
+    name: str
+    type: str = "Shared"
+    whole: bool = True
+    nack_delay_ms: int | None = None
+    max_redeliveries: int = NONE
+
+
+class TopicPromise(_Part, frozen=True):
+    name: str
+    dedup: bool = False
+    publish_rate: int = NONE
+
+
+class Map(_Part, frozen=True):
+    run: Run
+    sent: Sent
+    received: Received
+    subscription: tuple[SubscriptionPromise, ...] = ()
+    topic: tuple[TopicPromise, ...] = ()
+
+
+def read_map(path: Path) -> Map:
+    """The map in a TOML file. UsageError names the file, the key and what was expected."""
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{path}: expected TOML: {error}") from error
+    try:
+        return msgspec.convert(found, Map)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {error}") from error

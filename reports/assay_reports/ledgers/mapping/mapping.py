@@ -1,0 +1,344 @@
+"""Logs into tables: names as numbers, certificates as the ingest computes them, bad rows counted and named."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from assay_conformance.ledger import rows
+from assay_conformance.ledger.info import LedgerInfo, Order, Origin
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, TABLES, Again, Check, Result, Word
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.run import BrokerInfo
+from assay_conformance.model.schema import CURRENT, FileKind
+from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams
+from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
+from assay_reports.ledgers.mapping.logs import BadRowError, Row, batches, log_files, message_id, text, unix_us, whole
+from assay_reports.ledgers.mapping.map_file import Map, Received, Sent
+
+SENDERS, RECEIVERS = 0, 1
+MAX_NAMED = 20
+"""Bad rows that are named; the others are counted."""
+
+
+@dataclass
+class Mapped:
+    """`bad`: rows that could not be used, `named` the first of them; `notes`: what else is to be known."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    bad: int = 0
+    named: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def map_logs(described: Map, where: Path, ledger: Path, suite: str) -> Mapped:
+    """The ledger of these logs. `where` is the map's own path; files are relative to it.
+
+    UsageError for files that are not there or lack a column, and when no row can be used.
+    """
+    work = _Mapping(described, where, ledger, suite)
+    work.sent()
+    work.received()
+    return work.finish()
+
+
+class _Mapping:
+    def __init__(self, described: Map, where: Path, ledger: Path, suite: str) -> None:
+        self._map, self._where, self._ledger = described, where, ledger
+        self._zero_us = round(described.run.started.timestamp() * 1e6)
+        self._streams: dict[tuple[str, str], int] = {}
+        self._topics: dict[str, int] = {topic.name: number for number, topic in enumerate(described.topic)}
+        self._keys: dict[str, int] = {}
+        self._subs: dict[str, int] = {one.name: number for number, one in enumerate(described.subscription)}
+        self._consumers: dict[tuple[str, str], rows.Consumer] = {}
+        self._attempts: dict[tuple[int, int], int] = {}
+        self._latest: dict[int, int] = {}
+        self._past, self._heard = Consumers(), Streams()
+        self._waiting: Columns | None = None
+        self._positions: dict[int, int] = {}
+        self._backwards = 0
+        self._last_t = 0
+        self.told = Mapped()
+        self._info = _info(described, suite)
+        create(ledger, self._info)
+        self._parts = {
+            table: PartWriter(ledger, TABLES[table], writer)
+            for table, writer in ((ATTEMPT.name, 0), (OUTCOME.name, 0), (DELIVERY.name, 1), (ACK.name, 1))
+        }
+
+    # --- producers ---
+
+    def sent(self) -> None:
+        columns = _columns(self._map.sent)
+        for found in self._usable(self._map.sent.files, columns, self._of_send):
+            attempts = _stacked([attempt for attempt, _ in found], rows.Attempt)
+            outcomes = _stacked([outcome for _, outcome in found], rows.Outcome)
+            self._past.attempts(attempts)
+            self._parts[ATTEMPT.name].add(attempts)
+            self._parts[OUTCOME.name].add(outcomes | {"ord": self._heard.outcomes(outcomes)})
+
+    def _of_send(self, row: Row) -> tuple[rows.Attempt, rows.Outcome]:
+        names = self._map.sent
+        stream, seq = self._message(names, row)
+        t = self._time(row, names.sent_at, names)
+        told_at = t if names.told_at is None or _empty(row[names.told_at]) else self._time(row, names.told_at, names)
+        code = self._code(text(row[names.outcome], names.outcome))
+        ledger, entry, batch = _place(names, row)
+        due = names.deliver_at is not None and not _empty(row[names.deliver_at])
+        attempt = self._latest_attempt(stream, seq)
+        return (
+            rows.Attempt(
+                stream,
+                seq,
+                self._key(names, row),
+                t,
+                whole(row[names.size], names.size) if names.size else 0,
+                _crc(names, row),
+                attempt,
+                self._time(row, names.deliver_at or "", names) if due else NULL,
+            ),
+            rows.Outcome(stream, seq, ledger, entry, batch, told_at, code, attempt),
+        )
+
+    def _latest_attempt(self, stream: int, seq: int) -> int:
+        """0 of a number that is greater than all before; the application sent one again that is not."""
+        if seq > self._latest.get(stream, -1):
+            self._latest[stream] = seq
+            return 0
+        self._attempts[stream, seq] = self._attempts.get((stream, seq), 0) + 1
+        return self._attempts[stream, seq]
+
+    def _code(self, told: str) -> Result:
+        codes = self._map.sent.codes
+        for result, words in ((Result.OK, codes.ok), (Result.FAIL, codes.failed), (Result.UNKNOWN, codes.unknown)):
+            if told in words:
+                return result
+        raise BadRowError(f"{self._map.sent.outcome} is {told!r}, which sent.codes does not name")
+
+    # --- consumers ---
+
+    def received(self) -> None:
+        columns = _columns(self._map.received)
+        for found in self._usable(self._map.received.files, columns, self._of_delivery):
+            deliveries = _stacked([delivery for delivery, _ in found], rows.Delivery)
+            self._deliver(deliveries, [ack for _, acks in found for ack in acks])
+        if self._waiting is not None:
+            self._parts[ACK.name].add(self._waiting)
+
+    def _deliver(self, deliveries: Columns, said: list[rows.Ack]) -> None:
+        acks = _stacked(said, rows.Ack)
+        if self._waiting is not None:
+            acks = {name: np.concatenate([self._waiting[name], acks[name]]) for name in acks}
+        # What takes effect behind this batch is told with the next one.
+        effect = np.where(acks["kind"] == Word.NACK, acks["t"], acks["t_done"])
+        now = effect <= deliveries["t"].max()
+        self._waiting = {name: values[~now] for name, values in acks.items()}
+        acks = {name: values[now] for name, values in acks.items()}
+        certified = self._past.deliveries(deliveries, acks)
+        if self._map.received.redelivery_count is None:
+            deliveries["redeliv"] = np.where(certified["again"] == Again.FIRST, 0, 1)
+        self._parts[DELIVERY.name].add(deliveries | certified)
+        self._parts[ACK.name].add(acks)
+
+    def _of_delivery(self, row: Row) -> tuple[rows.Delivery, list[rows.Ack]]:
+        names = self._map.received
+        stream, seq = self._message(names, row)
+        t = self._time(row, names.received_at, names)
+        consumer = self._consumer(names, row, t)
+        place = _place(names, row)
+        count = names.redelivery_count
+        redeliv = whole(row[count], count) if count is not None else 0
+        acks = [
+            rows.Ack(consumer.sub, consumer.consumer, stream, seq, *place, kind, at, at if kind == Word.ACK else NULL)
+            for column, kind in ((names.nacked_at, Word.NACK), (names.acked_at, Word.ACK))
+            if column is not None and not _empty(row[column])
+            for at in (self._time(row, column, names),)
+        ]
+        pos = self._positions.get(consumer.consumer, 0)
+        self._positions[consumer.consumer] = pos + 1
+        key = self._key(names, row)
+        return (
+            rows.Delivery(
+                consumer.sub,
+                consumer.consumer,
+                pos,
+                stream,
+                seq,
+                key,
+                *place,
+                redeliv,
+                t,
+                _crc(names, row),
+                wait=NULL,
+                ok=Check.UNKNOWN,
+            ),
+            acks,
+        )
+
+    def _consumer(self, names: Received, row: Row, t: int) -> rows.Consumer:
+        who = text(row[names.subscription], names.subscription), text(row[names.consumer], names.consumer)
+        if who not in self._consumers:
+            sub = self._subs.setdefault(who[0], len(self._subs))
+            self._consumers[who] = rows.Consumer(len(self._consumers), sub, who[1], RECEIVERS, t, t)
+        known = self._consumers[who]
+        if known.t_to is not None and t < known.t_to:
+            self._backwards += 1
+        self._consumers[who] = known._replace(t_to=max(t, known.t_to or t))
+        return known
+
+    # --- both ---
+
+    def _usable(self, pattern: str, columns: Mapping[str, str], of: Callable[[Row], Any]) -> Iterator[list[Any]]:
+        """What the good rows of each batch are."""
+        for path in log_files(self._where.parent, pattern, str(self._where)):
+            for first, batch in batches(path, columns):
+                found = []
+                for number, row in enumerate(batch, first):
+                    try:
+                        found.append(of(row))
+                    except BadRowError as error:
+                        self.told.bad += 1
+                        if len(self.told.named) < MAX_NAMED:
+                            self.told.named.append(f"{path}: row {number}: {error}")
+                if found:
+                    yield found
+
+    def _message(self, names: Sent | Received, row: Row) -> tuple[int, int]:
+        topic = text(row[names.topic], names.topic)
+        if names.partition is not None and not _empty(row[names.partition]):
+            topic += f"-partition-{whole(row[names.partition], names.partition)}"
+        seq = whole(row[names.number], names.number)
+        self._topics.setdefault(topic, len(self._topics))
+        stream = (text(row[names.producer], names.producer), topic)
+        return self._streams.setdefault(stream, len(self._streams)), seq
+
+    def _key(self, names: Sent | Received, row: Row) -> int:
+        if names.key is None or _empty(row[names.key]):
+            return NONE
+        return self._keys.setdefault(str(row[names.key]), len(self._keys))
+
+    def _time(self, row: Row, column: str, names: Sent | Received) -> int:
+        t = unix_us(row[column], column, names.unit) - self._zero_us
+        self._last_t = max(self._last_t, t)
+        return t
+
+    def finish(self) -> Mapped:
+        for parts in self._parts.values():
+            parts.close()
+        self.told.rows = {table: parts.rows for table, parts in self._parts.items()}
+        if not any(self.told.rows.values()):
+            first = f"; the first one: {self.told.named[0]}" if self.told.named else ""
+            raise UsageError(f"{self._where}: none of the rows that it names can be used{first}")
+        write_smalls(self._ledger, self._small())
+        ended = self._info.started_unix_ms + self._last_t // 1000 + self._info.grace_us // 1000
+        info = msgspec.structs.replace(self._info, ended_unix_ms=ended)
+        if self._backwards:
+            info = msgspec.structs.replace(info, order=Order.NONE)
+            self.told.notes.append(
+                f"{self._backwards} rows of consumers stand behind later ones, so order is not judged: logs have to be "
+                "in the order in which each consumer got its messages"
+            )
+        if self._map.sent.crc is None or self._map.received.crc is None:
+            self.told.notes.append("there is no crc in both logs, so whether payloads changed cannot be told")
+        write_info(self._ledger, info)
+        return self.told
+
+    def _small(self) -> dict[str, list[tuple[Any, ...]]]:
+        topics = {one.name: one for one in self._map.topic}
+        subscriptions = {one.name: one for one in self._map.subscription}
+        error = self._map.run.clock_error_ms
+        error_us = NONE if error is None else round(error * 1000)
+        return {
+            "stream": [
+                rows.Stream(number, producer, self._topics[topic], SENDERS)
+                for (producer, topic), number in self._streams.items()
+            ],
+            "topic": [
+                rows.Topic(number, name, int(topics[name].dedup), topics[name].publish_rate)
+                if name in topics
+                else rows.Topic(number, name)
+                for name, number in self._topics.items()
+            ],
+            "key": [rows.Key(number, key) for key, number in self._keys.items()],
+            "subscription": [
+                _subscription(number, name, subscriptions.get(name)) for name, number in self._subs.items()
+            ],
+            # When the last one left is not in the logs.
+            "consumer": [one._replace(t_to=None) for one in self._consumers.values()],
+            "writer": [
+                rows.Writer(SENDERS, "producers' logs", 0, error_us),
+                rows.Writer(RECEIVERS, "consumers' logs", 0, 0 if error_us >= 0 else NONE),
+            ],
+        }
+
+
+def _subscription(number: int, name: str, promised: Any) -> rows.Subscription:
+    if promised is None:
+        return rows.Subscription(number, name, type="Shared")
+    delay = NONE if promised.nack_delay_ms is None else promised.nack_delay_ms * 1000
+    return rows.Subscription(
+        number,
+        name,
+        type=promised.type,
+        whole=int(promised.whole),
+        nack_delay=delay,
+        max_redeliv=promised.max_redeliveries,
+    )
+
+
+def _info(described: Map, suite: str) -> LedgerInfo:
+    run = described.run
+    return LedgerInfo(
+        schema=str(CURRENT[FileKind.LEDGER]),
+        file=FileKind.LEDGER,
+        run=run.name,
+        suite=suite,
+        origin=Origin.MAPPED,
+        client=run.client,
+        client_version=run.client_version,
+        broker=BrokerInfo(kind="external", name=run.broker, version="unknown"),
+        seed=0,
+        started_unix_ms=round(run.started.timestamp() * 1000),
+        order=run.order,
+        self_checking=False,
+        grace_us=run.grace_ms * 1000,
+    )
+
+
+_NO_COLUMNS = ("files", "codes", "unit")
+
+
+def _columns(names: Sent | Received) -> dict[str, str]:
+    """Key of the map -> column."""
+    table = type(names).__name__.lower()
+    fields = msgspec.structs.asdict(names)
+    return {f"{table}.{key}": value for key, value in fields.items() if key not in _NO_COLUMNS and value is not None}
+
+
+def _place(names: Sent | Received, row: Row) -> tuple[int, int, int]:
+    return message_id(row[names.message_id], names.message_id) if names.message_id else (NONE, NONE, NONE)
+
+
+def _crc(names: Sent | Received, row: Row) -> int:
+    """A digest of any kind: of a text, its CRC."""
+    if names.crc is None or _empty(row[names.crc]):
+        return 0
+    value = row[names.crc]
+    number = value if isinstance(value, int) else zlib.crc32(str(value).encode())
+    return int(np.uint32(number & 0xFFFF_FFFF).astype(np.int32))
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value == ""
+
+
+def _stacked(found: list[Any], row: Any) -> Columns:
+    """Rows of a table as columns of 64 bits."""
+    columns = zip(*found, strict=True) if found else [()] * len(row._fields)
+    return {name: np.array(values, np.int64) for name, values in zip(row._fields, columns, strict=True)}
