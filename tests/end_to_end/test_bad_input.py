@@ -244,10 +244,6 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         lambda place: ["compare", str(place.golden()), str(place.base)],
         r"{base}: no run\.json in it, expected the folder of a run \(runs/<run-id>\)",
     ),
-    "Cases to select of a run that is over": (
-        lambda place: ["compare", str(place.golden()), "reference", "--select", "resend"],
-        r"{base}/golden: is a run that is over; expected client versions to certify with --select",
-    ),
     "client version to compare that is none": (
         lambda _: ["compare", "reference", "reference@9.9"],
         r"agent reference comes with the bench: expected no version but 0\.1\.0",

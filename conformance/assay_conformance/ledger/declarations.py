@@ -106,6 +106,13 @@ class ClockDeclared(_Declaration, frozen=True, tag="clock"):
     error_us: int
 
 
+class ProcessEnded(_Declaration, frozen=True, tag="ended"):
+    """By the bench: the process of `writer` is gone since `t`, whatever its file says; its consumers left with it."""
+
+    writer: str
+    t: int
+
+
 Declaration = (
     SegmentOpened
     | StreamDeclared
@@ -116,6 +123,7 @@ Declaration = (
     | SubscriptionDeclared
     | EpochDeclared
     | ClockDeclared
+    | ProcessEnded
 )
 
 KINDS: tuple[type[msgspec.Struct], ...] = get_args(Declaration)

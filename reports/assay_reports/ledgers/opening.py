@@ -90,6 +90,21 @@ def open_ledger(where: str) -> Ledger:
     return Ledger(where.rstrip("/"), info, small, parts, tuple(bad), files, root)
 
 
+def grown(ledger: Ledger) -> Ledger:
+    """The same ledger as it is now: the small tables again, and of the parts only those that are new."""
+    files, root, where = ledger.files, ledger.root, ledger.where
+    info = read_info(_bytes(files, f"{root}/{INFO}", where), f"{where}/{INFO}")
+    small = {table.name: _small(files, root, table, where, info) for table in SMALL}
+    known = {part.file for parts in ledger.parts.values() for part in parts} | {part.file for part in ledger.bad}
+    parts, bad = {}, list(ledger.bad)
+    for table in PARTS:
+        new = [file for file in _listed(files, root, table, where) if file not in known]
+        looked_at = [_part(files, root, table, file, where, info) for file in new]
+        parts[table.name] = (*ledger.parts[table.name], *(one for one in looked_at if isinstance(one, Part)))
+        bad += [one for one in looked_at if isinstance(one, BadPart)]
+    return Ledger(where, info, small, parts, tuple(bad), files, root)
+
+
 def as_rows(table: Table, content: Any) -> Iterator[Any]:
     """Rows of an Arrow table that has the table's columns, in any order."""
     row = row_type(table)

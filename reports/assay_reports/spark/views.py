@@ -16,7 +16,7 @@ from assay_conformance.ledger.tables import NONE, Kind, Table
 from assay_reports.ledgers.opening import BadPart, Ledger
 from assay_reports.spark.screen import REACH, SCOPES, STREAMS
 
-_TYPES = {Kind.I8: "byte", Kind.I16: "short", Kind.I32: "int", Kind.I64: "long", Kind.TEXT: "string"}
+TYPES = {Kind.I8: "byte", Kind.I16: "short", Kind.I32: "int", Kind.I64: "long", Kind.TEXT: "string"}
 RAW = "raw_"
 
 
@@ -34,7 +34,7 @@ def location(where: str, file: str = "") -> str:
 
 def read(session: Any, table: Table, paths: Iterable[str]) -> Any:
     """A DataFrame of a table's rows; of no rows without paths."""
-    described = ", ".join(f"{column.name} {_TYPES[column.kind]}" for column in table.columns)
+    described = ", ".join(f"{column.name} {TYPES[column.kind]}" for column in table.columns)
     named = list(paths)
     return session.read.schema(described).parquet(*named) if named else session.createDataFrame([], described)
 

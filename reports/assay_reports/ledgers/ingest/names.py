@@ -12,6 +12,7 @@ from assay_conformance.ledger.declarations import (
     Declaration,
     EpochDeclared,
     KeyDeclared,
+    ProcessEnded,
     StreamDeclared,
     SubscriptionDeclared,
     TopicDeclared,
@@ -44,6 +45,7 @@ class Names:
         self._declared_subscriptions: dict[str, SubscriptionDeclared] = {}
         self._consumers: dict[tuple[str, str, str, int], int] = {}
         self._left: dict[int, int] = {}
+        self._ended: dict[str, int] = {}
         self._consumer_rows: dict[int, tuple[int, str, str, int]] = {}
         self._epochs: dict[int, tuple[str, EpochDeclared]] = {}
         self._writers: dict[str, int] = {}
@@ -67,6 +69,8 @@ class Names:
                 self._consumer(writer, numbers, one)
             case ConsumerLeft():
                 self._left[numbers.consumers.get(one.consumer, NONE)] = self.run_time(writer, one.t)
+            case ProcessEnded():
+                self._ended[one.writer] = self.run_time(writer, one.t)
             case TopicDeclared():
                 self._declared_topics[one.topic] = one
                 self.topic(one.topic)
@@ -129,7 +133,12 @@ class Names:
             "subscription": [self._subscription_row(name, number) for name, number in self._subscriptions.items()],
             "consumer": [
                 rows.Consumer(
-                    number, sub, name, self._writers[writer], self.run_time(writer, t), self._left.get(number)
+                    number,
+                    sub,
+                    name,
+                    self._writers[writer],
+                    self.run_time(writer, t),
+                    self._left.get(number, self._ended.get(writer)),
                 )
                 for number, (sub, name, writer, t) in self._consumer_rows.items()
             ],

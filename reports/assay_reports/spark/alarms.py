@@ -1,0 +1,199 @@
+"""What a watcher keeps in mind while a run goes on: open buckets, what in them calls for a look, and what was said.
+
+A clause of the screen that holds in a bucket is no alarm: it is a bucket to look into, at once or after a grace, for
+what is missing may only be late. Whoever looks asks the rulebook, on rows. So nothing is said here that a verdict on
+the ledger as it is would not say, and a bucket that turns out to be well is looked at again only when it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from assay_conformance.ledger.clauses import CLAUSES, Clause, Scope
+from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, NONE, OUTCOME
+from assay_conformance.ledger.words import EMPTY, WORDS, Bucket, Words, both
+
+TABLES: Final = (ATTEMPT, OUTCOME, DELIVERY)
+"""What is looked at while a run goes on; what it says of acknowledgments and of what is stored is for its end."""
+
+AT_ONCE_S: Final = 0.0
+TOLD_LATER_S: Final = 1.0
+"""What may be excused by something that is written at the same time: a fault, a consumer that came or went."""
+WRITTEN_LATER_S: Final = 4.0
+"""What another process may have written already, though it has not been taken in."""
+_IN_TIME: Final[Mapping[str, float]] = {
+    "corrupt": AT_ONCE_S,
+    "disorder": AT_ONCE_S,
+    "stored_disorder": AT_ONCE_S,
+    "key_disorder": AT_ONCE_S,
+    "failed_delivered": AT_ONCE_S,
+    "too_often": AT_ONCE_S,
+    "at_once": AT_ONCE_S,
+    "too_early": AT_ONCE_S,
+    "not_counted": AT_ONCE_S,
+    "before_time": AT_ONCE_S,
+    "twice": TOLD_LATER_S,
+    "acked_again": TOLD_LATER_S,
+    "phantom": WRITTEN_LATER_S,
+}
+_LATE: Final = "lost"
+_FULL: Final = -1
+"""A word in which every bit is set."""
+
+
+class Look(NamedTuple):
+    """A bucket to look into for one requirement."""
+
+    bucket: Bucket
+    requirement: str
+
+
+class Update(NamedTuple):
+    """The words of a bucket in one era, as they are now."""
+
+    era: int
+    bucket: Bucket
+    words: Words
+
+
+class Alarm(NamedTuple):
+    """What a rule says of a message, with nothing that changes from one look to the next."""
+
+    requirement: str
+    sub: int
+    stream: int
+    seq: int
+    sentence: str
+
+    @property
+    def key(self) -> tuple[str, int, int, int]:
+        return (self.requirement, self.sub, self.stream, self.seq)
+
+
+def live_clauses(info: LedgerInfo) -> dict[str, tuple[Clause, float]]:
+    """Name -> clause, and for how long it has to hold before somebody looks."""
+    waits = {**_IN_TIME, _LATE: info.grace_us / 1e6}
+    return {name: (CLAUSES[name], wait_s) for name, wait_s in waits.items()}
+
+
+@dataclass
+class Watching:
+    """Times are seconds of any clock that does not go back."""
+
+    info: LedgerInfo
+    _scopes: Mapping[tuple[int, int], Scope] = field(default_factory=dict)
+    _subs: dict[int, list[int]] = field(default_factory=dict)
+    _words: dict[Bucket, dict[int, Words]] = field(default_factory=dict)
+    _unnamed: set[tuple[int, int]] = field(default_factory=set)
+    _due: dict[Look, float] = field(default_factory=dict)
+    _well: dict[Look, Words] = field(default_factory=dict)
+    given: dict[tuple[int, int], int] = field(default_factory=dict)
+    """(sub, stream) -> greatest number delivered."""
+
+    def __post_init__(self) -> None:
+        self._clauses = live_clauses(self.info)
+
+    @property
+    def open(self) -> int:
+        """Buckets in mind."""
+        return len(self._words)
+
+    def knows(self, stream: int) -> bool:
+        return stream in self._subs
+
+    def name(self, scopes: Mapping[tuple[int, int], Scope]) -> None:
+        """The run's streams and subscriptions, as far as they are known: `Small.scopes`."""
+        self._scopes, self._subs = scopes, {}
+        for sub, stream in scopes:
+            self._subs.setdefault(stream, []).append(sub)
+
+    def take(self, updates: Iterable[Update], now_s: float) -> None:
+        """Buckets as they are now. The same ones may come again, in any order."""
+        touched: set[tuple[int, int]] = set()
+        for update in updates:
+            bucket = update.bucket
+            self._words.setdefault(bucket, {})[update.era] = update.words
+            touched.add((bucket.stream, bucket.b))
+            if bucket.sub != NONE and update.words.db:
+                last = (bucket.b << 6) + (update.words.db & 0xFFFF_FFFF_FFFF_FFFF).bit_length() - 1
+                pair = (bucket.sub, bucket.stream)
+                self.given[pair] = max(last, self.given.get(pair, -1))
+        # Rows may be there before the names of what they are about.
+        self._unnamed |= {place for place in touched if not self.knows(place[0])}
+        named = {place for place in self._unnamed if self.knows(place[0])}
+        self._unnamed -= named
+        for stream, b in touched | named:
+            self._weigh(stream, b, now_s)
+
+    def due(self, now_s: float) -> list[Look]:
+        """What it is time to look into."""
+        return [look for look, at_s in self._due.items() if at_s <= now_s]
+
+    def looked(self, look: Look, now_s: float) -> None:
+        """It was looked into. What is missing is looked for again, for it may still come; the rest when it changes."""
+        self._due.pop(look, None)
+        words = self._whole(look.bucket)
+        if look.requirement == self._clauses[_LATE][0].requirement:
+            if self._holds(_LATE, look.bucket, words):
+                self._due[look] = now_s + self._clauses[_LATE][1]
+            return
+        self._well[look] = words
+
+    def _weigh(self, stream: int, b: int, now_s: float) -> None:
+        pending = False
+        subs = self._subs.get(stream, [])
+        for sub in subs:
+            bucket = Bucket(sub, stream, b)
+            words = self._whole(bucket)
+            for name, (clause, wait_s) in self._clauses.items():
+                if clause.of_subscription is (sub == NONE):
+                    continue
+                look = Look(bucket, clause.requirement)
+                if self._holds(name, bucket, words):
+                    if self._well.get(look) != words:
+                        self._due.setdefault(look, now_s + wait_s)
+                elif not self._held_by_another(clause, bucket, words):
+                    self._due.pop(look, None)
+                    self._well.pop(look, None)
+                pending = pending or look in self._due
+        if not pending and self._settled(stream, b, subs):
+            for sub in (NONE, *subs):
+                self._words.pop(Bucket(sub, stream, b), None)
+                for clause, _ in self._clauses.values():
+                    self._well.pop(Look(Bucket(sub, stream, b), clause.requirement), None)
+
+    def _holds(self, name: str, bucket: Bucket, words: Words) -> bool:
+        return bool(self._clauses[name][0].holds(words, self._scopes[bucket.sub, bucket.stream]))
+
+    def _held_by_another(self, clause: Clause, bucket: Bucket, words: Words) -> bool:
+        return any(
+            other.requirement == clause.requirement and self._holds(name, bucket, words)
+            for name, (other, _) in self._clauses.items()
+            if other.of_subscription is clause.of_subscription
+        )
+
+    def _whole(self, bucket: Bucket) -> Words:
+        """With the words of its stream, over all eras."""
+        words = EMPTY
+        for one in {bucket, Bucket(NONE, bucket.stream, bucket.b)}:
+            for each in self._words.get(one, {}).values():
+                words = both(words, each)
+        return words
+
+    def _settled(self, stream: int, b: int, subs: list[int]) -> bool:
+        """Every message was asked for, told of, and given to everybody: nothing more is expected."""
+        whole = [sub for sub in subs if sub != NONE and self._scopes[sub, stream].whole]
+        if not whole:
+            return False
+        return all(
+            (words := self._whole(Bucket(sub, stream, b))).sb == _FULL
+            and words.rb | words.xb == _FULL
+            and words.rb & ~words.db == 0
+            for sub in whole
+        )
+
+
+LIVE_WORDS: Final = tuple(word for word in WORDS if word.table in {table.name for table in TABLES})
