@@ -94,8 +94,8 @@ def outcome(
     strict: bool = False,
     asked_for_unavailable: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user, and why they are
-    not there.
+    """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user, and what could
+    not be run with them, and why.
 
     `ended_early` is INTERRUPTED, or BROKEN_OFF for a run that could not even say so: killed, or out of disk.
     `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
@@ -105,7 +105,7 @@ def outcome(
         *(reason for cell in standing.cells if (reason := _of_cell(cell, strict))),
         *(reason for entry in standing.entries if (reason := _of_stated(entry))),
         *(
-            Reason(Cause.UNAVAILABLE, f"{name} was asked for and cannot be had: {reason}")
+            Reason(Cause.UNAVAILABLE, f"{name} was asked for, and {reason}")
             for name, reason in (asked_for_unavailable or {}).items()
         ),
         *_nothing(standing, selected),
