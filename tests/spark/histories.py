@@ -54,6 +54,10 @@ def info(order: Order = Order.PARTITION, self_checking: bool = True) -> LedgerIn
         ended_unix_ms=600_000,
         order=order,
         self_checking=self_checking,
+        # A history here is over in two seconds: bounds are as much smaller.
+        grace_us=30_000,
+        durable_us=10_000,
+        due_early_us=1_000,
     )
 
 

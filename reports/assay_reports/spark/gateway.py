@@ -148,35 +148,48 @@ def start(java: Java, memory: str, folder: Path, settings: Mapping[str, str]) ->
         raise
 
 
+def daemon(java: Java, name: str, *arguments: str) -> list[str]:
+    """The command of a process of Spark's own, such as a master or a worker of a standalone cluster."""
+    return [str(java.program), "-Xmx512m", *_options(java), "-cp", _jars(), name, *arguments]
+
+
+def daemon_environment(java: Java) -> dict[str, str]:
+    """What such a process finds its Java and its classes by."""
+    return {**os.environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(_spark()), "SPARK_SCALA_VERSION": "2.13"}
+
+
 def _escaped(text: str) -> str:
     """As java.util.Properties reads it."""
     return re.sub(r"([\\ =:#!])", r"\\\1", text).replace("\n", "\\n")
 
 
 def _command(java: Java, memory: str, properties: Path) -> list[str]:
-    unsafe = ["--sun-misc-unsafe-memory-access=allow"] if java.major >= _UNSAFE_IS_ASKED_FOR else []
     return [
         str(java.program),
         f"-Xmx{memory}",
-        *_OPTIONS,
-        *unsafe,
-        *("-cp", str(_spark() / "jars" / "*")),
+        *_options(java),
+        *("-cp", _jars()),
         "org.apache.spark.deploy.SparkSubmit",
         *("--properties-file", str(properties)),
         "pyspark-shell",
     ]
 
 
+def _options(java: Java) -> tuple[str, ...]:
+    return (*_OPTIONS, "--sun-misc-unsafe-memory-access=allow") if java.major >= _UNSAFE_IS_ASKED_FOR else _OPTIONS
+
+
 def _environment(java: Java, told: Path) -> dict[str, str]:
     return {
-        **os.environ,
-        "JAVA_HOME": str(java.home),
-        "SPARK_HOME": str(_spark()),
-        "SPARK_SCALA_VERSION": "2.13",
+        **daemon_environment(java),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_ENV_LOADED": "1",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
     }
+
+
+def _jars() -> str:
+    return str(_spark() / "jars" / "*")
 
 
 def _spark() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -32,7 +33,7 @@ MEASURED: Mapping[str, str] = {
 """Settings that paid when measured, and what keeps Spark quiet; `--conf` outweighs them."""
 
 _CONNECT_S = 5.0
-_WORKERS_S = 30.0
+_WORKERS_S = 120.0
 _LOCAL = ("local", "local[")
 
 
@@ -53,6 +54,8 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
     UnavailableError without a suitable Java or with a master that does not answer, UsageError for a folder that cannot
     be written.
     """
+    # py4j tells the root logger of every Ctrl-C, with a traceback; one without a handler would print it.
+    logging.getLogger().addHandler(logging.NullHandler())
     _reachable(settings.master)
     java = gateway.find_java()
     folder = _folder(settings.spill)
@@ -84,7 +87,7 @@ def _folder(spill: Path | None) -> Path:
 
 
 def _conf(settings: Settings, name: str, folder: Path) -> dict[str, str]:
-    local = settings.master.startswith(_LOCAL)
+    local = settings.master.startswith((*_LOCAL, "spark://127.0.0.1:", "spark://localhost:"))
     return {
         **MEASURED,
         # A machine whose own name does not resolve can still talk to itself.

@@ -1,0 +1,141 @@
+"""Spark says of a ledger what the rules say of all its rows in memory: the same findings, and the same witnesses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spark import duck, ledgers
+from tests.spark.histories import DEFECTS, Packed, info, pack
+
+from assay_conformance.catalogue import load
+from assay_conformance.ledger.collection import flagged, sums
+from assay_conformance.ledger.info import LedgerInfo, Order
+from assay_conformance.ledger.judge import judge_rows
+from assay_conformance.ledger.tables import DELIVERY, PARTS
+from assay_conformance.ledger.words import WORDS, Bucket, Words, fold
+from assay_conformance.model.errors import HarnessError
+from assay_conformance.model.verdict import RequirementVerdict, Verdict
+from assay_reports.ledgers.opening import open_ledger
+from assay_reports.spark import folds, screen
+from assay_reports.spark.reconcile import Reconciled, reconcile, smalls
+
+HISTORIES = 40
+
+
+def judged(spark: Any, where: Path, **options: Any) -> Reconciled:
+    return reconcile(spark, open_ledger(str(where)), load(), **options)
+
+
+def in_memory(packed: Packed, of: LedgerInfo) -> tuple[RequirementVerdict, ...]:
+    rows, small = packed.rows(), packed.smalls()
+    return judge_rows(rows, small, of, sums(rows, small, of), load())
+
+
+@pytest.mark.parametrize(
+    ("seed", "of"),
+    [(1, info()), (2, info(Order.KEY)), (3, info(self_checking=False))],
+    ids=["order of partitions", "order of keys", "payloads that say nothing"],
+)
+def test_spark_finds_what_the_rules_find_in_memory(spark: Any, tmp_path: Path, seed: int, of: LedgerInfo) -> None:
+    packed = pack(seed, HISTORIES, DEFECTS)
+    found = judged(spark, ledgers.write(tmp_path / "ledger", packed, of, seed))
+    rows, small = packed.rows(), packed.smalls()
+    known = sums(rows, small, of)
+    assert found.sums == known._replace(exercised={name: count for name, count in known.exercised.items() if count})
+    assert found.verdicts == judge_rows(rows, small, of, known, load())
+
+
+def test_healthy_histories_have_no_findings(spark: Any, tmp_path: Path) -> None:
+    found = judged(spark, ledgers.write(tmp_path / "ledger", pack(4, HISTORIES), info(), seed=4))
+    assert not [finding.sentence for verdict in found.verdicts for finding in verdict.findings]
+
+
+def test_words_are_those_of_python_and_of_another_engine(spark: Any, tmp_path: Path) -> None:
+    packed = pack(5, HISTORIES, DEFECTS)
+    ledger = open_ledger(str(ledgers.write(tmp_path / "ledger", packed, info(self_checking=False), seed=5)))
+    query = screen.merged(screen.stacked(folds.recount(spark, ledger)))
+    content = spark.sql(query).toArrow()
+    columns = (column.to_pylist() for column in content.columns)
+    ours = {Bucket(*row[:3]): Words(*row[3:]) for row in zip(*columns, strict=True)}
+    assert ours == fold(row for table in packed.rows() for row in table)
+    for bucket, words in duck.folds(tmp_path / "ledger").items():
+        ours_of = ours[Bucket(*bucket)]._asdict()
+        assert {name: ours_of[name] for name in words} == words
+
+
+def test_a_bucket_is_flagged_by_spark_when_python_flags_it(spark: Any, tmp_path: Path) -> None:
+    packed = pack(6, HISTORIES, DEFECTS)
+    ledger = open_ledger(str(ledgers.write(tmp_path / "ledger", packed, info(), seed=6)))
+    rows, small = packed.rows(), packed.smalls()
+    wanted = {(bucket.stream, bucket.b) for bucket in flagged(fold(row for t in rows for row in t), small, info())}
+    assert smalls(ledger) == small
+    judged(spark, tmp_path / "ledger")
+    found = spark.sql(screen.screen(_stack(spark, tmp_path / "ledger"))).where("mask <> 0").select("stream", "b")
+    assert {tuple(row) for row in found.collect()} == wanted
+
+
+def _stack(spark: Any, where: Path) -> str:
+    return screen.stacked(folds.recount(spark, open_ledger(str(where))))
+
+
+# --- folds that are kept --------------------------------------------------------------------------------------------
+
+
+def test_only_a_part_that_is_new_is_folded_and_all_rows_agree(spark: Any, tmp_path: Path) -> None:
+    packed = pack(7, 12, DEFECTS)
+    late = packed.deliveries[-20:]
+    early = Packed(**{**vars(packed), "deliveries": packed.deliveries[:-20]})
+    where = ledgers.write(tmp_path / "ledger", early, info(), seed=7)
+    assert judged(spark, where).folded_now == sum(len(rows) for rows in early.rows())
+    ledgers.add(where, DELIVERY, 9, late)
+    again = judged(spark, where, recount=True)
+    assert again.folded_now == len(late)
+    assert again.verdicts == in_memory(packed, info())
+
+
+def test_folds_that_do_not_agree_with_the_rows_are_our_error(spark: Any, tmp_path: Path) -> None:
+    where = ledgers.write(tmp_path / "ledger", pack(8, 3), info())
+    judged(spark, where)
+    # The fold of outcomes takes the place of that of attempts.
+    words = {table.name: next((where / "fold" / table.name).glob("*/words")) for table in PARTS[:2]}
+    for file in words["attempt"].iterdir():
+        file.unlink()
+    spark.read.parquet(str(words["outcome"])).selectExpr("sub", "stream", "b", "rb sb", "0L sx").write.mode(
+        "append"
+    ).parquet(str(words["attempt"]))
+    with pytest.raises(HarnessError, match="folds and rows disagree, first at sub = -1"):
+        judged(spark, where, recount=True)
+
+
+# --- what cannot be read --------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_part_is_named_and_nothing_is_proven(spark: Any, tmp_path: Path) -> None:
+    where = ledgers.write(tmp_path / "ledger", pack(9, 12, DEFECTS), info())
+    part = next((where / "delivery").glob("*.parquet"))
+    content = bytearray(part.read_bytes())
+    content[4:400] = bytes(396)
+    part.write_bytes(content)
+    found = judged(spark, where)
+    assert [bad.file for bad in found.bad] == [f"delivery/{part.name}"]
+    assert {verdict.verdict for verdict in found.verdicts} == {Verdict.INCONCLUSIVE}
+
+
+def test_an_empty_ledger_passes_nothing(spark: Any, tmp_path: Path) -> None:
+    found = judged(spark, ledgers.write(tmp_path / "ledger", Packed(), info()))
+    assert Verdict.PASS not in {verdict.verdict for verdict in found.verdicts}
+
+
+def test_beyond_the_cap_buckets_are_counted_and_each_requirement_is_looked_at(spark: Any, tmp_path: Path) -> None:
+    packed = pack(10, HISTORIES, DEFECTS)
+    where = ledgers.write(tmp_path / "ledger", packed, info(), seed=10)
+    few = judged(spark, where, most_rows=12_000)
+    broken = {row.requirement for row in in_memory(packed, info()) if row.findings}
+    assert few.beyond
+    assert {row.requirement for row in few.verdicts if row.verdict is Verdict.PASS}.isdisjoint(broken)
+
+
+def test_the_stack_has_every_word_once() -> None:
+    assert tuple(word.name for word in WORDS) == Words._fields
