@@ -31,6 +31,7 @@ def test_the_wheel_carries_agents_catalogue_and_templates(wheel: Path) -> None:
     wanted = {
         "assay_fixtures/_agents/pulsar-python/agent.toml",
         "assay_fixtures/_agents/pulsar-python/agent.py",
+        "assay_fixtures/_agents/pulsar-python/pulsar_agent/load.py",
         "assay_fixtures/_agents/pulsar-python/expectations.toml",
         "assay_fixtures/_brokers/pulsar/expectations.toml",
         "assay_conformance/catalogue/resend.toml",
