@@ -39,7 +39,7 @@ _LET_GO_AFTER: Final = "40 minutes"
 _LET_GO_US: Final = 40 * 60 * 1_000_000
 _MOST_LOOKS: Final = 200
 _MOST_ROWS: Final = 200_000
-_END_QUIET_S: Final = 5.0
+_ASK_S: Final = 2.0
 
 CONF: Final = {
     "spark.sql.shuffle.partitions": "2",
@@ -67,7 +67,7 @@ class Watch:
         self.said: dict[tuple[str, int, int, int], Alarm] = {alarm.key: alarm for alarm in _read(self._log)}
         self._watching = Watching(ledger.info)
         self._lock = threading.Lock()
-        self._changed_s = time.monotonic()
+        self._asked_s = time.monotonic()
         self.batches = 0
         self.most_open = 0
 
@@ -81,7 +81,9 @@ class Watch:
                 if query.exception() is not None:
                     raise HarnessError(f"the query that watches has ended: {str(query.exception())[:300]}")
                 self._tick()
-                if self._ended() and not query.status["isDataAvailable"]:
+                if self._ended():
+                    query.processAllAvailable()
+                    self._tick()
                     return
         finally:
             with contextlib.suppress(Exception):
@@ -117,8 +119,6 @@ class Watch:
             self._watching.take(updates, time.monotonic())
             self.batches += 1
             self.most_open = max(self.most_open, self._watching.open)
-            if updates:
-                self._changed_s = time.monotonic()
 
     # --- the clock's turn ---
 
@@ -160,12 +160,14 @@ class Watch:
         self._watching.name(_small(ledger).scopes(ledger.info, ()))
 
     def _ended(self) -> bool:
-        """The run has ended, and no part has come for a while."""
-        if time.monotonic() - self._changed_s < _END_QUIET_S:
+        """The run has, and every part of its ledger is closed."""
+        now_s = time.monotonic()
+        if now_s - self._asked_s < _ASK_S:
             return False
+        self._asked_s = now_s
         with self._lock:
             self._shelf.look()
-            return self._shelf.ledger.info.ended_unix_ms is not None and not self._watching.due(time.monotonic())
+            return self._shelf.ledger.info.ended_unix_ms is not None
 
 
 # --- the query -------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from assay_conformance.ledger.declarations import (
     ConsumerDeclared,
     EpochDeclared,
     KeyDeclared,
+    ProcessEnded,
     SegmentOpened,
     StreamDeclared,
     SubscriptionDeclared,
@@ -140,6 +141,15 @@ def test_times_are_the_runs(tmp_path: Path) -> None:
         ("receiver", 0, 10),
         ("sender", 5 * S, 10),
     ]
+
+
+def test_consumers_leave_with_their_process(run: Run) -> None:
+    run.got(0, 0, 300, 1)
+    run.receiver.to.flush()
+    run.bench.to.declare(ProcessEnded(writer="receiver", t=700))
+    run.bench.to.close()
+    ledger, _ = ingested(run.folder)
+    assert [one.t_to for one in ledger.small["consumer"]] == [700]
 
 
 def test_a_payload_that_is_not_what_it_says_is_bad(run: Run) -> None:
