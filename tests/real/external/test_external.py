@@ -125,6 +125,7 @@ def test_authority_that_did_not_sign_is_one_sentence(
     assert "--tls-ca" in line
 
 
+@pytest.mark.long
 def test_brokers_that_ask_for_the_token_again_are_told_the_one_that_is_in_the_file(
     somewhere: Somewhere, tmp_path: Path
 ) -> None:
@@ -137,6 +138,7 @@ def test_brokers_that_ask_for_the_token_again_are_told_the_one_that_is_in_the_fi
     assert "Refreshed authentication credentials for role admin" in somewhere.log.read_text()
 
 
+@pytest.mark.long
 def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_one(
     somewhere: Somewhere, tmp_path: Path
 ) -> None:
@@ -153,6 +155,7 @@ def test_what_cannot_be_removed_for_a_token_has_expired_is_removed_with_a_new_on
     assert left(somewhere) == ([], [])
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_leaves_what_the_next_one_removes(somewhere: Somewhere, tmp_path: Path) -> None:
     command = command_line(*words(somewhere, tmp_path, "--select", "throttling/ten-periods", "--tier", "full"))
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
@@ -162,11 +165,13 @@ def test_a_run_that_is_killed_leaves_what_the_next_one_removes(somewhere: Somewh
     assert left(somewhere) == ([], [])
 
 
+@pytest.mark.long
 def test_a_cluster_that_asks_for_a_certificate_is_shown_ours(mutual: Somewhere, tmp_path: Path) -> None:
     assert certified(mutual, tmp_path, "--tls-cert", str(mutual.our_certificate)) == 0
     assert left(mutual) == ([], [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shown", [False, True], ids=["none", "another's"])
 def test_a_certificate_that_does_not_do_is_one_sentence(
     mutual: Somewhere, tmp_path: Path, capsys: pytest.CaptureFixture[str], shown: bool
