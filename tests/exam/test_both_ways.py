@@ -90,15 +90,21 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
 ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.OVERTAKES_RESEND: (frozenset({"RSD-002"}), "what overtakes a resend breaks its order and the topic's"),
     Mutation.RENUMBERS_ON_RECONNECT: (frozenset({"ORD-003"}), "ids that follow the broker's word do not step by one"),
-    Mutation.IGNORES_LAST_SEQUENCE_ID: (frozenset({"DDP-010"}), "ids used twice are dropped as duplicates, and lost"),
+    Mutation.IGNORES_LAST_SEQUENCE_ID: (
+        frozenset({"DDP-010", "DLV-004"}),
+        "ids used twice are dropped as duplicates, and lost",
+    ),
     Mutation.SEEK_KEEPS_PREFETCH: (frozenset({"SEK-001"}), "what was left in the queue is handed out first"),
     Mutation.SEEK_KEEPS_ACKS: (frozenset({"SEK-001"}), "what a stale acknowledgment takes away does not come first"),
-    Mutation.APPENDS_REPEATED_CHUNK: (frozenset({"ROB-008"}), "a message with a chunk too much is not the one sent"),
+    Mutation.APPENDS_REPEATED_CHUNK: (
+        frozenset({"ROB-008", "DLV-005"}),
+        "a message with a chunk too much is not the one sent",
+    ),
     Mutation.ONE_CHUNK_BUFFER: (frozenset({"CHK-007"}), "a message that is discarded is not handed over either"),
     Mutation.FIRST_FLOW_TOO_LARGE: (frozenset({"FLW-003"}), "a permit too many at first is one too many ever after"),
     Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
     BrokerMutation.LOSES_RECEIPTED_APPEND: (
-        frozenset({"DDP-002"}),
+        frozenset({"DDP-002", "DLV-004"}),
         "the copy of a message that was lost gets a receipt, and nothing of it is ever stored",
     ),
     BrokerMutation.DEDUP_STORES_DUPLICATES: (
@@ -119,7 +125,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     Mutation.DELAYED_OVERTAKES_BATCH: (frozenset({"ORD-004"}), "what is sent first is receipted first"),
     Mutation.BATCH_SIZE_OF_PAYLOADS: (frozenset({"ORD-001"}), "what nobody can take apart is not on the topic"),
-    Mutation.COMPRESSES_MEMBERS_TOO: (frozenset({"ORD-001"}), "what nobody can take apart is not on the topic"),
+    Mutation.COMPRESSES_MEMBERS_TOO: (
+        frozenset({"ORD-001", "DLV-002", "DLV-004"}),
+        "what nobody can take apart is not on the topic",
+    ),
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),
@@ -143,20 +152,40 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     BrokerMutation.DEDUP_RECORDS_LOWEST: (frozenset({"DDP-005"}), "what is remembered is what a producer is told"),
     BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: (
-        frozenset({"CHK-016", "DDP-010"}),
+        frozenset({"CHK-016", "DDP-010", "DLV-004"}),
         "chunks that are dropped as duplicates take their message with them",
     ),
     BrokerMutation.DEDUP_KEEPS_UNWRITTEN: (frozenset({"ROB-009"}), "what is refused for ever never ends"),
     BrokerMutation.REORDERS_APPENDS: (frozenset({"ORD-008"}), "a receipt names the place that another message got"),
     BrokerMutation.RECEIPTS_OUT_OF_ORDER: (frozenset({"ORD-008"}), "their ids come out of order with them"),
     BrokerMutation.LEDGER_BEGINS_ANEW: (
-        frozenset({"ROB-008", "ORD-001"}),
+        frozenset({"ROB-008", "ORD-001", "DLV-005"}),
         "an id that two messages have is answered with either, and says nothing of their order",
     ),
     BrokerMutation.KEY_SHARED_IGNORES_KEYS: (frozenset({"ORD-006"}), "what is not kept together is out at two"),
     BrokerMutation.CRASH_LOSES_LAST_ENTRY: (frozenset({"ACK-016", "SUB-005"}), "what is gone does not come again"),
     BrokerMutation.CURSOR_FILLS_HOLES: (frozenset({"SUB-003"}), "what is lost at a load was left behind by somebody"),
-    BrokerMutation.LOSES_CHUNK: (frozenset({"DDP-010"}), "a chunk that is gone takes its message, deduplicated or not"),
+    BrokerMutation.LOSES_CHUNK: (
+        frozenset({"DDP-010", "DLV-004"}),
+        "a chunk that is gone takes its message, deduplicated or not",
+    ),
+    Mutation.LOSES_BEHIND_RECONNECT: (frozenset({"DLV-008"}), "what is lost is lost to those who count it, too"),
+    Mutation.BLANKS_RESEND: (
+        frozenset({"DLV-001", "DLV-004", "DLV-008", "ORD-001", "CMP-002"}),
+        "what comes in place of a message is not the message",
+    ),
+    Mutation.SENDS_WHAT_IT_REFUSED: (frozenset({"FLW-012"}), "what is refused because of a full queue is not sent"),
+    Mutation.HANDS_OUT_ACKED_AGAIN: (
+        frozenset({"ORD-005"}),
+        "what comes a second time comes behind what was sent later",
+    ),
+    Mutation.SILENT_AFTER_RECONNECT: (frozenset({"FLW-005"}), "a consumer without permits gets nothing"),
+    Mutation.DELIVERS_FRAGMENTS: (frozenset({"DLV-001"}), "what is handed over in part is not handed over"),
+    BrokerMutation.PUBLISH_THROTTLE_DROPS: (
+        frozenset({"DLV-004"}),
+        "what is dropped is not stored, whatever its receipt says",
+    ),
+    BrokerMutation.DELAYED_LOST_ON_LOAD: (frozenset({"DLV-001", "DLV-008"}), "what is never delivered is lost"),
 }
 """Mutation -> rows it may break besides its own, and why that cannot be otherwise."""
 

@@ -38,6 +38,7 @@ MORE_PLACES: dict[Mutation, str] = {
     Mutation.SNAPPY_FRAMED: "a codec has two directions",
     Mutation.FLOW_BEFORE_SUBSCRIBED: "what leaves early does not leave again in time",
     Mutation.SEEK_KEEPS_ACKS: "acknowledgments wait in a group and in the list of those under way",
+    Mutation.HANDS_OUT_ACKED_AGAIN: "what is handed out again has to be kept first",
 }
 """Mutations that the client asks about at more than one place, and why one rule is broken there all the same."""
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from assay_conformance.checks.tracker import Tracker
-from assay_conformance.model.case import SUITE_DEFAULTS, Case, ConfigValue
+from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Witness
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
@@ -45,20 +45,9 @@ class View:
     tracker: Tracker
 
     def setting(self, part: str, key: str, own: Mapping[str, ConfigValue] | None = None) -> ConfigValue | None:
-        """A configuration value as it was in force: fixed by the client, else the step's own, else the Case's, else
-        the suite's or the client's default. What the client does not let us set was never told to it, whatever a Case
-        says.
-
-        `part` is `client`, `producer` or `consumer`; `own` is the configuration of one open_* step.
-        """
-        if key in self.facts.fixed:
-            return self.facts.fixed[key]
-        if key in self.facts.settable:
-            configured: dict[str, ConfigValue] = getattr(self.case.config, part)
-            for config in (own or {}, configured, SUITE_DEFAULTS[part]):
-                if key in config:
-                    return config[key]
-        return self.facts.defaults.get(key)
+        """A configuration value as it was in force in this Case. What the client does not let us set was never told to
+        it, whatever a Case says."""
+        return self.facts.in_force(self.case.config, part, key, own)
 
     def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
         """The value in force for one producer, whose open_producer step may override the Case's."""

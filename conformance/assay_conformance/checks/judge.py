@@ -108,6 +108,7 @@ def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> B
     """One pass, after the one that reads ahead: every check sees the events it has handlers for, then its `finish`."""
     events = in_log_order(tuple(events))
     tracker.foresight.read(events)
+    tracker.history = events
     attempt = BenchFacts(tracker.load)
     by_type, by_word = _table(checks, attempt)
     for event in events:

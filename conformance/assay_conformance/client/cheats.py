@@ -17,6 +17,9 @@ def spoilt(units: Sequence[Op], last_receipted: Op | None, shared: Shared) -> li
     if shared.mutated(Mutation.RESTAMPS_RESEND):
         for op in written:
             _restamp(op, shared.unix_ms())
+    if shared.mutated(Mutation.BLANKS_RESEND):
+        for op in written:
+            _blank(op)
     if shared.mutated(Mutation.SWAPS_SENDS_WHILE_AWAY) and len(unwritten) > 1:
         _swap_payloads(*unwritten[-2:])
     if shared.mutated(Mutation.OVERTAKES_RESEND):
@@ -32,6 +35,12 @@ def _restamp(op: Op, unix_ms: int) -> None:
     metadata = frame.payload.metadata
     metadata.publish_time = unix_ms
     op.frame = encode(frame.command, metadata=metadata, data=frame.payload.data)
+
+
+def _blank(op: Op) -> None:
+    frame = decode(op.frame)
+    assert frame.payload is not None
+    op.frame = encode(frame.command, metadata=frame.payload.metadata, data=bytes(len(frame.payload.data)))
 
 
 def _swap_payloads(first: Op, second: Op) -> None:

@@ -7,6 +7,7 @@ came over the old connection grants nothing on the new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from assay_conformance.client.acks import AckGroup
 from assay_conformance.client.arrivals import Arrivals
@@ -81,7 +82,8 @@ class Consumer(Handler):
 
     def handed_over(self, inbound: Inbound) -> Handed:
         """The application got this message."""
-        copy = inbound if self.shared.mutated(Mutation.NACK_REQUEUES_LOCALLY) else None
+        again = Mutation.NACK_REQUEUES_LOCALLY, Mutation.HANDS_OUT_ACKED_AGAIN
+        copy = inbound if any(self.shared.mutated(mutation) for mutation in again) else None
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
@@ -94,6 +96,8 @@ class Consumer(Handler):
     def ack(self, handed: Handed, *, cumulative: bool) -> None:
         if self.closed:
             return
+        if handed.copy is not None and self.shared.mutated(Mutation.HANDS_OUT_ACKED_AGAIN):
+            self._queue.arrived(replace(handed.copy, session=0))
         if cumulative:
             self._acks.cumulative(handed.entry, handed.index)
         else:
@@ -228,10 +232,21 @@ class Consumer(Handler):
             if not message.payload and self.shared.mutated(Mutation.EMPTY_PAYLOAD_DROPPED):
                 self._permits.give_back(1)
                 continue
+            if self._loses(entry):
+                self._acks.individual(entry, None)
+                self._permits.give_back(1)
+                continue
             inbound = Inbound(self, self.registrations, entry, message, metadata, redelivery_count)
             if self.shared.mutated(Mutation.TIMES_OUT_PREFETCHED):
                 self._redelivery.hand_over(Handed(self, entry, message.index, inbound.redelivery_count, None))
             self._queue.arrived(inbound)
+
+    def _loses(self, entry: Entry) -> bool:
+        return (
+            bool(entry.position[1] % 2)
+            and self.registrations > 1
+            and self.shared.mutated(Mutation.LOSES_BEHIND_RECONNECT)
+        )
 
     # --- redelivery ---
 

@@ -154,6 +154,11 @@ class Mutation(StrEnum):
     IGNORES_PENDING_LIMIT = "ignores-pending-limit"
     MEMORY_PER_PRODUCER = "memory-per-producer"
     TOO_LARGE_KEEPS_PLACE = "too-large-keeps-place"
+    LOSES_BEHIND_RECONNECT = "loses-behind-reconnect"
+    BLANKS_RESEND = "blanks-resend"
+    SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
+    HANDS_OUT_ACKED_AGAIN = "hands-out-acked-again"
+    SILENT_AFTER_RECONNECT = "silent-after-reconnect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -754,5 +759,30 @@ MUTATIONS: dict[Mutation, Broken] = {
         "TOP-002",
         "a topic's new broker is looked up although the broker named it",
         "pulsar-rs and DotPulsar (read in their source): the assigned broker is not looked at",
+    ),
+    Mutation.LOSES_BEHIND_RECONNECT: Broken(
+        "DLV-001",
+        "behind a reconnect every other entry is acknowledged and not handed over",
+        "what waits in a queue that a reconnect clears, settled with it",
+    ),
+    Mutation.BLANKS_RESEND: Broken(
+        "DLV-002",
+        "what is sent again has lost its payload",
+        "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it",
+    ),
+    Mutation.SENDS_WHAT_IT_REFUSED: Broken(
+        "DLV-003",
+        "a message that is refused because the queue is full is sent all the same",
+        "an error raised behind the place where the message was taken in",
+    ),
+    Mutation.HANDS_OUT_ACKED_AGAIN: Broken(
+        "DLV-006",
+        "what is acknowledged is put back into the queue, and handed out a second time",
+        "a message taken off the queue by a reader of it that does not know of the other",
+    ),
+    Mutation.SILENT_AFTER_RECONNECT: Broken(
+        "DLV-007",
+        "a consumer that came back grants no permits",
+        "pulsar-client-go#1128 and others: connected, subscribed, and silent",
     ),
 }

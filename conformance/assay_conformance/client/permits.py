@@ -42,6 +42,8 @@ class Permits:
             self._consumed = self._size
         elif self._size == 0:
             self._queue.starved()
+        elif not first and self._shared.mutated(Mutation.SILENT_AFTER_RECONNECT):
+            return
         elif not self._shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
             self._flow(self._whole(used, first=first))
 

@@ -119,6 +119,8 @@ class Producer(Handler):
             return False
         else:
             self._pending.complete(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
+            if self.shared.mutated(Mutation.SENDS_WHAT_IT_REFUSED):
+                self._number(Sent(None, sent.message, sent.sequence_id))
         return True
 
     def _accept_sync(self, sent: Sent) -> bool:

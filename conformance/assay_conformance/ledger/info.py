@@ -28,11 +28,15 @@ class Origin(StrEnum):
 
 
 class LedgerInfo(Header, frozen=True, kw_only=True):
-    """`order` holds for every subscription whose type can keep it. `self_checking`: payloads say what they should be,
-    so `delivery.ok` is never 2. Times of the tables are µs since `started_unix_ms`; `grace_us` after the last send a
-    message that was not delivered is late no more, but missing. `durable_us`: an ack binds across a kill when it is
-    older than this. `due_early_us`: how much before its time a delayed message may come (a tick of the broker where it
-    is not strict). A ledger without `ended_unix_ms` is of a run that goes on, or was killed.
+    """What the rules go by.
+
+    `order` holds for every subscription whose type can keep it. `self_checking`: payloads say what they should be, so
+    `delivery.ok` is never 2. Times of the tables are µs since `started_unix_ms`. `grace_us` after the last send a
+    message that was not delivered is late no more, but missing; `settle_us` after a fault, and after a consumer came or
+    went, what they brought about may still show; `stall_us` without a message is a stall. `durable_us`: an ack binds
+    across a kill when it is older than this. `due_early_us`: how much before its time a delayed message may come (a
+    tick of the broker where it is not strict). A ledger without `ended_unix_ms` is of a run that goes on, or was
+    killed.
     """
 
     run: str
@@ -47,6 +51,8 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     order: Order = Order.PARTITION
     self_checking: bool = True
     grace_us: int = 10_000_000
+    settle_us: int = 10_000_000
+    stall_us: int = 10_000_000
     durable_us: int = 2_000_000
     due_early_us: int = 1_000_000
     versions: dict[str, str] = msgspec.field(default_factory=dict)

@@ -43,6 +43,11 @@ def judge_rows(
 
 def judged(evidence: Evidence) -> tuple[Rule, ...]:
     """The rules that have something to say, having seen every life."""
+    return tuple(rule for rule in all_rules(evidence) if rule.count or rule.promised())
+
+
+def all_rules(evidence: Evidence) -> tuple[Rule, ...]:
+    """Every rule, having seen every life."""
     rules = [rule(evidence) for rule in RULES]
     looking = [rule.look for rule in rules if type(rule).look is not Rule.look]
     for life in evidence.lives.values():
@@ -50,7 +55,7 @@ def judged(evidence: Evidence) -> tuple[Rule, ...]:
             look(life)
     for rule in rules:
         rule.finish()
-    return tuple(rule for rule in rules if rule.count or rule.promised())
+    return tuple(rules)
 
 
 def _verdict(requirement: Requirement, rule: Rule, evidence: Evidence, beyond: int) -> RequirementVerdict:

@@ -137,21 +137,21 @@ class Evidence:
     # --- a subscription at a time ---
 
     def disturbed(self, sub: int, from_us: int, to_us: int) -> bool:
-        """Whether a fault acted on it in that time or up to the grace before, or a consumer came or went."""
+        """Whether a fault acted on it in that time or shortly before, or a consumer came or went."""
         return self.faulted(sub, from_us, to_us) or self.moved(sub, from_us, to_us)
 
     def faulted(self, sub: int | None, from_us: int, to_us: int) -> bool:
-        """Whether a fault acted on this subscription, or without one on anything, then or up to the grace before."""
-        grace_us = self.info.grace_us
+        """Whether a fault acted on this subscription, or without one on anything, then or shortly before."""
+        settle_us = self.info.settle_us
         return any(
-            epoch.t_from <= to_us and (epoch.t_to is None or epoch.t_to + grace_us >= from_us)
+            epoch.t_from <= to_us and (epoch.t_to is None or epoch.t_to + settle_us >= from_us)
             for epoch in (self.small.epochs.values() if sub is None else self.epochs_of(sub))
         )
 
     def moved(self, sub: int, from_us: int, to_us: int) -> bool:
-        """Whether one of its consumers came or went in that time, or up to the grace before: what a consumer had in
-        its queue is handed over late."""
-        since_us = from_us - self.info.grace_us
+        """Whether one of its consumers came or went in that time, or shortly before: what a consumer had in its
+        queue is handed over late."""
+        since_us = from_us - self.info.settle_us
         several = len(self.consumers_of(sub)) > 1
         return several and any(
             since_us <= t <= to_us
@@ -162,17 +162,28 @@ class Evidence:
 
     def served(self, sub: int, from_us: int) -> bool:
         """Whether at some time after `from_us` one consumer was there for the grace."""
-        return any(self._serves(consumer, from_us) for consumer in self.consumers_of(sub))
-
-    def served_from(self, sub: int, from_us: int) -> bool:
-        """Whether one that was there at `from_us` stayed for the grace."""
         return any(
-            consumer.t_from <= from_us and self._serves(consumer, from_us) for consumer in self.consumers_of(sub)
+            max(from_us, consumer.t_from) + self.info.grace_us <= self._end_of(consumer)
+            for consumer in self.consumers_of(sub)
         )
 
-    def _serves(self, consumer: Consumer, from_us: int) -> bool:
-        until_us = self.end_us if consumer.t_to is None else min(consumer.t_to, self.end_us)
-        return max(from_us, consumer.t_from) + self.info.grace_us <= until_us
+    def served_from(self, sub: int, from_us: int) -> bool:
+        """Whether one that was there at `from_us` stayed for as long as makes a stall."""
+        return any(
+            consumer.t_from <= from_us and from_us + self.info.stall_us <= self._end_of(consumer)
+            for consumer in self.consumers_of(sub)
+        )
+
+    def outages_of(self, sub: int) -> list[Epoch]:
+        """The epochs after which messages have to flow again."""
+        return self.epochs_of(sub)
+
+    def watched(self, sub: int) -> bool:
+        """Whether its silence means something."""
+        return bool(self.small.subscriptions[sub].whole)
+
+    def _end_of(self, consumer: Consumer) -> int:
+        return self.end_us if consumer.t_to is None else min(consumer.t_to, self.end_us)
 
     def passed_over(self, sub: int, stream: int, seq: int) -> bool:
         """Whether the subscription got later messages of the stream, or all there was to get: what it did not get then

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from assay_conformance.model.case import ConfigValue
+from assay_conformance.model.case import SUITE_DEFAULTS, ClientConfig, ConfigValue
 
 
 class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -21,3 +23,17 @@ class ClientFacts(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     fixed: dict[str, ConfigValue] = {}
     settable: frozenset[str] = frozenset()
     defaults: dict[str, ConfigValue] = {}
+
+    def in_force(
+        self, config: ClientConfig, part: str, key: str, own: Mapping[str, ConfigValue] | None = None
+    ) -> ConfigValue | None:
+        """A configuration value as it was in force: fixed by the client, else the step's `own`, else the Case's
+        `config`, else the suite's or the client's default. `part` is `client`, `producer` or `consumer`."""
+        if key in self.fixed:
+            return self.fixed[key]
+        if key in self.settable:
+            configured: dict[str, ConfigValue] = getattr(config, part)
+            for values in (own or {}, configured, SUITE_DEFAULTS[part]):
+                if key in values:
+                    return values[key]
+        return self.defaults.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,6 +70,10 @@ class Tracker:
     consumers: dict[tuple[int, int], ConsumerSession] = field(init=False)
     opened_consumers: dict[int, OpenedConsumer] = field(init=False)
     """Consumer handle -> what it was opened as."""
+    history: Sequence[Event] = ()
+    """Every event of the attempt, whatever the one just seen."""
+    ledger: object = None
+    """The history as rows, made once by the checks that judge them."""
     _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)

@@ -137,7 +137,7 @@ class PublishRateHolds(_RateRule):
 
 class FlowsAfterHeal(Rule):
     """When a fault is over, messages flow again: while a topic takes them in, no whole subscription gets none for the
-    time of grace. The next fault ends the time that is looked at."""
+    time that makes a stall. The next fault ends the time that is looked at."""
 
     requirement = clauses.FLOWS
 
@@ -148,10 +148,10 @@ class FlowsAfterHeal(Rule):
         return sum(self._took_in(sub, epoch) > 0 for sub in self.small.subscriptions for epoch in self._healed(sub))
 
     def finish(self) -> None:
-        for sub, subscription in self.small.subscriptions.items():
-            for epoch in self._healed(sub) if subscription.whole else ():
+        for sub in self.small.subscriptions:
+            for epoch in self._healed(sub) if self.evidence.watched(sub) else ():
                 from_us = epoch.t_to or 0
-                until_us = from_us + self.info.grace_us
+                until_us = from_us + self.info.stall_us
                 told = self._took_in(sub, epoch)
                 if told and self.evidence.served_from(sub, from_us) and not self._got(sub, from_us, until_us + 1):
                     if self.evidence.rows_lost(sub, from_us):
@@ -159,21 +159,21 @@ class FlowsAfterHeal(Rule):
                     self.breach(
                         "stalled",
                         f"{epoch.action} of {epoch.target} was over at {at(from_us)}; in the "
-                        f"{took(self.info.grace_us)} after that {told} messages were taken in, and "
+                        f"{took(self.info.stall_us)} after that {told} messages were taken in, and "
                         f"{self.subscription(sub)} got none",
                         sub=sub,
                     )
 
     def _healed(self, sub: int) -> list[Epoch]:
-        """Faults that were over for the time of grace before another began."""
+        """Faults that were over for the time that makes a stall before another began."""
         epochs = self.evidence.epochs_of(sub)
         return [
             epoch
-            for epoch in epochs
+            for epoch in self.evidence.outages_of(sub)
             if epoch.t_to is not None
-            and epoch.t_to + self.info.grace_us <= self.evidence.end_us
+            and epoch.t_to + self.info.stall_us <= self.evidence.end_us
             and not any(
-                other.t_from <= epoch.t_to + self.info.grace_us and _ends(other) > epoch.t_to for other in epochs
+                other.t_from <= epoch.t_to + self.info.stall_us and _ends(other) > epoch.t_to for other in epochs
             )
         ]
 
@@ -182,7 +182,7 @@ class FlowsAfterHeal(Rule):
         topics = {stream.topic for stream in self.small.streams.values()}
         mine = {topic for topic in topics if clauses.covers(self.small.subscriptions[sub], topic)}
         from_us = epoch.t_to or 0
-        return self._count(Counted.TOLD, mine, from_us, from_us + self.info.grace_us // 2)
+        return self._count(Counted.TOLD, mine, from_us, from_us + self.info.stall_us // 2)
 
     def _got(self, sub: int, from_us: int, until_us: int) -> int:
         return sum(self._count(what, {sub}, from_us, until_us, whole=False) for what in (Counted.FIRST, Counted.AGAIN))
@@ -202,7 +202,7 @@ class FlowsAfterHeal(Rule):
 
 
 class FaultWindows(Rule):
-    """How messages fared that were sent while a fault acted: told, not judged."""
+    """How messages fared that were sent while a fault acted. Not all that is told ok then has to arrive in time."""
 
     requirement = clauses.WINDOWS
     holds = Verdict.INFO
@@ -214,6 +214,9 @@ class FaultWindows(Rule):
         return sum(window.messages > 0 for window in self.evidence.sums.windows)
 
     def finish(self) -> None:
+        for window in self.evidence.sums.windows:
+            if window.lost:
+                self.breach("lost", self._line(window))
         told = [self._line(window) for window in self.evidence.sums.windows if window.messages]
         self.remark = "; ".join(told[:5]) + (f"; and {len(told) - 5} more" if len(told) > 5 else "")
 

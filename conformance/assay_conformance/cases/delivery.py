@@ -1,0 +1,118 @@
+"""Cases for delivery from end to end: what one application sends, another gets, with and without trouble in between."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.model.case import Case
+from assay_conformance.model.fault import Cut, Fault
+
+AWAY_MS = 200
+"""Clients come back after 100 ms or a little more."""
+
+QUIET_MS = 400
+"""How long a consumer waits for what should not come."""
+
+STALL_MS = 1_000
+"""Silence that makes a stall, after an outage."""
+
+ROOM = 2
+
+
+def an_ordinary_day() -> Case:
+    """Nothing goes wrong, and everything is acknowledged: what comes again comes for no reason."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, 6)
+    plan.wait_ops(plan.receive(consumer, 6))
+    plan.wait_ops(plan.ack(consumer))
+    plan.receive(consumer, 1, timeout_ms=QUIET_MS)
+    plan.wait_ops()
+    return plan.case(
+        "delivery/an-ordinary-day",
+        "Six messages are sent, delivered and acknowledged; then nothing more comes",
+        (
+            "delivery.acked-is-delivered",
+            "delivery.nothing-invented",
+            "delivery.ok-is-stored",
+            "delivery.as-sent",
+            "delivery.within-contract",
+        ),
+        consumer=EARLIEST,
+    )
+
+
+def through_an_outage() -> Case:
+    """Sends go on while there is no connection; what is pending then is sent again."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, 6)
+    plan.wait_fired(0)
+    plan.send(producer, 6)
+    plan.wait_ops()
+    plan.receive(consumer, 40, timeout_ms=2 * QUIET_MS)
+    plan.wait_ops()
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "delivery/through-an-outage",
+        "Six messages are on their way when the connection breaks, and six more are sent before there is another one",
+        (
+            "delivery.acked-is-delivered",
+            "delivery.nothing-invented",
+            "delivery.ok-is-stored",
+            "delivery.as-sent",
+            "delivery.fault-windows",
+        ),
+        capabilities=("resend_pending",),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Cut()),),
+    )
+
+
+def flows_again() -> Case:
+    """The application asks for messages all the time; new ones are taken in as soon as its client is back."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer)
+    plan.receive(consumer, 4, timeout_ms=3 * STALL_MS)
+    plan.wait_fired(0)
+    plan.send(producer, 3)
+    plan.wait_ms(STALL_MS + 2 * AWAY_MS)
+    plan.wait_ops()
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "delivery/flows-again",
+        "Three messages are sent when an outage is over, to a consumer that waits for them",
+        ("delivery.flows-after-heal",),
+        capabilities=("resend_pending",),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=down("SEND_RECEIPT"), action=Cut()),),
+    )
+
+
+def refused_stays_away() -> Case:
+    """With room for two, of five messages three are refused before anything of them is sent."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, ROOM + 3)
+    plan.wait_sends(ROOM)
+    plan.wait_ms(AWAY_MS // 2)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    plan.receive(consumer, ROOM + 3, timeout_ms=QUIET_MS)
+    plan.wait_ops()
+    plan.wait_ops(plan.ack(consumer))
+    return plan.case(
+        "delivery/refused-stays-away",
+        "Five messages are sent by a producer with room for two, and the store is slow",
+        ("delivery.failed-is-not-stored",),
+        consumer=EARLIEST,
+        producer={"max_pending_messages": ROOM, "block_if_queue_full": False},
+    )
+
+
+CASES = (an_ordinary_day(), through_an_outage(), flows_again(), refused_stays_away())

@@ -1,0 +1,117 @@
+"""Delivery from end to end: the history as rows, judged by the same rules as any ledger.
+
+The rows are made once an attempt, behind its last event, and every rule sees every row once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.ledger import clauses
+from assay_conformance.ledger.from_history import Transcript, transcribe
+from assay_conformance.ledger.from_history.evidence import HistoryEvidence
+from assay_conformance.ledger.judge import all_rules
+from assay_conformance.ledger.rules import Breach, Rule
+from assay_conformance.model.event import Event, Fired, Received
+from assay_conformance.model.requirement import RequirementId
+
+MOST_EVENTS = 6
+"""Events of a message that a finding names: asked for, told, stored, delivered, and delivered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """An attempt's rows, and every rule that has seen them."""
+
+    transcript: Transcript
+    rules: Mapping[str, Rule]
+
+
+def ledger_of(view: View) -> Ledger:
+    """Made when it is asked for first."""
+    known = view.tracker.ledger
+    if not isinstance(known, Ledger):
+        transcript = transcribe(view.tracker.history, view.case, view.facts)
+        rules = {rule.requirement: rule for rule in all_rules(HistoryEvidence(transcript))}
+        known = view.tracker.ledger = Ledger(transcript, rules)
+    return known
+
+
+class RowsCheck(Check):
+    """Says what the rule of its requirement says of the rows."""
+
+    rule: ClassVar[str]
+
+    def finish(self) -> None:
+        ledger = ledger_of(self.view)
+        rule = ledger.rules[self.rule]
+        self.exercised = rule.exercised()
+        if self.exercised:
+            examples = (event for events in ledger.transcript.events.values() for event in events)
+            self.examples = [event.seq for event in examples if isinstance(event, Received)][:MAX_EXAMPLES]
+        for breach in rule.breaches:
+            self.judge(breach, self._events(breach, ledger.transcript))
+        if rule.doubt:
+            self.undecided(rule.doubt)
+
+    def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
+        self.breach(breach.code, breach.sentence, *events)
+
+    def _events(self, breach: Breach, transcript: Transcript) -> tuple[Event, ...]:
+        told = transcript.events.get((breach.stream, breach.seq))
+        if told is None:
+            told = [event for event in self.tracker.history if isinstance(event, Fired)]
+        return tuple(sorted(told, key=lambda event: event.seq)[:MOST_EVENTS])
+
+
+class AckedIsDelivered(RowsCheck):
+    requirement = RequirementId(clauses.LOST)
+    rule = clauses.LOST
+
+
+class NothingInvented(RowsCheck):
+    requirement = RequirementId(clauses.INVENTED)
+    rule = clauses.INVENTED
+
+
+class FailedIsNotStored(RowsCheck):
+    requirement = RequirementId(clauses.FAILED)
+    rule = clauses.FAILED
+
+
+class OkIsStored(RowsCheck):
+    requirement = RequirementId(clauses.STORED_OK)
+    rule = clauses.STORED_OK
+
+
+class AsSent(RowsCheck):
+    requirement = RequirementId(clauses.AS_SENT)
+    rule = clauses.AS_SENT
+
+
+class WithinContract(RowsCheck):
+    requirement = RequirementId(clauses.CONTRACT)
+    rule = clauses.CONTRACT
+
+
+class FlowsAfterHeal(RowsCheck):
+    """A machine that stood still is no stall of a client."""
+
+    requirement = RequirementId(clauses.FLOWS)
+    rule = clauses.FLOWS
+
+    def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
+        end_ns = self.tracker.history[-1].t_ns
+        if self.tracker.load.quiet(0, end_ns, TOLERANCES["answer"]):
+            super().judge(breach, events)
+        else:
+            self.undecided("the machine was too busy to tell whether messages flowed again in time")
+
+
+class FaultWindows(RowsCheck):
+    requirement = RequirementId(clauses.WINDOWS)
+    rule = clauses.WINDOWS

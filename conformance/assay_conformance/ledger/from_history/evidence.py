@@ -1,0 +1,28 @@
+"""What a history knows besides its rows: when an application was asking for messages."""
+
+from __future__ import annotations
+
+from assay_conformance.ledger.from_history.subscribers import ONLY_CONTENT
+from assay_conformance.ledger.from_history.transcript import OUTAGE, Transcript
+from assay_conformance.ledger.lives import Evidence
+from assay_conformance.ledger.rows import Epoch
+
+
+class HistoryEvidence(Evidence):
+    """A consumer whose application does not ask gets nothing, and that is no stall."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript.rows, transcript.small, transcript.info, transcript.sums)
+        self._attention = transcript.attention
+
+    def outages_of(self, sub: int) -> list[Epoch]:
+        """Ends of connections and of brokers. A frame that is lost or changed stops nothing."""
+        return [epoch for epoch in self.epochs_of(sub) if epoch.restart or epoch.action == OUTAGE]
+
+    def watched(self, sub: int) -> bool:
+        return self.small.subscriptions[sub].type != ONLY_CONTENT
+
+    def served_from(self, sub: int, from_us: int) -> bool:
+        until_us = from_us + self.info.stall_us
+        asking = any(begun <= from_us and until_us <= ended for begun, ended in self._attention.get(sub, ()))
+        return asking and super().served_from(sub, from_us)

@@ -1,0 +1,342 @@
+"""Messages: what was asked for, what came of it, and where it is stored.
+
+A message of a producer is known by its identity, one that the bench put into the store by its place. A stream is one
+of them on one partition; where a message that nobody stored was to go is not known, and it stands in a stream of its
+producer without a partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.ledger.certificates import of_outcomes
+from assay_conformance.ledger.from_history.sorting import Position, Sorted, is_known, position
+from assay_conformance.ledger.rows import Attempt, Key, Outcome, Stored, Stream
+from assay_conformance.ledger.tables import NONE, Result
+from assay_conformance.model.case import Case, Who
+from assay_conformance.model.event import Completion, Event, Identity, Invoke, Member, MessageId
+from assay_conformance.model.event import Outcome as Ending
+from assay_conformance.model.event import Stored as StoredEvent
+
+NS_PER_US = 1_000
+CODES = {Ending.OK: Result.OK, Ending.FAIL: Result.FAIL, Ending.UNKNOWN: Result.UNKNOWN}
+SMALLEST_KNOWN = 16
+"""Bytes below which a payload has no identity."""
+
+Owner = tuple[str, str]
+"""Kind and name of who sent: a producer by its handle, or the bench by the producer name it wrote."""
+
+
+def signed(crc: int) -> int:
+    """A CRC-32 as the 32-bit number of the tables."""
+    return crc - (1 << 32) if crc >= 1 << 31 else crc
+
+
+@dataclass(slots=True)
+class Message:
+    owner: Owner
+    place: int
+    """In the order of its owner's messages."""
+    invoke: Invoke | None = None
+    end: Completion | None = None
+    copies: list[tuple[StoredEvent, Member, int]] = field(default_factory=list)
+    """Entries that hold it, and its index inside, -1 where it is alone."""
+    events: list[Event] = field(default_factory=list)
+    left_out: bool = False
+    damaged: bool = False
+    """A consumer may have settled it without handing it over."""
+    invented: bool = False
+    """Stored under a producer's name, and never asked for."""
+    stream: int = NONE
+    seq: int = NONE
+
+    @property
+    def digest(self) -> int:
+        if self.invoke is not None:
+            return self.invoke.digest or 0
+        return self.copies[0][1].digest
+
+
+@dataclass(slots=True)
+class Messages:
+    """`at`: (topic, position, batch index) -> the message there."""
+
+    all: list[Message] = field(default_factory=list)
+    by_identity: dict[Identity, Message] = field(default_factory=dict)
+    at: dict[tuple[str, Position, int], Message] = field(default_factory=dict)
+    unknown: set[tuple[str, Position]] = field(default_factory=set)
+    """Entries that hold something that is left out."""
+    chunks: dict[tuple[str, str], list[StoredEvent]] = field(default_factory=dict)
+    """(topic, uuid) -> the entries of a message in chunks."""
+    streams: dict[tuple[Owner, str], Stream] = field(default_factory=dict)
+    topics: dict[str, int] = field(default_factory=dict)
+    """Local name -> row of `topic`."""
+    keys: dict[str, int] = field(default_factory=dict)
+    choosing: set[int] = field(default_factory=set)
+    """Producer handles whose application says which sequence ids its messages have, or with which they begin."""
+
+    def topic_number(self, name: str) -> int:
+        return self.topics.setdefault(name, len(self.topics))
+
+    def key_number(self, key: str | None) -> int:
+        return NONE if key is None else self.keys.setdefault(key, len(self.keys))
+
+    def key_rows(self) -> dict[int, Key]:
+        return {number: Key(number, text) for text, number in self.keys.items()}
+
+
+def collect(sorted_events: Sorted, case: Case) -> Messages:
+    """Every message that rows can tell of, in its stream."""
+    found = Messages()
+    producers = _producers(sorted_events, case)
+    found.choosing = _choosing(sorted_events, case)
+    _asked_for(found, sorted_events, producers)
+    _stored(found, sorted_events, case, producers)
+    _number(found, sorted_events, producers)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Producer:
+    topic: str
+    judged: bool
+
+
+def _producers(events: Sorted, case: Case) -> dict[int, _Producer]:
+    """Handle -> its topic, and whether rows can tell of its messages."""
+    bursting = {event.handle for event in events.invokes if event.verb in ("burst", "produce")}
+    topics = {topic.name: topic for topic in case.topology.topics}
+    first = next(iter(topics))
+    found = {}
+    for event in events.invokes:
+        if event.verb == "open_producer" and event.handle is not None:
+            topic = events.topic(str(event.args.get("topic", first)))
+            persistent = topic not in topics or topics[topic].persistent
+            found[event.handle] = _Producer(topic, persistent and event.handle not in bursting)
+    return found
+
+
+def _choosing(events: Sorted, case: Case) -> set[int]:
+    found = set()
+    for event in events.invokes:
+        config = {**case.config.producer, **(event.args.get("config") or {})}
+        begins = event.verb == "open_producer" and "initial_sequence_id" in config
+        if event.handle is not None and (begins or (event.verb == "send" and "sequence_id" in event.args)):
+            found.add(event.handle)
+    return found
+
+
+def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
+    case_number = NONE if events.began is None else events.began.number
+    for invoke in events.invokes:
+        if invoke.verb != "send" or invoke.handle is None or invoke.number is None:
+            continue
+        producer = producers.get(invoke.handle)
+        end = events.ends.get(invoke.op)
+        if producer is None or not producer.judged or (end is not None and not is_known(end.outcome)):
+            continue
+        identity = Identity(case_number, invoke.handle, invoke.number)
+        message = Message(("producer", str(invoke.handle)), invoke.number, invoke, end, events=[invoke])
+        if end is not None:
+            message.events.append(end)
+        message.left_out = (invoke.size or 0) < SMALLEST_KNOWN or identity in events.touched
+        found.all.append(message)
+        found.by_identity[identity] = message
+
+
+def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _Producer]) -> None:
+    by_bench = {
+        str(step.args.get("topic", case.topology.topics[0].name))
+        for step in case.steps
+        if step.who is Who.BROKER and step.verb == "store_entries"
+    }
+    for entry in events.stored:
+        if entry.meta.chunk_id is not None and entry.meta.uuid is not None:
+            found.chunks.setdefault((entry.topic, entry.meta.uuid), []).append(entry)
+        base = entry.topic.partition("-partition-")[0]
+        where = (entry.topic, position(entry.id))
+        if not entry.members and entry.meta.chunk_id is None:
+            found.unknown.add(where)
+        for index, member in enumerate(entry.members):
+            batch = NONE if entry.meta.batch is None else index
+            message = _message_of(found, events, producers, entry, member, base, by_bench)
+            if message is None:
+                found.unknown.add(where)
+                continue
+            message.copies.append((entry, member, batch))
+            message.events.append(entry)
+            message.left_out = message.left_out or where[1] in events.touched_positions
+            message.damaged = message.damaged or where[1] in events.damaged_positions
+            found.at[entry.topic, where[1], max(batch, 0)] = message
+
+
+def _message_of(
+    found: Messages,
+    events: Sorted,
+    producers: dict[int, _Producer],
+    entry: StoredEvent,
+    member: Member,
+    base: str,
+    by_bench: set[str],
+) -> Message | None:
+    identity = member.identity
+    if identity is not None and (message := found.by_identity.get(identity)) is not None:
+        # A copy on another topic is a letter.
+        return message if producers[identity.handle].topic == base else None
+    invented = base not in by_bench and _is_invented(found, producers, entry, member, base)
+    raw = base in by_bench and entry.meta.producer_name not in events.names and not member.compacted_out
+    if not raw and not invented:
+        return None
+    message = Message(("bench", entry.meta.producer_name), len(found.all), invented=invented)
+    found.all.append(message)
+    return message
+
+
+def _is_invented(
+    found: Messages, producers: dict[int, _Producer], entry: StoredEvent, member: Member, base: str
+) -> bool:
+    """On a topic all of whose messages have an identity, under the name of one of its producers, a payload without one
+    that can be read."""
+    mine = {handle: producer for handle, producer in producers.items() if producer.topic == base}
+    known = all(producer.judged for producer in mine.values()) and not any(
+        message.left_out for message in found.all if message.invoke is not None and message.invoke.handle in mine
+    )
+    named = any(
+        message.end is not None and message.invoke is not None and message.invoke.handle in mine
+        for message in found.all
+    )
+    unread = member.identity is None or member.identity.handle not in producers
+    return bool(mine) and known and named and unread and entry.meta.chunk_id is None
+
+
+def _number(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
+    """Gives every message its stream, and its number there."""
+    counts: dict[int, int] = {}
+    for entry in events.stored:
+        found.topic_number(entry.topic)
+    for name in sorted(events.read_back):
+        found.topic_number(name)
+    for message in sorted(found.all, key=lambda message: (message.owner, message.place)):
+        if message.left_out:
+            continue
+        topic = _topic_of(message, producers)
+        stream = found.streams.get((message.owner, topic))
+        if stream is None:
+            number, name = len(found.streams), message.owner[1]
+            stream = Stream(number, name, found.topic_number(topic))
+            found.streams[message.owner, topic] = stream
+        message.stream = stream.stream
+        message.seq = counts.get(stream.stream, 0)
+        counts[stream.stream] = message.seq + 1
+
+
+def _topic_of(message: Message, producers: dict[int, _Producer]) -> str:
+    if message.copies:
+        return message.copies[0][0].topic
+    base = producers[int(message.owner[1])].topic
+    id = None if message.end is None else message.end.message_id
+    return base if id is None or id.partition < 0 else f"{base}-partition-{id.partition}"
+
+
+def attempts(found: Messages, unix_ms: int) -> list[Attempt]:
+    rows = []
+    for message in _told_of(found):
+        if message.invented:
+            continue
+        invoke, first = message.invoke, message.copies[0] if message.copies else None
+        due_ms = None if first is None else first[0].meta.deliver_at_ms
+        rows.append(
+            Attempt(
+                message.stream,
+                message.seq,
+                found.key_number(first[1].key if first else None),
+                (invoke.t_ns if invoke is not None else first[0].t_ns if first else 0) // NS_PER_US,
+                invoke.size or 0 if invoke is not None else first[1].size if first else 0,
+                signed(message.digest),
+                deliver_at=None if not due_ms else (due_ms - unix_ms) * 1_000,
+            )
+        )
+    return rows
+
+
+def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
+    """As they were heard, stream by stream, with `ord`."""
+    order = {completion.op: place for place, completion in enumerate(events.completions)}
+    by_stream: dict[int, list[tuple[int, Outcome]]] = {}
+    for message in _told_of(found):
+        end = message.end
+        if message.invented:
+            continue
+        if message.invoke is None:
+            entry, _, batch = message.copies[0]
+            row = _outcome(message, entry.id, batch, entry.t_ns, Result.OK)
+            by_stream.setdefault(message.stream, []).append((message.seq, row))
+        elif end is not None:
+            code = _code(message, end, events, found)
+            id = end.message_id if code is Result.OK else None
+            row = _outcome(message, id, NONE if id is None else id.batch_index, end.t_ns, code)
+            by_stream.setdefault(message.stream, []).append((order[end.op], row))
+    rows = []
+    for pairs in by_stream.values():
+        heard = [row for _, row in sorted(pairs, key=lambda pair: pair[0])]
+        rows += [row._replace(ord=ord) for row, ord in zip(heard, of_outcomes(heard), strict=True)]
+    return rows
+
+
+def _code(message: Message, end: Completion, events: Sorted, found: Messages) -> Result:
+    """An answer that a fault made up says nothing; a failure of what was written twice may be that of its copy."""
+    if events.forged_answers or message.damaged:
+        return Result.UNKNOWN
+    code = CODES[end.outcome]
+    written = sum(events.sends.get(identity, 0) for identity in _identities(message, events))
+    if (code is Result.FAIL and written > 1) or _is_nowhere_to_see(message, end, found):
+        return Result.UNKNOWN
+    return code
+
+
+def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bool:
+    """Told to be stored where nobody can read what is; or taken for what the broker knew, by an application that
+    chooses the ids of its messages itself."""
+    id = end.message_id
+    if message.copies or id is None or message.invoke is None:
+        return False
+    if id.is_duplicate_marker:
+        return message.invoke.handle in found.choosing
+    return any(where == position(id) for _, where in found.unknown)
+
+
+def _identities(message: Message, events: Sorted) -> tuple[Identity, ...]:
+    if message.invoke is None or events.began is None:
+        return ()
+    return (Identity(events.began.number, message.invoke.handle or 0, message.invoke.number or 0),)
+
+
+def _outcome(message: Message, id: MessageId | None, batch: int, t_ns: int, code: Result) -> Outcome:
+    known = id is not None and not id.is_duplicate_marker
+    ledger, entry = (id.ledger, id.entry) if id is not None and known else (NONE, NONE)
+    return Outcome(message.stream, message.seq, ledger, entry, batch if known else NONE, t_ns // NS_PER_US, code)
+
+
+def stored(found: Messages) -> list[Stored]:
+    rows = []
+    for message in _told_of(found):
+        for entry, member, batch in message.copies:
+            chunks = found.chunks.get((entry.topic, entry.meta.uuid or ""), []) if entry.meta.chunks else []
+            for part in chunks or [entry]:
+                rows.append(
+                    Stored(
+                        message.stream,
+                        message.seq,
+                        part.id.ledger,
+                        part.id.entry,
+                        batch,
+                        part.meta.chunk_id or 0,
+                        part.meta.chunks or 1,
+                        signed(member.digest),
+                    )
+                )
+    return sorted(set(rows))
+
+
+def _told_of(found: Messages) -> list[Message]:
+    return [message for message in found.all if not message.left_out]

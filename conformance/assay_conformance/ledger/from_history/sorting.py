@@ -1,0 +1,146 @@
+"""The events of an attempt by what they are about, and what in them is forged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from assay_conformance.model.direction import Direction
+from assay_conformance.model.event import (
+    AgentEnded,
+    Began,
+    Closed,
+    Completion,
+    Cursor,
+    Ended,
+    Event,
+    Fate,
+    Fired,
+    Frame,
+    Healed,
+    Identity,
+    Invoke,
+    MessageId,
+    Opened,
+    Outcome,
+    ReadBack,
+    Received,
+    Stepped,
+    Stored,
+)
+
+Position = tuple[int, int]
+
+_FORGED = (Fate.ALTERED, Fate.INJECTED)
+_PAYLOADS = ("SEND", "MESSAGE")
+
+
+@dataclass(slots=True)
+class Sorted:
+    """One attempt. Topics are local names, `-partition-N` kept."""
+
+    began: Began | None = None
+    ended_ns: int = 0
+    local: dict[str, str] = field(default_factory=dict)
+    invokes: list[Invoke] = field(default_factory=list)
+    ends: dict[int, Completion] = field(default_factory=dict)
+    completions: list[Completion] = field(default_factory=list)
+    received: list[Received] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
+    read_back: set[str] = field(default_factory=set)
+    cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)
+    troubles: list[Event] = field(default_factory=list)
+    """Faults, steps of the broker, ends of connections and agents; what the broker closed."""
+    opened: list[Opened] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    """Producer names that clients were given or asked for."""
+    forged_answers: bool = False
+    """An answer of the broker was made up, or changed on its way."""
+    torn: bool = False
+    """A payload frame was lost, repeated, held back or changed while its connection went on."""
+    touched: set[Identity] = field(default_factory=set)
+    """Messages in frames that were made up, or changed so that nobody can tell."""
+    touched_positions: set[Position] = field(default_factory=set)
+    damaged_positions: set[Position] = field(default_factory=set)
+    """Of entries whose frame was lost or damaged on its way to a consumer, which may settle them for that."""
+    sends: dict[Identity, int] = field(default_factory=dict)
+    """How often a message was written."""
+
+    def topic(self, full: str) -> str:
+        base, mark, partition = full.partition("-partition-")
+        return self.local.get(base, base) + mark + partition
+
+
+def sort(events: Iterable[Event]) -> Sorted:
+    found = Sorted()
+    changed: dict[int, bool] = {}
+    frames: list[Frame] = []
+    for event in events:
+        match event:
+            case Frame():
+                _frame(found, event, changed, frames)
+            case Received():
+                found.received.append(event)
+            case Invoke():
+                found.invokes.append(event)
+                name = (event.args.get("config") or {}).get("producer_name")
+                if event.verb == "open_producer" and name:
+                    found.names.add(str(name))
+            case Completion():
+                if event.op not in found.ends:
+                    found.completions.append(event)
+                found.ends.setdefault(event.op, event)
+                if event.producer_name:
+                    found.names.add(event.producer_name)
+            case Stored():
+                found.stored.append(event)
+            case ReadBack():
+                found.read_back.add(event.topic)
+            case Cursor():
+                found.cursors[event.topic, event.subscription] = event
+            case Fired() | Healed() | Closed() | AgentEnded() | Stepped():
+                found.troubles.append(event)
+            case Opened():
+                found.opened.append(event)
+            case Began():
+                found.began = event
+                found.local = {full: local for local, full in event.topics.items()}
+            case Ended():
+                found.ended_ns = event.t_ns
+            case _:
+                pass
+    for frame in frames:
+        damaged = changed.get(frame.frame)
+        if damaged:
+            found.damaged_positions.update(id.position for id in frame.ids)
+        elif damaged is not None:
+            found.touched.update(member.identity for member in frame.members if member.identity is not None)
+            found.touched_positions.update(id.position for id in frame.ids)
+    return found
+
+
+def _frame(found: Sorted, event: Frame, changed: dict[int, bool], frames: list[Frame]) -> None:
+    if event.command in _PAYLOADS:
+        frames.append(event)
+        if event.fate not in (Fate.PASSED, Fate.HELD, Fate.RELEASED, Fate.DUPLICATED, Fate.CUT):
+            evident = event.fate is Fate.DROPPED or event.intact is False
+            changed[event.frame] = evident and event.command == "MESSAGE" and changed.get(event.frame, True)
+        found.torn = found.torn or event.fate not in (Fate.PASSED, Fate.CUT)
+        if event.command == "SEND" and event.from_sender:
+            for member in event.members:
+                if member.identity is not None:
+                    found.sends[member.identity] = found.sends.get(member.identity, 0) + 1
+    elif event.dir is Direction.TO_CLIENT:
+        found.forged_answers = found.forged_answers or event.fate in _FORGED
+        if event.command in ("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
+            found.troubles.append(event)
+        if event.command == "PRODUCER_SUCCESS" and event.fields.get("producer_name"):
+            found.names.add(str(event.fields["producer_name"]))
+
+
+def is_known(outcome: Outcome | None) -> bool:
+    return outcome in (Outcome.OK, Outcome.FAIL, Outcome.UNKNOWN)
+
+
+def position(id: MessageId) -> Position:
+    return (id.ledger, id.entry)

@@ -1,0 +1,287 @@
+"""Subscriptions and their consumers: what was delivered, what was said of it, and what may be missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from assay_conformance.ledger.certificates import of_consumer
+from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
+from assay_conformance.ledger.from_history.sorting import Sorted, position
+from assay_conformance.ledger.rows import Ack, Attempt, Consumer, Delivery, Subscription
+from assay_conformance.ledger.tables import NONE, Check, Word
+from assay_conformance.model.case import Case, Who
+from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.policy import Policies, nearest
+
+TYPES = {"exclusive": "Exclusive", "failover": "Failover", "shared": "Shared", "key_shared": "Key_Shared"}
+ONLY_CONTENT = "Reader"
+DEFAULT_SUBSCRIPTION = "s"
+
+_LEAVING_VERBS = ("seek", "unsubscribe", "reconsume_later")
+_CHANGING_STEPS = ("set_policy", "delete", "grow", "terminate")
+
+Place = tuple[str, str]
+"""Base topic and subscription name."""
+
+
+@dataclass(slots=True)
+class Opened:
+    """One consumer on one topic. `t_from`: when it was asked for, `t_to`: when it was to end."""
+
+    number: int
+    sub: int
+    handle: int
+    topic: str
+    t_from: int
+    t_to: int | None = None
+    got: list[tuple[Received, Message, str]] = field(default_factory=list)
+    said: list[Ack] = field(default_factory=list)
+    receives: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Subscribers:
+    subscriptions: dict[Place, Subscription] = field(default_factory=dict)
+    opened: list[Opened] = field(default_factory=list)
+    phantoms: list[tuple[Received, Opened]] = field(default_factory=list)
+
+    def consumer_rows(self) -> dict[int, Consumer]:
+        return {
+            one.number: Consumer(one.number, one.sub, f"consumer {one.handle}", t_from=one.t_from, t_to=one.t_to)
+            for one in self.opened
+        }
+
+
+def collect(events: Sorted, case: Case, facts: ClientFacts, messages: Messages) -> Subscribers:
+    """Every subscription to a persistent topic, with its consumers, deliveries and acknowledgments."""
+    found = Subscribers()
+    _open(found, events, case, facts, messages)
+    by_handle: dict[int, list[Opened]] = defaultdict(list)
+    for one in found.opened:
+        by_handle[one.handle].append(one)
+    _end(found, events)
+    heard = _deliver(found, events, messages, by_handle)
+    _say(events, heard)
+    return found
+
+
+def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, messages: Messages) -> None:
+    topics = {topic.name: topic for topic in case.topology.topics}
+    first = next(iter(topics))
+    content_only = _content_only(events, case, facts)
+    for invoke in events.invokes:
+        if invoke.verb != "open_consumer" or invoke.handle is None:
+            continue
+        name = str(invoke.args.get("subscription", DEFAULT_SUBSCRIPTION))
+        for full in invoke.args.get("topics") or [invoke.args.get("topic", first)]:
+            topic = events.topic(str(full)).partition("-partition-")[0]
+            if topic in topics and not topics[topic].persistent:
+                continue
+            place = (topic, name)
+            if place not in found.subscriptions:
+                found.subscriptions[place] = Subscription(
+                    len(found.subscriptions),
+                    f"{name} on {topic}",
+                    ONLY_CONTENT if place[1] in content_only else _type(case, facts, invoke),
+                    " ".join(str(n) for t, n in messages.topics.items() if t.partition("-partition-")[0] == topic)
+                    or str(NONE),
+                    int(place[1] not in content_only and _is_whole(events, case, facts, place, invoke)),
+                    nack_delay=_micros(_number(case, facts, invoke, "nack_delay_ms")),
+                    ack_timeout=_micros(_number(case, facts, invoke, "ack_timeout_ms")),
+                )
+            opened = Opened(
+                len(found.opened),
+                found.subscriptions[place].sub,
+                invoke.handle,
+                topic,
+                invoke.t_ns // NS_PER_US,
+            )
+            found.opened.append(opened)
+
+
+def _setting(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> object:
+    return facts.in_force(case.config, "consumer", key, invoke.args.get("config"))
+
+
+def _number(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> int | None:
+    value = _setting(case, facts, invoke, key)
+    return int(value) if isinstance(value, int | float) and value else None
+
+
+def _micros(ms: int | None) -> int:
+    return NONE if ms is None else ms * 1_000
+
+
+def _type(case: Case, facts: ClientFacts, invoke: Invoke) -> str:
+    return TYPES[str(_setting(case, facts, invoke, "subscription_type") or "exclusive")]
+
+
+def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
+    """Names of subscriptions of which one consumer seeks, leaves for good, sends letters, or does not stay."""
+    opened = {event.handle: event for event in events.invokes if event.verb == "open_consumer"}
+    leaving = {event.handle for event in events.invokes if event.verb in _LEAVING_VERBS}
+    found = set()
+    for handle, invoke in opened.items():
+        letters = any(_setting(case, facts, invoke, key) for key in ("max_redeliver_count", "retry_letters"))
+        if handle in leaving or letters or _setting(case, facts, invoke, "durable") is False:
+            found.add(str(invoke.args.get("subscription", DEFAULT_SUBSCRIPTION)))
+    return found
+
+
+def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, opening: Invoke) -> bool:
+    """Whether it has been there for every message of its topic, and in the end was done with all of them."""
+    topic, name = place
+    cursors = [
+        cursor
+        for (where, of), cursor in events.cursors.items()
+        if of == name and where.partition("-partition-")[0] == topic
+    ]
+    if not cursors or any(cursor.backlog for cursor in cursors) or _messages_go_away(case, topic):
+        return False
+    if str(_setting(case, facts, opening, "initial_position")) != "earliest":
+        return False
+    others = {of for (where, of) in events.cursors if where.partition("-partition-")[0] == topic and of != name}
+    mine = (entry.seq for entry in events.stored if entry.topic.partition("-partition-")[0] == topic)
+    return not others or opening.seq < min(mine, default=0)
+
+
+def _messages_go_away(case: Case, topic: str) -> bool:
+    """Messages have a time to live or are let go of, a backlog has a quota, or a step changes what holds."""
+    levels: tuple[Policies, ...] = (
+        *(one for one in case.topology.topics if one.name == topic),
+        case.topology.namespace,
+        case.topology.settings.policies,
+    )
+    held = nearest(*levels)
+    changed = any(step.who is Who.BROKER and step.verb in _CHANGING_STEPS for step in case.steps)
+    return changed or bool(held.message_ttl_s) or held.backlog_quota is not None
+
+
+def _end(found: Subscribers, events: Sorted) -> None:
+    """A consumer ends with its close, its client's, or its agent."""
+    client_of = {e.handle: e.args.get("client") for e in events.invokes if e.verb == "open_consumer"}
+    ends: list[tuple[int, set[int] | None]] = [
+        (event.t_ns, {handle for handle, client in client_of.items() if event.handle in (handle, client)} - {None})  # type: ignore[misc]
+        for event in events.invokes
+        if event.verb == "close"
+    ]
+    ends += [(event.t_ns, None) for event in events.troubles if isinstance(event, AgentEnded)]
+    for t_ns, handles in sorted(ends, key=lambda pair: pair[0]):
+        for one in found.opened:
+            if one.t_to is None and one.t_from * NS_PER_US < t_ns and (handles is None or one.handle in handles):
+                one.t_to = t_ns // NS_PER_US
+
+
+def _deliver(
+    found: Subscribers, events: Sorted, messages: Messages, by_handle: dict[int, list[Opened]]
+) -> dict[tuple[int, int], tuple[Opened, Received, Message, str]]:
+    """(handle, ordinal) -> the delivery, as acknowledgments name it."""
+    heard = {}
+    stored_topics = {entry.topic for entry in events.stored}
+    for event in events.received:
+        candidates = by_handle.get(event.handle, [])
+        base = None if event.topic is None else events.topic(event.topic).partition("-partition-")[0]
+        of = [one for one in candidates if base is None or one.topic == base]
+        if len(of) != 1 or (base is None and len(candidates) != 1):
+            continue
+        one, id = of[0], event.message_id
+        topic = one.topic if id.partition < 0 else f"{one.topic}-partition-{id.partition}"
+        if topic not in stored_topics and f"{one.topic}-partition-0" in stored_topics:
+            continue
+        where = position(id)
+        message = messages.at.get((topic, where, max(id.batch_index, 0)))
+        if message is None:
+            nothing_there = (topic, where) not in messages.unknown and not _in_chunk(messages, topic, where)
+            if topic in events.read_back and nothing_there:
+                found.phantoms.append((event, one))
+            continue
+        if message.left_out:
+            continue
+        message.events.append(event)
+        one.got.append((event, message, topic))
+        heard[event.handle, event.delivery] = (one, event, message, topic)
+    return heard
+
+
+def _in_chunk(messages: Messages, topic: str, where: tuple[int, int]) -> bool:
+    return any(
+        of == topic and any(position(entry.id) == where for entry in entries)
+        for (of, _), entries in messages.chunks.items()
+    )
+
+
+def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Message, str]]) -> None:
+    for invoke in events.invokes:
+        if invoke.verb not in ("ack", "nack") or invoke.handle is None:
+            continue
+        end = events.ends.get(invoke.op)
+        done_ns = end.t_ns if end is not None and end.outcome is Outcome.OK else None
+        for ordinal in invoke.args.get("messages", ()):
+            known = heard.get((invoke.handle, ordinal))
+            if known is None:
+                continue
+            one, event, message, topic = known
+            word = Word.NACK if invoke.verb == "nack" else Word.ACK
+            one.said.append(_ack(one, event, message, word, invoke.t_ns, done_ns))
+            if invoke.args.get("cumulative"):
+                for earlier, other, where in one.got:
+                    behind = (position(earlier.message_id), earlier.message_id.batch_index) < (
+                        position(event.message_id),
+                        event.message_id.batch_index,
+                    )
+                    if where == topic and earlier.seq < invoke.seq and behind:
+                        one.said.append(_ack(one, earlier, other, Word.COVERED, invoke.t_ns, done_ns))
+
+
+def _ack(one: Opened, event: Received, message: Message, word: Word, t_ns: int, done_ns: int | None) -> Ack:
+    id = event.message_id
+    done = None if done_ns is None else done_ns // NS_PER_US
+    where = (id.ledger, id.entry, id.batch_index)
+    return Ack(one.sub, one.number, message.stream, message.seq, *where, word, t_ns // NS_PER_US, done)
+
+
+def deliveries(found: Subscribers, messages: Messages, sent: list[Attempt]) -> list[Delivery]:
+    """With their certificates: a message is right when it has the digest of what was sent."""
+    due = {(row.stream, row.seq): row.deliver_at for row in sent if row.deliver_at is not None}
+    rows = []
+    for one in found.opened:
+        mine = [_delivery(one, pos, event, message, messages) for pos, (event, message, _) in enumerate(one.got)]
+        for row, certified in zip(mine, of_consumer(mine, one.said, due), strict=True):
+            rows.append(row._replace(**certified._asdict()))
+    return rows
+
+
+def _delivery(one: Opened, pos: int, event: Received, message: Message, messages: Messages) -> Delivery:
+    id = event.message_id
+    return Delivery(
+        one.sub,
+        one.number,
+        pos,
+        message.stream,
+        message.seq,
+        messages.key_number(event.key),
+        id.ledger,
+        id.entry,
+        id.batch_index,
+        event.redelivery_count,
+        event.t_ns // NS_PER_US,
+        signed(event.digest),
+        ok=Check.GOOD if event.digest == message.digest else Check.BAD,
+    )
+
+
+def attention(found: Subscribers, events: Sorted) -> dict[int, list[tuple[int, int]]]:
+    """Subscription -> when one of its applications was asking for messages, in µs."""
+    sub_of = defaultdict(set)
+    for one in found.opened:
+        sub_of[one.handle].add(one.sub)
+    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for invoke in events.invokes:
+        if invoke.verb == "receive" and invoke.handle is not None:
+            end: Event | None = events.ends.get(invoke.op)
+            until_ns = events.ended_ns if end is None else end.t_ns
+            for sub in sub_of[invoke.handle]:
+                spans[sub].append((invoke.t_ns // NS_PER_US, until_ns // NS_PER_US))
+    return spans

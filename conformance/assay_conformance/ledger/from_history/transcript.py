@@ -1,0 +1,199 @@
+"""One attempt as a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay_conformance.ledger.collection import Rows, Small, Sums, sums
+from assay_conformance.ledger.from_history import messages, subscribers
+from assay_conformance.ledger.from_history.messages import NS_PER_US, Messages
+from assay_conformance.ledger.from_history.sorting import Sorted, sort
+from assay_conformance.ledger.from_history.subscribers import Subscribers
+from assay_conformance.ledger.info import LedgerInfo, Order, Origin
+from assay_conformance.ledger.rows import Delivery, Epoch, Stream, Topic, Writer
+from assay_conformance.ledger.tables import NONE, Check
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Healed, Stepped
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.fault import Fault
+from assay_conformance.model.outside import Kill, Role, Stop
+from assay_conformance.model.policy import nearest
+from assay_conformance.model.run import BrokerInfo
+from assay_conformance.model.schema import CURRENT, FileKind
+
+LONG_US = 3_600_000_000
+"""What a fault or a step brought about may show until the attempt is over."""
+
+STALL_US = 1_000_000
+UNIT_US = 1_000
+
+_QUIET_STEPS = ("store_entries", "hold_store", "release")
+"""Steps of a broker after which no message comes again."""
+
+OUTAGE = "close"
+"""Action of the end of a connection that its client did not ask for, until there is one again."""
+
+_ENDING_STEPS = {"restart": 1, "unload": 2, "move": 2}
+"""Steps that end what a broker knows of a topic: 1 killed, 2 in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Rows, small tables and sums, as `judge_rows` takes them; and where they come from: `events` of a message,
+    `attention` of a subscription (when its applications asked for messages, in µs)."""
+
+    rows: Rows
+    small: Small
+    info: LedgerInfo
+    sums: Sums
+    events: dict[tuple[int, int], list[Event]]
+    attention: dict[int, list[tuple[int, int]]]
+
+
+def transcribe(events: Iterable[Event], case: Case, facts: ClientFacts, info: LedgerInfo | None = None) -> Transcript:
+    """The rows of one attempt. `info`: the run's, whose fields are kept but for those that the history decides."""
+    known = sort(events)
+    unix_ms = 0 if known.began is None else known.began.unix_ms
+    sent = messages.collect(known, case)
+    subs = subscribers.collect(known, case, facts, sent)
+    attempts = messages.attempts(sent, unix_ms)
+    invented, strangers = _invented(subs, sent)
+    rows = Rows(
+        tuple(attempts),
+        tuple(messages.outcomes(sent, known)),
+        (*subscribers.deliveries(subs, sent, attempts), *invented),
+        tuple(ack for one in subs.opened for ack in one.said),
+        tuple(messages.stored(sent)),
+    )
+    small = Small(
+        {stream.stream: stream for stream in (*sent.streams.values(), *strangers)},
+        {topic.topic: topic for topic in _topics(sent, known, case)},
+        sent.key_rows(),
+        {one.sub: one for one in subs.subscriptions.values()},
+        subs.consumer_rows(),
+        {0: Writer(0, "bench")},
+        {epoch.epoch: epoch for epoch in _epochs(known, case)},
+    )
+    full = _info(info, known, case, facts, unix_ms, _order(sent, known, case, facts))
+    told = {(message.stream, message.seq): message.events for message in sent.all if not message.left_out}
+    told |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
+    spans = subscribers.attention(subs, known)
+    return Transcript(rows, small, full, sums(rows, small, full, UNIT_US), told, spans)
+
+
+def _info(
+    info: LedgerInfo | None, known: Sorted, case: Case, facts: ClientFacts, unix_ms: int, order: Order
+) -> LedgerInfo:
+    return LedgerInfo(
+        schema=str(CURRENT[FileKind.LEDGER]),
+        file=FileKind.LEDGER,
+        run=case.id if info is None else info.run,
+        suite="" if info is None else info.suite,
+        origin=Origin.HISTORY,
+        client=facts.client,
+        client_version=facts.client_version,
+        broker=BrokerInfo(kind="", name="", version="") if info is None else info.broker,
+        seed=0 if info is None else info.seed,
+        started_unix_ms=unix_ms,
+        ended_unix_ms=unix_ms + known.ended_ns // 1_000_000,
+        order=order,
+        grace_us=0,
+        settle_us=LONG_US,
+        stall_us=STALL_US,
+    )
+
+
+def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Order:
+    """Of a key only where a batcher sorts by it; none where messages overtake each other on purpose."""
+    opened = [event for event in known.invokes if event.verb == "open_producer"]
+    if known.torn or any(message.copies and message.copies[0][0].meta.deliver_at_ms for message in sent.all):
+        return Order.NONE
+    settings = [facts.in_force(case.config, "producer", "batching_type", event.args.get("config")) for event in opened]
+    return Order.KEY if "key_based" in settings else Order.PARTITION
+
+
+def _topics(sent: Messages, known: Sorted, case: Case) -> Iterable[Topic]:
+    by_name = {topic.name: topic for topic in case.topology.topics}
+    changed = {step.args.get("topic") for step in case.steps if step.verb == "set_policy"}
+    for name, number in sent.topics.items():
+        base = name.partition("-partition-")[0]
+        topic = by_name.get(base)
+        levels = (() if topic is None else (topic,)) + (case.topology.namespace, case.topology.settings.policies)
+        dedup = (topic is not None and topic.deduplication) or bool(nearest(*levels).deduplication)
+        steady = base not in changed and None not in changed
+        read_back = name in known.read_back or base in known.read_back
+        yield Topic(number, name, int(dedup and steady), read_back=int(read_back))
+
+
+def _epochs(known: Sorted, case: Case) -> list[Epoch]:
+    healed = {event.fault: event.t_ns for event in known.troubles if isinstance(event, Healed)}
+    found: list[Epoch] = []
+    for event in known.troubles:
+        named = _named(event, case)
+        if named is not None:
+            action, target, restart = named
+            from_us = event.t_ns // NS_PER_US
+            to_ns = event.t_ns
+            if isinstance(event, Fired):
+                to_ns = healed.get(event.fault, event.t_ns)
+            elif action == OUTAGE:
+                to_ns = next((new.t_ns for new in known.opened if new.seq > event.seq), known.ended_ns)
+            found.append(Epoch(len(found), action, target, from_us, max(from_us, to_ns // NS_PER_US), restart))
+    return found
+
+
+def _named(event: Event, case: Case) -> tuple[str, str, int] | None:
+    """Action, target and `restart` of what was done; None for what brings no message back."""
+    match event:
+        case Fired():
+            return event.action, f"fault {event.fault}", _restart(case.faults, event.fault)
+        case Closed():
+            action = "leave" if event.by is ClosedBy.CLIENT else OUTAGE
+            return action, f"connection {event.conn}", 0
+        case AgentEnded():
+            return "end", "agent", 0
+        case Stepped():
+            step = case.steps[event.step] if event.step < len(case.steps) else None
+            if step is None or step.who.value != "broker" or step.verb in _QUIET_STEPS or event.skipped:
+                return None
+            return step.verb, str(step.args.get("topic", "broker")), _ENDING_STEPS.get(step.verb, 0)
+        case Healed():
+            return None
+        case _:
+            return "dismiss", "by the broker", 0
+
+
+def _restart(faults: tuple[Fault, ...], number: int) -> int:
+    action = faults[number].action if number < len(faults) else None
+    if isinstance(action, Kill | Stop) and action.target.role is not Role.CLIENT:
+        return 1 if isinstance(action, Kill) else 2
+    return 0
+
+
+def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[Stream]]:
+    """Deliveries from where nothing is stored: each in a stream that nobody sent to."""
+    rows, streams = [], []
+    first = len(sent.streams)
+    for number, (event, one) in enumerate(subs.phantoms):
+        id = event.message_id
+        name = one.topic if id.partition < 0 else f"{one.topic}-partition-{id.partition}"
+        streams.append(Stream(first + number, event.producer_name or "nobody", sent.topic_number(name)))
+        rows.append(
+            Delivery(
+                one.sub,
+                one.number,
+                len(one.got) + number,
+                first + number,
+                0,
+                NONE,
+                id.ledger,
+                id.entry,
+                id.batch_index,
+                event.redelivery_count,
+                event.t_ns // NS_PER_US,
+                messages.signed(event.digest),
+                ok=Check.GOOD,
+            )
+        )
+    return rows, streams

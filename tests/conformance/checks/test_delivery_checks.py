@@ -1,0 +1,194 @@
+"""Delivery from end to end, on histories of a few lines: each becomes rows, and the rulebook of ledgers judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.delivery import (
+    AckedIsDelivered,
+    AsSent,
+    FailedIsNotStored,
+    FaultWindows,
+    FlowsAfterHeal,
+    NothingInvented,
+    OkIsStored,
+    WithinContract,
+)
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import Received
+
+Story = Callable[[Script], None]
+
+
+def judged(check: type[Check], story: Story, *, backlog: int = 0) -> tuple[list[str], int]:
+    """Codes and how often it was exercised, of a producer and a consumer that was there first."""
+    script = Script()
+    script.consumer(initial_position="earliest")
+    script.producer()
+    story(script)
+    script.read_back()
+    script.cursor(10, backlog=backlog)
+    said = trial(check, script.done())
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def deliver(s: Script, *numbers: int) -> Received:
+    got = [s.received(number) for number in numbers]
+    s.complete(s.invoke("ack", CONSUMER, args={"messages": [event.delivery for event in got]}))
+    return got[-1]
+
+
+def exchange(s: Script, *numbers: int) -> None:
+    """Sent, stored, told and delivered."""
+    for number in numbers:
+        s.send(number)
+        s.stored(number)
+        s.ok(number)
+    deliver(s, *numbers)
+
+
+def two_messages(s: Script) -> None:
+    exchange(s, 0, 1)
+
+
+def one_is_acknowledged_by_the_client_alone(s: Script) -> None:
+    for number in (0, 1):
+        s.send(number)
+        s.stored(number)
+        s.ok(number)
+    deliver(s, 1)
+
+
+def one_comes_from_nowhere(s: Script) -> None:
+    exchange(s, 0)
+    s.received(7)
+
+
+def one_is_refused_and_stored(s: Script) -> None:
+    exchange(s, 0)
+    s.send(1)
+    s.fail(1)
+    s.stored(1)
+
+
+def one_is_told_and_not_stored(s: Script) -> None:
+    exchange(s, 0)
+    s.send(1)
+    s.ok(1)
+
+
+def one_is_changed(s: Script) -> None:
+    s.send(0)
+    s.stored(0)
+    s.ok(0)
+    s.received(0, digest=5)
+
+
+def one_comes_twice(s: Script) -> None:
+    exchange(s, 0)
+    s.after(100).received(0)
+
+
+def one_comes_twice_behind_a_cut(s: Script) -> None:
+    exchange(s, 0)
+    s.cut()
+    s.opened(1)
+    s.received(0)
+
+
+def an_unknown_one_is_stored(s: Script) -> None:
+    exchange(s, 0)
+    s.send(1)
+    s.unknown(1)
+    s.stored(1)
+    deliver(s, 1)
+
+
+def one_is_lost_in_an_outage(s: Script) -> None:
+    s.cut()
+    s.send(0)
+    s.opened(1)
+    s.stored(0)
+    s.ok(0)
+
+
+def silence_behind_an_outage(s: Script) -> None:
+    s.invoke("receive", CONSUMER, args={"count": 1})
+    s.cut()
+    s.opened(1)
+    s.send(0)
+    s.stored(0)
+    s.after(100).ok(0)
+    s.at(3_000)
+
+
+def news_behind_an_outage(s: Script) -> None:
+    silence_behind_an_outage(s)
+    s.at(300).received(0)
+    s.at(3_000)
+
+
+BROKEN: list[tuple[type[Check], Story, str]] = [
+    (AckedIsDelivered, one_is_acknowledged_by_the_client_alone, "lost"),
+    (NothingInvented, one_comes_from_nowhere, "never-sent"),
+    (FailedIsNotStored, one_is_refused_and_stored, "stored-though-failed"),
+    (OkIsStored, one_is_told_and_not_stored, "not-stored"),
+    (AsSent, one_is_changed, "changed"),
+    (WithinContract, one_comes_twice, "unasked"),
+    (FlowsAfterHeal, silence_behind_an_outage, "stalled"),
+    (FaultWindows, one_is_lost_in_an_outage, "lost"),
+]
+
+
+@pytest.mark.parametrize(("check", "story", "code"), BROKEN, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_wrong_is_found(check: type[Check], story: Story, code: str) -> None:
+    assert judged(check, story)[0] == [code]
+
+
+KEPT: list[tuple[type[Check], Story, int]] = [
+    (AckedIsDelivered, two_messages, 2),
+    (NothingInvented, two_messages, 2),
+    (FailedIsNotStored, an_unknown_one_is_stored, 0),
+    (OkIsStored, two_messages, 2),
+    (AsSent, two_messages, 2),
+    (WithinContract, two_messages, 2),
+    (WithinContract, one_comes_twice_behind_a_cut, 1),
+    (FlowsAfterHeal, news_behind_an_outage, 1),
+    (FaultWindows, two_messages, 0),
+]
+
+
+@pytest.mark.parametrize(("check", "story", "exercised"), KEPT, ids=lambda value: getattr(value, "__name__", ""))
+def test_nothing_is_found_where_nothing_is_wrong(check: type[Check], story: Story, exercised: int) -> None:
+    assert judged(check, story) == ([], exercised)
+
+
+def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
+    assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
+
+
+def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:
+    def story(s: Script) -> None:
+        s.cut()
+        s.opened(1)
+        s.send(0)
+        s.stored(0)
+        s.ok(0)
+        s.at(3_000)
+
+    assert judged(FlowsAfterHeal, story)[0] == []
+
+
+def test_a_finding_names_what_was_asked_for_told_stored_and_delivered() -> None:
+    script = Script()
+    script.consumer(initial_position="earliest")
+    script.producer()
+    one_is_changed(script)
+    script.read_back()
+    found = trial(AsSent, script.done()).findings[0]
+    kinds = [type(script.events[seq]).__name__ for seq in found.events]
+    assert kinds == ["Invoke", "Stored", "Completion", "Received"]
