@@ -25,7 +25,7 @@ from pyarrow import fs
 
 from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.tables import PARTS, STORED, TABLES
-from assay_conformance.model.errors import HarnessError, UsageError
+from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.opening import BadPart, Ledger, Part
 from assay_reports.spark import screen, views
 
@@ -174,10 +174,6 @@ def unreadable(error: Exception, parts: Iterable[Part]) -> BadPart | None:
 
 def _explained(error: Exception, folder: _Folder) -> Exception:
     text = str(error)
-    if "No space left on device" in text:
-        return HarnessError(
-            "no space left for what Spark writes; name a roomier folder with --spill, or make room beside the ledger"
-        )
     if "Permission denied" in text or "Mkdirs failed" in text:
         return UsageError(f"{folder.root}: folds cannot be written beside the ledger: permission denied")
     return error

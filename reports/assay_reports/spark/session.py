@@ -34,6 +34,7 @@ MEASURED: Mapping[str, str] = {
 
 _CONNECT_S = 5.0
 _WORKERS_S = 120.0
+_NO_SPACE = "No space left on device"
 _LOCAL = ("local", "local[")
 
 
@@ -67,6 +68,13 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
             try:
                 _await_workers(session, settings.master)
                 yield session
+            except Exception as error:
+                if _NO_SPACE not in str(error):
+                    raise
+                raise HarnessError(
+                    f"no space left for what Spark spills to {folder}, or writes beside the ledger; name a roomier "
+                    "folder with --spill, or make room"
+                ) from error
             finally:
                 _end(session)
         finally:

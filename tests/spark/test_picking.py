@@ -1,0 +1,61 @@
+"""Rows of flagged buckets: whole, with a message on either side, and from the row groups that can hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.spark import ledgers
+from tests.spark.histories import Packed, info
+
+from assay_conformance.ledger.rows import Attempt
+from assay_conformance.ledger.tables import ATTEMPT, NONE
+from assay_reports.ledgers.layout import GROUP_ROWS
+from assay_reports.ledgers.opening import open_ledger
+from assay_reports.spark.picking import pick, ranges
+
+
+def sent(stream: int, seqs: range) -> list[Attempt]:
+    return [Attempt(stream, seq, NONE, seq, 1, 1) for seq in seqs]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    where = ledgers.write(tmp_path / "ledger", Packed(), info())
+    ledgers.add(where, ATTEMPT, 1, [*sent(1, range(300)), *sent(2, range(300))])
+    return where
+
+
+def picked(where: Path, *buckets: tuple[int, int]) -> list[tuple[int, int]]:
+    found = pick(open_ledger(str(where)), ranges(buckets), 1_000_000)
+    return [(row.stream, row.seq) for row in found.rows.attempts]
+
+
+def test_a_bucket_comes_whole_with_one_message_on_either_side(ledger: Path) -> None:
+    assert picked(ledger, (1, 2)) == [(1, seq) for seq in range(127, 193)]
+
+
+def test_the_first_bucket_has_nothing_before_it(ledger: Path) -> None:
+    assert picked(ledger, (2, 0)) == [(2, seq) for seq in range(65)]
+
+
+def test_buckets_that_touch_are_read_once(ledger: Path) -> None:
+    assert picked(ledger, (1, 1), (1, 2)) == [(1, seq) for seq in range(63, 193)]
+
+
+def test_nothing_flagged_is_nothing_read(ledger: Path) -> None:
+    assert pick(open_ledger(str(ledger)), ranges(()), 1_000_000).read == 0
+
+
+def test_only_row_groups_that_can_hold_a_bucket_are_read(tmp_path: Path) -> None:
+    where = ledgers.write(tmp_path / "large", Packed(), info())
+    ledgers.add(where, ATTEMPT, 1, sent(1, range(3 * GROUP_ROWS)))
+    found = pick(open_ledger(str(where)), ranges([(1, 2 * GROUP_ROWS // 64 + 5)]), 1_000_000)
+    assert (found.read, found.groups) == (1, 3)
+    assert len(found.rows.attempts) == 66
+
+
+def test_numbers_beyond_40_bits_are_found(tmp_path: Path) -> None:
+    where = ledgers.write(tmp_path / "late", Packed(), info())
+    ledgers.add(where, ATTEMPT, 1, sent(1, range(1 << 41, (1 << 41) + 200)))
+    assert picked(where, (1, (1 << 41) // 64 + 1)) == [(1, (1 << 41) + seq) for seq in range(63, 129)]
