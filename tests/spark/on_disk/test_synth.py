@@ -27,7 +27,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 HEALTHY = Plan(30_000, 1, True, 20_000)
-SICK = Plan(60_000, 3, True, 40_000, default_anomalies(True))
+SICK = Plan(80_000, 3, True, 40_000, default_anomalies(True))
 PLAIN = Plan(20_000, 2, False, 15_000, default_anomalies(False))
 
 

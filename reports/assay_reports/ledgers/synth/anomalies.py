@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assay_conformance.ledger import clauses
+from assay_conformance.ledger.collection import US_PER_S
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Again, Check, Result, Word
 from assay_reports.ledgers.layout import NULL
 from assay_reports.ledgers.synth.rows import TAKEN_OVER, Block, Edit, Edits
 from assay_reports.ledgers.synth.world import (
     AGAIN_ROUNDS,
+    BATCHED_TOPICS,
     CHUNK_TOPIC,
     COMES_AGAIN_US,
     DEDUP_TOPICS,
+    DURATION_US,
+    EPOCHS_US,
     EVEN,
     FAILOVER,
     GUARD,
@@ -36,6 +40,8 @@ from assay_reports.ledgers.synth.world import (
 
 MAX_REDELIV = 5
 DURABLE_US = 2_000_000
+SETTLED_US = DURABLE_US + US_PER_S
+GRACE_US = 2_000_000
 ALL_SUBS = -1
 
 Count = Callable[[World, int, int], None]
@@ -183,7 +189,7 @@ def _torn(world: World, edits: Edits, s: int, q: int) -> None:
 
 
 def _acked_again(world: World, edits: Edits, s: int, q: int) -> None:
-    _comes(world, edits, KEY_SHARED, s, q, _after(world, s, q, 500_000), again=Again.ACKED, redeliv=1)
+    _comes(world, edits, KEY_SHARED, s, q, _after(world, s, q, SETTLED_US), again=Again.ACKED, redeliv=1)
 
 
 def _since_restart(world: World, s: int, q: int) -> int:
@@ -244,7 +250,7 @@ def _never(_world: World, edits: Edits, s: int, q: int) -> None:
 
 
 def _due(world: World, edits: Edits, s: int, q: int) -> None:
-    later = 500_000
+    later = 3 * US_PER_S  # more than a broker's tick
     _change(edits, ATTEMPT.name, ALL_SUBS, s, q, deliver_at=_row(world, ATTEMPT.name, -1, s, q)["deliver_at"] + later)
     for sub in (FAILOVER, KEY_SHARED):
         wait = _row(world, DELIVERY.name, sub, s, q)["wait"] - later
@@ -260,8 +266,28 @@ def _later_rounds(world: World) -> range:
     return range(PLACE, world.later - GUARD.stop + PLACE, PERIOD)
 
 
+def _unbatched(s: int) -> bool:
+    """An entry with others in it comes back as long as one of them is wanted."""
+    return s < STREAMS and s % TOPICS >= BATCHED_TOPICS
+
+
+def _in_peace(world: World, q: int) -> bool:
+    """Nothing is done to the run while the message comes again, and some time before; and the run goes on."""
+    t = int(world.delivered_at(0, q))
+    until = t + SETTLED_US + US_PER_S
+    return until < DURATION_US and all(t > t_to + GRACE_US or until < t_from for t_from, t_to in EPOCHS_US)
+
+
 def _long_before_restart(world: World, q: int) -> bool:
     return int(world.delivered_at(0, q)) < RESTART_US - DURABLE_US - 1_000_000
+
+
+def _nothing(_world: World, _s: int, _q: int) -> None:
+    """Nothing comes, nothing goes."""
+
+
+def _of_refusal(requirements: tuple[str, ...], meaning: str, count: Count, edit: Change) -> Kind:
+    return Kind(requirements, meaning, edit, count, KEY_SHARED, _unbatched, _in_peace)
 
 
 KINDS: Mapping[str, Kind] = {
@@ -295,11 +321,13 @@ KINDS: Mapping[str, Kind] = {
         streams=lambda s: s < STREAMS and s % TOPICS == CHUNK_TOPIC,
     ),
     "acked-again": Kind(
-        (clauses.ENDS,),
+        (clauses.ENDS, clauses.CONTRACT),
         "delivered again to who had acknowledged it",
         _acked_again,
-        _came(KEY_SHARED, 500_000),
+        _came(KEY_SHARED, SETTLED_US),
         KEY_SHARED,
+        _unbatched,
+        _in_peace,
     ),
     "survived": Kind(
         (clauses.SURVIVES,),
@@ -307,6 +335,7 @@ KINDS: Mapping[str, Kind] = {
         _survived,
         _survived_count,
         KEY_SHARED,
+        _unbatched,
         fits=_long_before_restart,
     ),
     "hole": Kind(
@@ -317,17 +346,11 @@ KINDS: Mapping[str, Kind] = {
         FAILOVER,
         rounds=_takeover_rounds,
     ),
-    "at-once": Kind(
-        (clauses.LEAST, clauses.WINDOW), "delivered again at once after a nack", _AT_ONCE[1], _AT_ONCE[0], KEY_SHARED
-    ),
-    "early": Kind((clauses.WINDOW,), "delivered again too early after a nack", _EARLY[1], _EARLY[0], KEY_SHARED),
-    "never": Kind((clauses.WINDOW,), "refused, and never delivered again", _never, sub=KEY_SHARED),
-    "uncounted": Kind(
-        (clauses.COUNTED,), "delivered again with a redelivery count of 0", _UNCOUNTED[1], _UNCOUNTED[0], KEY_SHARED
-    ),
-    "too-often": Kind(
-        (clauses.CONTRACT,), "delivered more often than the subscription allows", _OFTEN[1], _OFTEN[0], KEY_SHARED
-    ),
+    "at-once": _of_refusal((clauses.LEAST, clauses.WINDOW), "delivered again at once after a nack", *_AT_ONCE),
+    "early": _of_refusal((clauses.WINDOW,), "delivered again too early after a nack", *_EARLY),
+    "never": _of_refusal((clauses.WINDOW,), "refused, and never delivered again", _nothing, _never),
+    "uncounted": _of_refusal((clauses.COUNTED,), "delivered again with a redelivery count of 0", *_UNCOUNTED),
+    "too-often": _of_refusal((clauses.CONTRACT,), "delivered more often than the subscription allows", *_OFTEN),
     "before-time": Kind(
         (clauses.DUE,),
         "delivered before its time",

@@ -20,17 +20,17 @@ from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
-from assay_reports.ledgers.synth.anomalies import DURABLE_US, KINDS, MAX_REDELIV, Anomaly, places
+from assay_reports.ledgers.synth.anomalies import DURABLE_US, GRACE_US, KINDS, MAX_REDELIV, Anomaly, places
 from assay_reports.ledgers.synth.world import (
     DEDUP_TOPICS,
     DURATION_US,
+    EPOCHS_US,
     FAILOVER,
     FIRST,
     KEY_SHARED,
     KEYS,
     LATER,
     NACK_US,
-    RESTART_US,
     SECOND,
     STREAMS,
     TOPICS,
@@ -41,6 +41,8 @@ PLAIN_MESSAGES = 4_000_000
 MIX_MESSAGES = 1_000_000
 """Messages of a world, so that its parts have about as many rows as those of a writer that rolls."""
 DEFAULT_COUNT = 5
+CAME_US = -DURATION_US
+"""Consumers were there long before the first message."""
 STARTED_UNIX_MS = 1_750_000_000_000
 NACK_DELAY_US = NACK_US - 100_000
 
@@ -191,6 +193,7 @@ def info(plan: Plan, suite: str) -> LedgerInfo:
         seed=plan.seed,
         started_unix_ms=STARTED_UNIX_MS,
         ended_unix_ms=STARTED_UNIX_MS + DURATION_US // 1000 + 60_000,
+        grace_us=GRACE_US,
         durable_us=DURABLE_US,
     )
 
@@ -239,12 +242,14 @@ def _consumers(world: World) -> Iterator[rows.Consumer]:
         left = world.taken_over_at if world.takes_over and one == FIRST else None
         if one == SECOND and not world.takes_over:
             continue
-        yield rows.Consumer(int(world.consumer(one)), sub, f"consumer-{world.number}-{one}", world.number, 0, left)
+        yield rows.Consumer(
+            int(world.consumer(one)), sub, f"consumer-{world.number}-{one}", world.number, CAME_US, left
+        )
 
 
 def _epochs() -> list[tuple[Any, ...]]:
-    slow = DURATION_US // 4
+    slow, killed = EPOCHS_US
     return [
-        rows.Epoch(0, "latency", "broker 0", slow, slow + 5_000_000, sub=NONE),
-        rows.Epoch(1, "kill", "broker 0", RESTART_US, RESTART_US + 1_000, restart=1, sub=NONE),
+        rows.Epoch(0, "latency", "broker 0", *slow, sub=NONE),
+        rows.Epoch(1, "kill", "broker 0", *killed, restart=1, sub=NONE),
     ]

@@ -28,6 +28,8 @@ TOPICS = 4
 KEYS = 50
 KEYLESS = 8
 DEDUP_TOPICS = (0, 1)
+BATCHED_TOPICS = 2
+"""The first ones hold batches of ten."""
 CHUNK_TOPIC = 3
 PERIOD = 300
 """Rounds between places for anomalies."""
@@ -43,6 +45,8 @@ PAUSE_US = 2_000
 COMES_AGAIN_US = NACK_US + PAUSE_US + 1
 """After a refusal; between two rounds, where no ordinary delivery is."""
 RESTART_US = DURATION_US * 3 // 4
+EPOCHS_US = ((DURATION_US // 4, DURATION_US // 4 + 5_000_000), (RESTART_US, RESTART_US + 1_000))
+"""When something is done to the run: the network is slow; a broker is killed."""
 ENTRIES = 30_000
 SIZE = 128
 
@@ -192,11 +196,12 @@ class World:
     # --- places in the log ---
 
     def entries(self, s: Any, q: Any) -> tuple[Any, Any, Any]:
-        """ledger, entry, batch. Topics hold batches of ten, but for the one with chunks and the one with times."""
+        """ledger, entry, batch."""
         at = q * (STREAMS // TOPICS) + s // TOPICS
         later, chunks = s == LATER_STREAM, s % TOPICS == CHUNK_TOPIC
-        entry = np.where(later, q, np.where(chunks, at * 3 + 2, at // 10))
-        batch = np.where(later | chunks, -1, at % 10)
+        batched = (s % TOPICS < BATCHED_TOPICS) & (s < STREAMS)
+        entry = np.where(later, q, np.where(chunks, at * 3 + 2, np.where(batched, at // 10, at)))
+        batch = np.where(batched, at % 10, -1)
         return 1000 + np.asarray(self.topic(s)).astype(np.int64) * 1000 + entry // ENTRIES, entry % ENTRIES, batch
 
     # --- certificates and positions ---

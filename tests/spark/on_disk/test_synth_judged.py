@@ -1,0 +1,45 @@
+"""The rules on made-up ledgers: nothing in healthy ones, and in sick ones what the truth file says and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay_conformance.ledger.collection import Rows, sums
+from assay_conformance.ledger.judge import judged
+from assay_conformance.ledger.lives import Evidence
+from assay_conformance.ledger.rules import RULES
+from assay_conformance.ledger.tables import PARTS
+from assay_reports.ledgers.opening import open_ledger
+from assay_reports.ledgers.synth.plan import Asked, Plan, default_anomalies
+from assay_reports.ledgers.synth.writing import make
+from assay_reports.spark.reconcile import smalls
+
+Found = set[tuple[str, int, int]]
+"""(requirement, stream, seq)"""
+
+
+def breaches(folder: Path, plan: Plan) -> Found:
+    make(plan, folder, "0", 1, lambda _done, _of: None)
+    ledger = open_ledger(str(folder))
+    small = smalls(ledger)
+    rows = Rows(*(tuple(ledger.read(table)) for table in PARTS))
+    rules = judged(Evidence(rows, small, ledger.info, sums(rows, small, ledger.info)))
+    return {(rule.requirement, breach.stream, breach.seq) for rule in rules for breach in rule.breaches}
+
+
+def truth(plan: Plan) -> Found:
+    known = {rule.requirement for rule in RULES}
+    return {(name, one.stream, one.seq) for one in plan.truth() for name in one.requirements if name in known}
+
+
+@pytest.mark.parametrize("mix", [False, True], ids=["plain", "mix"])
+def test_a_healthy_ledger_is_clean(tmp_path: Path, mix: bool) -> None:
+    assert breaches(tmp_path / "ledger", Plan(9_000, 1, mix, 6_000)) == set()
+
+
+@pytest.mark.parametrize("mix", [False, True], ids=["plain", "mix"])
+def test_every_anomaly_is_found_and_nothing_else(tmp_path: Path, mix: bool) -> None:
+    plan = Plan(18_000, 4, mix, 18_000, dict.fromkeys(default_anomalies(mix), Asked(count=1)))
+    assert breaches(tmp_path / "ledger", plan) == truth(plan)
