@@ -59,3 +59,14 @@ def test_numbers_beyond_40_bits_are_found(tmp_path: Path) -> None:
     where = ledgers.write(tmp_path / "late", Packed(), info())
     ledgers.add(where, ATTEMPT, 1, sent(1, range(1 << 41, (1 << 41) + 200)))
     assert picked(where, (1, (1 << 41) // 64 + 1)) == [(1, (1 << 41) + seq) for seq in range(63, 129)]
+
+
+def test_a_damaged_part_is_named_and_the_others_are_read(ledger: Path) -> None:
+    ledgers.add(ledger, ATTEMPT, 2, sent(1, range(300, 400)))
+    part = next((ledger / "attempt").glob("w1-*.parquet"))
+    content = bytearray(part.read_bytes())
+    content[4:400] = bytes(396)
+    part.write_bytes(content)
+    found = pick(open_ledger(str(ledger)), ranges([(1, 4)]), 1_000_000)
+    assert [bad.file for bad in found.bad] == [f"attempt/{part.name}"]
+    assert [row.seq for row in found.rows.attempts] == list(range(300, 321))

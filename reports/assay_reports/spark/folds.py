@@ -28,6 +28,7 @@ from assay_conformance.ledger.tables import PARTS, STORED, TABLES
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.opening import BadPart, Ledger, Part
 from assay_reports.spark import screen, views
+from assay_reports.spark.picking import DAMAGED
 
 BATCH_ROWS = 24_000_000
 """Rows that are folded in one job: few jobs, and little is lost when one is broken off."""
@@ -168,7 +169,7 @@ def unreadable(error: Exception, parts: Iterable[Part]) -> BadPart | None:
         return None
     for part in parts:
         if found[1].endswith("/" + part.file):
-            return BadPart(part.table, part.file, "its rows cannot be read; the file is damaged")
+            return BadPart(part.table, part.file, DAMAGED)
     return None
 
 

@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 from assay_conformance.ledger.collection import Rows
 from assay_conformance.ledger.tables import PARTS, Table
 from assay_conformance.ledger.words import BUCKET_BITS
-from assay_reports.ledgers.opening import Ledger, Part, as_rows
+from assay_reports.ledgers.opening import BadPart, Ledger, Part, as_rows
 
 MESSAGES = 1 << BUCKET_BITS
+DAMAGED = "its rows cannot be read; the file is damaged"
 
 
 class Ranges(NamedTuple):
@@ -35,11 +36,12 @@ class Ranges(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """`read` and `groups`: row groups that were read, of how many."""
+    """`read` and `groups`: row groups that were read, of how many; `bad`: parts that cannot be."""
 
     rows: Rows
     read: int
     groups: int
+    bad: tuple[BadPart, ...] = ()
 
 
 def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
@@ -54,21 +56,29 @@ def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
     return Ranges(stream[apart], first[apart], end[last])
 
 
-def pick(ledger: Ledger, wanted: Ranges, most_rows: int) -> Picked:
-    """The rows of every table that lie in `wanted`; no more of a table than `most_rows`, by which time it is no use."""
+def pick(ledger: Ledger, wanted: Ranges, most_rows: int, bad: Iterable[BadPart] = ()) -> Picked:
+    """The rows of every table that lie in `wanted`, without those of `bad` parts; no more of a table than `most_rows`,
+    by which time it is no use."""
+    left_out, damaged = {part.file for part in bad}, list[BadPart]()
     found: list[tuple[Any, ...]] = []
     read = groups = 0
     for table in PARTS:
         content: list[Any] = []
         for part in ledger.parts[table.name]:
+            if part.file in left_out:
+                continue
             groups += part.groups
-            for piece in _of_part(ledger, table, part, wanted):
-                read += 1
-                content.append(piece)
+            try:
+                pieces = list(_of_part(ledger, table, part, wanted))
+            except (pa.ArrowException, OSError):
+                damaged.append(BadPart(table.name, part.file, DAMAGED))
+                continue
+            read += len(pieces)
+            content += pieces
             if sum(piece.num_rows for piece in content) > most_rows:
                 break
         found.append(tuple(as_rows(table, pa.concat_tables(content))) if content else ())
-    return Picked(Rows(*found), read, groups)
+    return Picked(Rows(*found), read, groups, tuple(damaged))
 
 
 def _of_part(ledger: Ledger, table: Table, part: Part, wanted: Ranges) -> Iterator[Any]:

@@ -82,7 +82,8 @@ def reconcile(
         result = _screened(session, folded, stack, tuple(clauses), most_rows)
         sums = _sums(session, ledger, small, folded, series, result.exercised)
     with told.stage("judge"):
-        picked = picking.pick(ledger, picking.ranges(result.buckets), most_rows)
+        picked = picking.pick(ledger, picking.ranges(result.buckets), most_rows, bad)
+        bad = (*bad, *picked.bad)
         verdicts = judge_rows(picked.rows, small, ledger.info, sums, catalogue, result.beyond)
     return Reconciled(
         _doubted(verdicts, bad),
