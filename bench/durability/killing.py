@@ -14,6 +14,7 @@ from bench.durability.result import KIND, WRITE_QUORUM, Row, Tally, checks_meant
 
 from assay_conformance.cases.durability import KILLS, KINDS, LOADS, Kind, killed
 from assay_conformance.model.case import Case
+from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.outside import Means
 from assay_fixtures.brokers.jvm.cluster import Shape
 from assay_fixtures.brokers.jvm.cluster_source import SmallCluster
@@ -69,9 +70,10 @@ class Durability:
             folder = RunFolder.create(self._free(row))
             run_batch(row, cases, folder)
             self._take(folder.path)
-            print(
-                f"{row.kind}: {len(tally.counted)} of {wanted}, {len(tally.kills)} tried", file=sys.stderr, flush=True
-            )
+            if len(tally.results) == len(done):
+                raise HarnessError(f"{folder.path}: no Case came to its end")
+            said = f"{row.kind}: {len(tally.counted)} kills of {wanted} count, {len(tally.kills)} tried"
+            print(said, file=sys.stderr, flush=True)
         return tally
 
     def _take(self, path: Path) -> None:

@@ -26,6 +26,9 @@ MEANT = ("ordering.", "topics.moves", "dedup.", "ack.survives", "subscription.re
 KIND, WRITE_QUORUM = "kind", "write_quorum"
 """Options of a run, by which its Cases belong to a row of the table."""
 
+_CUT_SHORT = (Ending.INTERRUPTED, Ending.HARNESS)
+"""By whoever runs it, or by the bench's own trouble: such a Case shows nothing, and is run again."""
+
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 
 
@@ -109,7 +112,7 @@ def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult]:
 
 def _result(run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, lost: Forgotten) -> CaseResult | None:
     events = list(run.history(case.id, attempt))
-    if not events or not isinstance(events[-1], Ended) or events[-1].how is Ending.INTERRUPTED:
+    if not events or not isinstance(events[-1], Ended) or events[-1].how in _CUT_SHORT:
         return None
     judged = judge(events, case, run.info.facts, pack.catalogue, checks_meant(pack), attempt)
     topic = f"assay/c{number}-{attempt}/t"
