@@ -52,6 +52,9 @@ class OwnEngine:
         assert self._process is not None
         self._process.terminate()
         self._process.wait()
+        # It mounts its folder over itself at each start; one that was killed has left that behind.
+        while (self._folder / "data").is_mount():
+            subprocess.run(["umount", self._folder / "data"], check=True)
 
 
 @pytest.fixture(scope="session")
