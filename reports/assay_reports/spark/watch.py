@@ -37,6 +37,8 @@ TICK_S: Final = 0.2
 ERA_US: Final = 600_000_000
 _LET_GO_AFTER: Final = "40 minutes"
 _LET_GO_US: Final = 40 * 60 * 1_000_000
+_BEGIN_US: Final = 86_400_000_000
+"""The run's zero as Spark has it: what lies at 1970 is too late for a watermark that has not moved yet."""
 _MOST_LOOKS: Final = 200
 _MOST_ROWS: Final = 200_000
 _ASK_S: Final = 2.0
@@ -104,7 +106,7 @@ class Watch:
 
     def _remember(self) -> None:
         """A query that goes on tells of what changes. What was open before is read from the rows, once."""
-        since_us = _now_us(self._shelf.ledger) - _LET_GO_US
+        since_us = _now_us(self._shelf.ledger) - _LET_GO_US + _BEGIN_US
         rows = _all_rows(self._session.read, self._shelf.ledger).where(f"unix_micros(era) >= {since_us}")
         self._take(_folded(rows), -1)
 
@@ -190,7 +192,7 @@ def _rows(reader: Any, ledger: Ledger, table: Table) -> Any:
     columns = ", ".join(f"{column.name} {views.TYPES[column.kind]}" for column in table.columns)
     rows = reader.schema(columns).parquet(views.location(ledger.where, table.name))
     sub = "sub" if table.name in GIVEN else f"cast({NONE} as smallint) sub"
-    era = f"timestamp_micros(t - pmod(t, {ERA_US}L)) era"
+    era = f"timestamp_micros(t - pmod(t, {ERA_US}L) + {_BEGIN_US}L) era"
     words = (_added(word) if word.table == table.name else _nothing(word) for word in LIVE_WORDS)
     named = (f"{text} {word.name}" for text, word in zip(words, LIVE_WORDS, strict=True))
     return rows.selectExpr(era, sub, "stream", f"seq >> {BUCKET_BITS} b", *named)
