@@ -77,7 +77,10 @@ class WithinContract(Rule):
 
 
 class EffectivelyOnce(Rule):
-    """On a topic that deduplicates, what was sent once is stored once."""
+    """On a topic that deduplicates, what was sent once is stored once.
+
+    Of a message in chunks only the last is looked at by the broker: the others may be there twice.
+    """
 
     requirement = clauses.DEDUP
 
@@ -86,7 +89,7 @@ class EffectivelyOnce(Rule):
 
     def look(self, life: Life) -> None:
         topic = self.small.topics[self.small.streams[life.stream].topic]
-        first = [row for row in life.stored if row.chunk == 0]
+        first = [row for row in life.stored if row.chunks == 1]
         if topic.dedup and life.sent_once and len(first) > 1:
             where = ", ".join(id_of(row) for row in sorted(first, key=place))
             self.breach("stored-twice", f"{self.message(life)} was sent once and is stored as {where}", life)
