@@ -311,7 +311,6 @@ def more_than_may_be_unwritten() -> Case:
         "Sixty messages come while nothing is written, where twenty may wait",
         ("throttling.unwritten-sends-pause",),
         topology=Topology(settings=BrokerSettings(max_pending_sends=20)),
-        needs=("hold_store",),
     )
 
 

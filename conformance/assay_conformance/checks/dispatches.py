@@ -157,8 +157,9 @@ class DispatchLedger(Check):
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
+        """One that crosses the broker's CLOSE_CONSUMER comes to nobody."""
         member = self._member(event)[1]
-        if event.at_broker and member is not None:
+        if event.at_broker and member is not None and member.lives:
             member.permits += event.permits or 0
 
     @on(Frame, "MESSAGE")

@@ -99,9 +99,17 @@ class BenchFacts:
 
     @property
     def stood_still(self) -> bool:
-        """The machine was kept from running for so long that the pauses of a Case lost their meaning."""
-        end_ns = 0 if self.ended is None else self.ended.t_ns
-        return not self.load.quiet(0, end_ns, TOLERANCES["schedule"])
+        """The machine was kept from running for so long that what did not happen may only be late."""
+        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"])
+
+    @property
+    def off_schedule(self) -> bool:
+        """Bench or agent were, and the pauses of a Case lost their meaning."""
+        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"], brokers=False)
+
+    @property
+    def _end_ns(self) -> int:
+        return 0 if self.ended is None else self.ended.t_ns
 
 
 def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
@@ -194,7 +202,8 @@ def _verdict(
         return BROKEN[requirement.level], check.findings[0].sentence, check.findings
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue or not check.exercised)
-    if own and attempt_end.stood_still and (unreached or _needs_its_pauses(case)):
+    stood_still = attempt_end.stood_still if unreached else attempt_end.off_schedule and _needs_its_pauses(case)
+    if own and stood_still:
         return Verdict.INCONCLUSIVE, STOOD_STILL, ()
     if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()

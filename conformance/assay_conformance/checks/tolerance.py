@@ -82,11 +82,12 @@ class LoadRecord:
         if since_ns is not None and not self._standing:
             self._excused_ns = now_ns + max(now_ns - since_ns, TOLERANCES["reconnect"].slack_ns)
 
-    def quiet(self, start_ns: int, end_ns: int, tolerance: Tolerance) -> bool:
-        """True when no sample that overlaps the window shows a quarter of the tolerance or more."""
+    def quiet(self, start_ns: int, end_ns: int, tolerance: Tolerance, *, brokers: bool = True) -> bool:
+        """True when no sample that overlaps the window shows a quarter of the tolerance or more. Without `brokers`,
+        whether bench and agent kept to their schedule."""
         limit_ns = tolerance.slack_ns // 4
         return all(
-            max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns) < limit_ns
+            max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns if brokers else 0) < limit_ns
             for sample in _overlapping(self._samples, start_ns, end_ns)
         )
 

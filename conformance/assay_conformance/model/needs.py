@@ -18,6 +18,7 @@ from assay_conformance.model.outside import Disconnect, Means, Role, Target, mea
 Need = str
 
 SEVERAL_BROKERS: Need = "several-brokers"
+HOLD_STORE: Need = "step:hold_store"
 CLIENT: Need = f"process:{Role.CLIENT.value}"
 RESTART: Need = "step:restart"
 _ANNOUNCED = ("max_message_bytes", "keep_alive_ms", "protocol_version")

@@ -97,6 +97,14 @@ def test_entry_that_comes_again_after_an_unload_is_found() -> None:
     assert "acked-again" in judged(story)[0]
 
 
+def test_broker_that_was_kept_from_running_may_not_have_written_it() -> None:
+    story = _acked(1_000, 3_000)
+    story.at(3_500).load(1_000, broker_wait_ms=300)
+    _gets_again(_dies(story, 4_000), *range(6))
+    check = trial(AcksSurviveLoad, story.done(), CASE)
+    assert ([finding.code for finding in check.findings], bool(check.undecided_because)) == ([], True)
+
+
 def test_ack_that_crosses_an_unload_binds_nobody() -> None:
     story = _unloaded(1_010)
     for entry in range(6):

@@ -77,6 +77,13 @@ def test_message_that_was_due_before_it_was_stored_shows_nothing() -> None:
     assert trial(NotBeforeItsTime, _delivered((1, 300)).done(), _case()).exercised == 0
 
 
+def test_broker_that_was_kept_from_running_may_find_both_due_at_once() -> None:
+    story = _delivered((700, 1_800), (1_000, 1_500))
+    story.load(1_850, broker_wait_ms=300)
+    check = trial(NotBeforeItsTime, story.done(), _case())
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
 def test_later_message_that_comes_first_is_found() -> None:
     assert _codes(trial(NotBeforeItsTime, _delivered((700, 1_800), (1_000, 1_500)).done(), _case())) == ["out-of-turn"]
 

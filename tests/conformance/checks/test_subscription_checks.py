@@ -200,6 +200,14 @@ def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
     assert _said(SharedGivesToOne, story)[0] == []
 
 
+def test_permits_for_a_consumer_that_the_broker_closed_are_none() -> None:
+    story = _left_behind(permits=0)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    story.flow(100, conn=1)
+    story.after(1_000)
+    assert _said(SharedGivesToOne, story)[0] == []
+
+
 def test_entry_nobody_has_permits_for_may_stay() -> None:
     assert _said(SharedGivesToOne, _left_behind(permits=0)) == ([], 0)
 

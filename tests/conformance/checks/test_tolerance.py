@@ -44,6 +44,12 @@ def test_nothing_is_late_on_a_busy_machine(who: str) -> None:
     assert timing(busy(**{who: SLACK_MS * MS}), 0, SLACK_MS + 1) is Timing.UNDECIDED
 
 
+def test_schedule_of_a_case_is_not_its_brokers_affair() -> None:
+    record, tolerance = busy(broker_wait_ns=SLACK_MS * MS), TOLERANCES["answer"]
+    assert not record.quiet(0, SLACK_MS * MS, tolerance)
+    assert record.quiet(0, SLACK_MS * MS, tolerance, brokers=False)
+
+
 def test_company_on_a_broker_excuses_no_lateness() -> None:
     assert timing(busy(others=5), 0, SLACK_MS + 1) is Timing.LATE
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
 from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fired, Frame, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.policy import nearest
@@ -84,8 +84,12 @@ class AcksSurviveLoad(DispatchLedger):
         if kept is None or kept.interrupted is None or not group.durable:
             return
         kept.owed.pop(position, None)
-        if position in kept.certain:
-            kept.certain.discard(position)
+        if position not in kept.certain:
+            return
+        kept.certain.discard(position)
+        if not self.tracker.load.quiet(group.acked_ns[position], kept.interrupted.t_ns, TOLERANCES["answer"]):
+            self.undecided("the machine was too busy to tell when a broker had written what was acknowledged")
+        else:
             self.breach(
                 "acked-again",
                 f"{group}: entry {_name(position)} was acknowledged long before its broker ended at "
