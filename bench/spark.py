@@ -86,7 +86,8 @@ def main() -> None:
 
 def _synth(where: Path, messages: int) -> None:
     began = time.perf_counter()
-    command = [sys.executable, "-m", "assay_fixtures.cli", "ledger", "synth", str(where), "--messages", str(messages)]
+    program = str(Path(sys.executable).with_name("assay"))
+    command = [program, "ledger", "synth", str(where), "--messages", str(messages)]
     subprocess.run([*command, "--plain", "--anomalies", "default"], check=True)
     print(f"{where.name}: there after {time.perf_counter() - began:.1f} s", flush=True)
 
