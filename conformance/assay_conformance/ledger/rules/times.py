@@ -207,9 +207,6 @@ class FaultWindows(Rule):
     requirement = clauses.WINDOWS
     holds = Verdict.INFO
 
-    def promised(self) -> bool:
-        return bool(self.small.epochs)
-
     def exercised(self) -> int:
         return sum(window.messages > 0 for window in self.evidence.sums.windows)
 
