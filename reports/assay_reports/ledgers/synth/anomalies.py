@@ -275,7 +275,8 @@ def _in_peace(world: World, q: int) -> bool:
     """Nothing is done to the run while the message comes again, and some time before; and the run goes on."""
     t = int(world.delivered_at(0, q))
     until = t + SETTLED_US + US_PER_S
-    return until < DURATION_US and all(t > t_to + GRACE_US or until < t_from for t_from, t_to in EPOCHS_US)
+    times = [*EPOCHS_US, (world.taken_over_at, world.taken_over_at)] if world.takes_over else EPOCHS_US
+    return until < DURATION_US and all(t > t_to + GRACE_US or until < t_from for t_from, t_to in times)
 
 
 def _long_before_restart(world: World, q: int) -> bool:
@@ -301,6 +302,7 @@ KINDS: Mapping[str, Kind] = {
         _duplicate,
         _came(FAILOVER, 0),
         FAILOVER,
+        fits=_in_peace,
         plain=True,
     ),
     "disorder": Kind((clauses.ORDER,), "delivered behind its successor", _disorder, sub=FAILOVER, plain=True),

@@ -194,6 +194,7 @@ def info(plan: Plan, suite: str) -> LedgerInfo:
         started_unix_ms=STARTED_UNIX_MS,
         ended_unix_ms=STARTED_UNIX_MS + DURATION_US // 1000 + 60_000,
         grace_us=GRACE_US,
+        settle_us=GRACE_US,
         durable_us=DURABLE_US,
     )
 
