@@ -64,6 +64,7 @@ class UnreceiptedAgain(Check):
 
     def start(self) -> None:
         self._end_ns = 0
+        self._failed: list[tuple[Unit, int, Completion]] = []
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
@@ -77,19 +78,11 @@ class UnreceiptedAgain(Check):
         unit = self.tracker.lines.by_message.get((event.handle, number))
         if unit is None or unit.answered or unit.line.closing is not None:
             return
-        closed = self.tracker.closed.get(unit.session.conn)
-        if closed is not None:
-            self.breach(
-                "failed-instead",
-                f"{unit.line}: message {number} was sent at {ms(unit.first.t_ns)}, connection {closed.conn} ended at "
-                f"{ms(closed.t_ns)}, and the send failed at {ms(event.t_ns)} ({event.error}) instead of being "
-                "sent again",
-                unit.first,
-                closed,
-                event,
-            )
+        self._failed.append((unit, unit.session.conn, event))
 
     def finish(self) -> None:
+        for unit, conn, failed in self._failed:
+            self._failed_instead(unit, conn, failed)
         for line in self.tracker.lines.all:
             if line.handle in self.tracker.foresight.unsure:
                 continue
@@ -97,6 +90,20 @@ class UnreceiptedAgain(Check):
                 if session.ready is not None:
                     following = line.sessions[place + 1] if place + 1 < len(line.sessions) else None
                     self._judge(line, session, session.ready, following)
+
+    def _failed_instead(self, unit: Unit, conn: int, failed: Completion) -> None:
+        """Where something stands between the client and the link, the client may know of the end before the link."""
+        closed = self.tracker.closed.get(conn)
+        if closed is not None and closed.t_ns <= failed.t_ns + IN_FLIGHT_NS:
+            self.breach(
+                "failed-instead",
+                f"{unit.line}: sequence id {unit.sequence_id} was sent at {ms(unit.first.t_ns)}, connection {conn} "
+                f"ended at {ms(closed.t_ns)}, and the send failed at {ms(failed.t_ns)} ({failed.error}) instead of "
+                "being sent again",
+                unit.first,
+                closed,
+                failed,
+            )
 
     def _judge(self, line: Line, session: ProducerSession, ready: Frame, following: ProducerSession | None) -> None:
         until_ns = self._until(session, following)

@@ -104,6 +104,20 @@ def test_send_failed_by_the_lost_connection_is_found() -> None:
     assert _codes(trial(UnreceiptedAgain, story.done())) == ["failed-instead"]
 
 
+def test_send_that_failed_a_moment_before_the_link_saw_the_end_is_found() -> None:
+    story = _in_flight(1)
+    story.unknown(0, ErrorClass.TRANSPORT)
+    story.cut()
+    assert _codes(trial(UnreceiptedAgain, story.done())) == ["failed-instead"]
+
+
+def test_send_that_failed_long_before_the_connection_ended_failed_for_something_else() -> None:
+    story = _in_flight(1)
+    story.unknown(0, ErrorClass.TRANSPORT)
+    story.at(5000).cut()
+    assert _codes(trial(UnreceiptedAgain, story.done())) == []
+
+
 def test_machine_too_busy_to_tell_late_from_never_is_undecided() -> None:
     story = _cut(_in_flight(1))
     story.at(5000).load(5000, loop_lag_ms=900)
