@@ -72,6 +72,8 @@ def test_the_example_holds_what_its_readme_says(tmp_path: Path) -> None:
     assert (told.bad, told.notes, audit(ledger, full=True).differing) == (0, [], 0)
     ok = {(row.stream, row.seq) for row in ledger.read(OUTCOME) if row.code == Result.OK}
     deliveries = list(ledger.read(DELIVERY))
+    sent_as = {(row.stream, row.seq): row.crc for row in ledger.read(ATTEMPT)}
+    assert all(sent_as[row.stream, row.seq] == row.crc for row in deliveries)
     assert ok - {(row.stream, row.seq) for row in deliveries} == {(1, 17)}
     assert [(row.seq, row.again, row.wait) for row in deliveries if row.again] == [
         (8, Again.GOT, 6_000_000),

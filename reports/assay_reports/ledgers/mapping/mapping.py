@@ -326,11 +326,12 @@ def _place(names: Sent | Received, row: Row) -> tuple[int, int, int]:
 
 
 def _crc(names: Sent | Received, row: Row) -> int:
-    """A digest of any kind: of a text, its CRC."""
+    """A number, in digits where the logs hold text; of any other digest its CRC."""
     if names.crc is None or _empty(row[names.crc]):
         return 0
     value = row[names.crc]
-    number = value if isinstance(value, int) else zlib.crc32(str(value).encode())
+    told = str(value)
+    number = int(told) if told.isdecimal() else zlib.crc32(told.encode())
     return int(np.uint32(number & 0xFFFF_FFFF).astype(np.int32))
 
 
