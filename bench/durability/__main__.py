@@ -19,6 +19,7 @@ from bench.durability.killing import Durability
 from bench.durability.result import Row, remarks, table
 
 from assay_conformance.cases.durability import KINDS
+from assay_conformance.model.errors import AssayError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,8 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=Path, default=Path("runs/durability"))
     said = parser.parse_args(arguments)
     durability = Durability(said.runs)
-    for kind in said.kind or KINDS:
-        durability.kill(Row(said.client, kind, said.write_quorum), said.seed, said.kills)
+    try:
+        for kind in said.kind or KINDS:
+            durability.kill(Row(said.client, kind, said.write_quorum), said.seed, said.kills)
+    except AssayError as error:
+        print(f"bench.durability: {error}; said again, it goes on from here", file=sys.stderr)
+        return 3
     tallies = {row: tally for row, tally in durability.tallies.items() if tally.results}
     print("\n".join((*table(tallies), "", *remarks(tallies))))
     return 1 if any(tally.failed for tally in tallies.values()) else 0
