@@ -146,6 +146,7 @@ class ActiveIgnoresDelay(DelayCheck):
         super().start()
         self._fed: dict[Member, Frame] = {}
         """Since which FLOW a consumer has had permits left."""
+        self._stored_late: Due | None = None
 
     @on(Frame, "FLOW")
     def granted(self, event: Frame) -> None:
@@ -162,6 +163,8 @@ class ActiveIgnoresDelay(DelayCheck):
         if frame.t_ns < self.earliest_ns(due):
             self.exercise(frame)
             return
+        if due.stored.t_ns >= self.earliest_ns(due):
+            self._stored_late = due
         tolerance = TOLERANCES["answer"]
         if group.kind != "Exclusive" or fed is None or fed.t_ns > due.stored.t_ns or member.permits <= 0:
             return
@@ -174,6 +177,11 @@ class ActiveIgnoresDelay(DelayCheck):
                 due.stored,
                 frame,
             )
+
+
+    def finish(self) -> None:
+        if self._stored_late is not None and not self.exercised:
+            self.undecided(f"entry {self._stored_late.name} was stored so late that its time had come by then")
 
 
 class SurvivesRestart(DelayCheck):

@@ -107,6 +107,19 @@ def test_exclusive_consumer_that_has_to_wait_is_found() -> None:
     assert _codes(check) == ["waited"]
 
 
+def test_a_message_stored_after_its_time_tells_nothing() -> None:
+    story = Script()
+    story.connected()
+    story.subscribed(kind="Exclusive")
+    story.flow(10)
+    story.at(1_500)
+    _stored(story, 0, 1_000)
+    story.message(0)
+    check = trial(ActiveIgnoresDelay, story.done(), _case())
+    assert (_codes(check), check.exercised) == ([], 0)
+    assert "stored so late" in check.undecided_because
+
+
 def test_shared_consumer_has_to_wait() -> None:
     check = trial(ActiveIgnoresDelay, _delivered((1_000, 1_000)).done(), _case())
     assert (_codes(check), check.exercised) == ([], 0)
