@@ -178,7 +178,6 @@ class ActiveIgnoresDelay(DelayCheck):
                 frame,
             )
 
-
     def finish(self) -> None:
         if self._stored_late is not None and not self.exercised:
             self.undecided(f"entry {self._stored_late.name} was stored so late that its time had come by then")

@@ -287,6 +287,8 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
     """An answer that a fault made up says nothing; a failure of what was written twice may be that of its copy."""
     if events.forged_answers or message.damaged:
         return Result.UNKNOWN
+    if events.torn_sends and end.message_id is not None and end.message_id.is_duplicate_marker:
+        return Result.UNKNOWN
     code = CODES[end.outcome]
     written = sum(events.sends.get(identity, 0) for identity in _identities(message, events))
     if (code is Result.FAIL and written > 1) or _is_nowhere_to_see(message, end, found):

@@ -58,6 +58,8 @@ class Sorted:
     """An answer of the broker was made up, or changed on its way."""
     torn: bool = False
     """A payload frame was lost, repeated, held back or changed while its connection went on."""
+    torn_sends: bool = False
+    """One of them was a SEND: no client can avoid a loss by deduplication then."""
     touched: set[Identity] = field(default_factory=set)
     """Messages in frames that were made up, or changed so that nobody can tell."""
     touched_positions: set[Position] = field(default_factory=set)
@@ -125,7 +127,9 @@ def _frame(found: Sorted, event: Frame, changed: dict[int, bool], frames: list[F
         if event.fate not in (Fate.PASSED, Fate.HELD, Fate.RELEASED, Fate.DUPLICATED, Fate.CUT):
             evident = event.fate is Fate.DROPPED or event.intact is False
             changed[event.frame] = evident and event.command == "MESSAGE" and changed.get(event.frame, True)
-        found.torn = found.torn or event.fate not in (Fate.PASSED, Fate.CUT)
+        torn = event.fate not in (Fate.PASSED, Fate.CUT)
+        found.torn = found.torn or torn
+        found.torn_sends = found.torn_sends or (torn and event.command == "SEND")
         if event.command == "SEND" and event.from_sender:
             for member in event.members:
                 if member.identity is not None:
