@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import msgspec
 
@@ -27,17 +28,28 @@ _VERSIONS = re.compile(r"^(versions[ \t]*=[ \t]*).*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The new text and what was done, one line each. `unreasoned` entries wait for a person's reason."""
+    """The new text and what was done, one line each. `unreasoned` entries, of those `added`, wait for a person's
+    reason."""
 
     text: str
     done: tuple[str, ...]
     unreasoned: int
+    added: tuple[Expectation, ...] = ()
 
 
-def update(text: str, where: str, run: Verdicts, reason: str = "", *, not_the_clients: Collection[str] = ()) -> Updated:
+def update(
+    text: str,
+    where: str,
+    run: Verdicts,
+    reason: str = "",
+    *,
+    not_the_clients: Collection[str] = (),
+    replays: Mapping[str, str] = MappingProxyType({}),
+) -> Updated:
     """The file's `text` after the run. UsageError for a file that is none, or of another agent.
 
     Failures of `not_the_clients`, requirements that a broker has to keep, are not added to what is known of a client.
+    `replays`: by Case, the replay file beside the list that a new entry names.
     """
     listed = parse_expectations(text, where)
     if listed.agent != run.subject.agent:
@@ -60,13 +72,13 @@ def update(text: str, where: str, run: Verdicts, reason: str = "", *, not_the_cl
             blocks[index] = _VERSIONS.sub(lambda m, v=after.versions: f"{m[1]}{_quoted(v)}", blocks[index], count=1)  # type: ignore[misc]
             done.append(f"narrowed  {_named(entry)}: {after.versions}")
         expected.append(after)
-    unlisted = _unlisted(run, listed.entries, version, reason)
-    added = [entry for entry in unlisted if entry.requirement not in not_the_clients]
+    unlisted = _unlisted(run, listed.entries, version, reason, replays)
+    added = tuple(entry for entry in unlisted if entry.requirement not in not_the_clients)
     done += [f"added     {_named(entry)}" for entry in added]
     body = "".join([head, *blocks]).rstrip("\n") + "\n"
     after_text = body + "".join(f"\n{_written(entry)}" for entry in added)
     _verify(after_text, where, [*expected, *added])
-    return Updated(after_text if done else text, tuple(done), 0 if reason else len(added))
+    return Updated(after_text if done else text, tuple(done), 0 if reason else len(added), added)
 
 
 def _key(entry: Expectation) -> tuple[str, str, str, str]:
@@ -94,7 +106,9 @@ def _split(text: str) -> tuple[str, list[str]]:
     return text[: starts[0]] if starts else text, [text[a:b] for a, b in zip(starts, ends, strict=True)]
 
 
-def _unlisted(run: Verdicts, listed: Sequence[Expectation], version: str, reason: str) -> Iterator[Expectation]:
+def _unlisted(
+    run: Verdicts, listed: Sequence[Expectation], version: str, reason: str, replays: Mapping[str, str]
+) -> Iterator[Expectation]:
     known = {(entry.requirement, entry.case, entry.code) for entry in listed if entry.applies_to(version)}
     for cell in run.cells:
         if cell.expected is not Expected.UNEXPECTED:
@@ -111,12 +125,13 @@ def _unlisted(run: Verdicts, listed: Sequence[Expectation], version: str, reason
                     versions=f"=={version}",
                     reason=reason,
                     excerpt=first[code].sentence if code in first else "",
+                    replay=replays.get(cell.case, "") if code in first else "",
                 )
 
 
 def _written(entry: Expectation) -> str:
     lines = ["[[expect]]"]
-    for key in ("requirement", "case", "code", "versions", "reason", "excerpt"):
+    for key in ("requirement", "case", "code", "versions", "reason", "excerpt", "replay"):
         value = getattr(entry, key)
         if value or key == "reason":
             lines.append(f"{key} = {_quoted(value)}")

@@ -81,6 +81,12 @@ def test_unlisted_failure_is_added_without_a_reason_and_no_reader_takes_that(sam
         entries(told)
 
 
+def test_new_entry_names_its_replay_file(sample: Sample) -> None:
+    run = ran(sample, HEAD, sample.judged(Verdict.FAIL, "out-of-order"))
+    told = update(HEAD, "e.toml", run, "known", replays={"resend/cut-after-second-receipt": "replays/cut.json"})
+    assert [entry.replay for entry in entries(told).entries] == ["replays/cut.json"]
+
+
 def test_unlisted_failure_is_added_with_the_reason_given(sample: Sample) -> None:
     told = brought(sample, HEAD + OTHER, sample.judged(Verdict.FAIL, "out-of-order"), reason='known: "issue 1"')
     old, new = entries(told).entries
