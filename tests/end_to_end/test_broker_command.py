@@ -137,6 +137,12 @@ main({["broker", *ANY_PORTS, "--json", "--log", str(tmp_path / "log")]!r})
     assert told.startswith(f"assay: {tmp_path / 'log'}: cannot be written: ")
 
 
+def test_disk_that_is_full_from_the_start_is_named_as_the_reason() -> None:
+    told = run(*ANY_PORTS, "--log", "/dev/full")
+    assert (told.returncode, told.stdout) == (4, "")
+    assert told.stderr == "assay: /dev/full: cannot be written: No space left on device; what came before it is kept\n"
+
+
 def test_taken_port_is_one_sentence_and_two() -> None:
     with serving() as (_, where):
         for option, url in (("--port", where["service_url"]), ("--http-port", where["admin_url"])):
