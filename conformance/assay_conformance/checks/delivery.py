@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
 from assay_conformance.checks.tolerance import TOLERANCES
@@ -44,11 +43,9 @@ def ledger_of(view: View) -> Ledger:
 class RowsCheck(Check):
     """Says what the rule of its requirement says of the rows."""
 
-    rule: ClassVar[str]
-
     def finish(self) -> None:
         ledger = ledger_of(self.view)
-        rule = ledger.rules[self.rule]
+        rule = ledger.rules[self.requirement]
         self.exercised = rule.exercised()
         if self.exercised:
             examples = (event for events in ledger.transcript.events.values() for event in events)
@@ -70,39 +67,32 @@ class RowsCheck(Check):
 
 class AckedIsDelivered(RowsCheck):
     requirement = RequirementId(clauses.LOST)
-    rule = clauses.LOST
 
 
 class NothingInvented(RowsCheck):
     requirement = RequirementId(clauses.INVENTED)
-    rule = clauses.INVENTED
 
 
 class FailedIsNotStored(RowsCheck):
     requirement = RequirementId(clauses.FAILED)
-    rule = clauses.FAILED
 
 
 class OkIsStored(RowsCheck):
     requirement = RequirementId(clauses.STORED_OK)
-    rule = clauses.STORED_OK
 
 
 class AsSent(RowsCheck):
     requirement = RequirementId(clauses.AS_SENT)
-    rule = clauses.AS_SENT
 
 
 class WithinContract(RowsCheck):
     requirement = RequirementId(clauses.CONTRACT)
-    rule = clauses.CONTRACT
 
 
 class FlowsAfterHeal(RowsCheck):
     """A machine that stood still is no stall of a client."""
 
     requirement = RequirementId(clauses.FLOWS)
-    rule = clauses.FLOWS
 
     def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
         end_ns = self.tracker.history[-1].t_ns
@@ -114,4 +104,3 @@ class FlowsAfterHeal(RowsCheck):
 
 class FaultWindows(RowsCheck):
     requirement = RequirementId(clauses.WINDOWS)
-    rule = clauses.WINDOWS
