@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 
-from bench.durability.forgotten import Forgotten, forgotten, is_forgotten
+from bench.durability.forgotten import forgotten, is_forgotten
+from bench.durability.given_up import gives_up, is_given_up
 from bench.durability.kills import KillSeen, kills_seen
 
 from assay_conformance.cases.durability import KINDS
 from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Ended, Ending, ReadBack
+from assay_conformance.model.event import Ended, Ending, Event, ReadBack
 from assay_conformance.model.verdict import Judgement, Verdict
 from assay_fixtures.packs import Pack
 from assay_fixtures.runner.folder import StoredRun
@@ -42,15 +42,22 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Excused:
+    """A failure that is known, and shown to be that: by the broker's own log, or on the wire."""
+
+    judgement: Judgement
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One Case that came to its end. `ledgers`: what its topic consists of in the end. `excused` are failures that the
-    broker's own log explains."""
+    """One Case that came to its end. `ledgers`: what its topic consists of in the end."""
 
     case: str
     ledgers: int
     kills: Sequence[KillSeen]
     judgements: Sequence[Judgement]
-    excused: Sequence[Judgement] = ()
+    excused: Sequence[Excused] = ()
 
     @property
     def load(self) -> str:
@@ -73,8 +80,8 @@ class Tally:
         return [kill for kill in self.kills if not kill.why_not]
 
     @property
-    def excused(self) -> list[Judgement]:
-        return [judgement for result in self.results for judgement in result.excused]
+    def excused(self) -> list[Excused]:
+        return [excused for result in self.results for excused in result.excused]
 
     @property
     def passed(self) -> list[Judgement]:
@@ -103,28 +110,44 @@ def checks_meant(pack: Pack) -> Mapping[str, type[Check]]:
 
 def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult]:
     """Of the Cases that came to their end; a run may have been killed. Each is judged from its last history."""
-    lost = _lost(run.path.glob("broker-*.log"))
+    excuses = _Excuses(run)
     for number, case in enumerate(run.plan.values()):
         attempts = run.attempts(case.id)
-        if attempts and (result := _result(run, pack, case, number, attempts[-1], lost)) is not None:
+        if attempts and (result := _result(run, pack, case, number, attempts[-1], excuses)) is not None:
             yield result
 
 
-def _result(run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, lost: Forgotten) -> CaseResult | None:
+class _Excuses:
+    """What is known of the broker and of the client of one run."""
+
+    def __init__(self, run: StoredRun) -> None:
+        logs = sorted(run.path.glob("broker-*.log"))
+        self._lost = forgotten(line for log in logs for line in log.read_text(errors="replace").splitlines())
+        self._gives_up = gives_up(run.info.facts.agent, run.info.announced)
+
+    def why(self, judgement: Judgement, topic: str, events: Sequence[Event]) -> str:
+        """Empty for what nothing excuses."""
+        if is_forgotten(judgement, topic, self._lost, events):
+            return "its cursor was closed too early"
+        if self._gives_up and is_given_up(judgement, events):
+            return "the client gave up a message whose chunk came again"
+        return ""
+
+
+def _result(run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, excuses: _Excuses) -> CaseResult | None:
     events = list(run.history(case.id, attempt))
     if not events or not isinstance(events[-1], Ended) or events[-1].how in _CUT_SHORT:
         return None
     judged = judge(events, case, run.info.facts, pack.catalogue, checks_meant(pack), attempt)
-    topic = f"assay/c{number}-{attempt}/t"
-    excused = [judgement for judgement in judged if is_forgotten(judgement, topic, lost, events)]
-    kills = tuple(kills_seen(events, KINDS[row_of(run).kind]))
+    why = [excuses.why(judgement, f"assay/c{number}-{attempt}/t", events) for judgement in judged]
     read = [event.entries for event in events if isinstance(event, ReadBack)]
-    ledgers = len({entry.ledger for entries in read for entry in entries})
-    return CaseResult(case.id, ledgers, kills, [judgement for judgement in judged if judgement not in excused], excused)
-
-
-def _lost(logs: Iterable[Path]) -> Forgotten:
-    return forgotten(line for log in sorted(logs) for line in log.read_text(errors="replace").splitlines())
+    return CaseResult(
+        case.id,
+        ledgers=len({entry.ledger for entries in read for entry in entries}),
+        kills=tuple(kills_seen(events, KINDS[row_of(run).kind])),
+        judgements=[judgement for judgement, excuse in zip(judged, why, strict=True) if not excuse],
+        excused=[Excused(judgement, excuse) for judgement, excuse in zip(judged, why, strict=True) if excuse],
+    )
 
 
 def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
@@ -146,8 +169,8 @@ def remarks(tallies: Mapping[Row, Tally]) -> Iterator[str]:
         where = f"{row.client}, write quorum {row.write_quorum}, {row.kind}"
         for judgement in tally.failed:
             yield f"{where}: {judgement.case}, {judgement.requirement}: {judgement.verdict}: {judgement.reason}"
-        for judgement in tally.excused:
-            yield f"{where}: {judgement.case}, {judgement.requirement}: excused, its cursor was closed too early"
+        for excused in tally.excused:
+            yield f"{where}: {excused.judgement.case}, {excused.judgement.requirement}: excused, {excused.why}"
         loads = Counter(result.load for result in tally.results for kill in result.kills if not kill.why_not)
         yield f"{where}: what was under way: {', '.join(f'{load} {count}' for load, count in sorted(loads.items()))}"
         reasons = Counter(f"{judgement.requirement} undecided: {judgement.reason}" for judgement in tally.undecided)

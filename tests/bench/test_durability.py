@@ -1,14 +1,16 @@
-"""Which kills count, what a broker's log excuses, and what the table says of both: by hand, no cluster."""
+"""Which kills count, what a broker's log and the wire excuse, and what the table says of both: by hand, no cluster."""
 
 from __future__ import annotations
 
 from bench.durability.forgotten import forgotten, is_forgotten
+from bench.durability.given_up import given_up, gives_up, is_given_up
 from bench.durability.kills import kills_seen
-from bench.durability.result import CaseResult, Row, Tally, remarks, table
+from bench.durability.result import CaseResult, Excused, Row, Tally, remarks, table
+from tests.conformance.checks.chunk_story import CHUNKS, Story
 
 from assay_conformance.cases.durability import KINDS
-from assay_conformance.history.script import Script
-from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame, MessageId
+from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, MessageId
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Finding, Grade, Judgement, Verdict
@@ -100,6 +102,69 @@ def test_other_requirements_are_not_excused() -> None:
     assert not is_forgotten(judged, TOPIC, forgotten([LOST]), events)
 
 
+# --- what the wire excuses --------------------------------------------------------------------------------------------
+
+
+def _chunked(*chunks: int) -> Story:
+    """Chunks of message 0 arrive, each under an entry of its own."""
+    story = Story()
+    for entry, chunk in enumerate(chunks):
+        story.arrives(chunk, entry)
+    return story
+
+
+def _found(code: str, *events: Event, requirement: str = "topics.moves-lose-nothing") -> Judgement:
+    id = RequirementId(requirement)
+    seqs = tuple(event.seq for event in events)
+    finding = Finding(requirement=id, code=code, case="c", sentence="", events=seqs, grade=Grade.A)
+    return Judgement(requirement=id, case="c", verdict=Verdict.FAIL, findings=(finding,))
+
+
+def test_message_whose_chunk_comes_again_is_given_up() -> None:
+    again = [(0, 0, 1, 2), (0, 1, 1, 2), (0, 1, 0, 1, 2)]
+    assert [given_up(_chunked(*chunks).done()) for chunks in again] == [{(PRODUCER, 0)}] * len(again)
+
+
+def test_whole_message_that_comes_again_is_not_given_up() -> None:
+    assert given_up(_chunked(*range(CHUNKS), *range(CHUNKS)).done()) == set()
+
+
+def test_message_that_was_given_up_and_comes_late_is_excused() -> None:
+    story = _chunked(0, 0, 1, 2)
+    judged = _found("reordered", story.received(1), story.gets(3))
+    assert is_given_up(judged, story.done())
+
+
+def test_message_that_was_given_up_and_never_comes_is_excused() -> None:
+    story = _chunked(0, 0, 1)
+    last = story.arrives(2, 3)
+    assert is_given_up(_found("lost", story.ok(0)), story.done())
+    judged = _found("not-delivered", last, requirement="chunking.survives-reconnect")
+    assert is_given_up(judged, story.done())
+
+
+def test_late_message_whose_chunks_came_once_is_not_excused() -> None:
+    story = _chunked(0, 1, 2)
+    assert not is_given_up(_found("reordered", story.received(1), story.gets(2)), story.done())
+
+
+def test_message_behind_one_that_was_given_up_is_not_excused() -> None:
+    story = _chunked(0, 0, 1, 2)
+    assert not is_given_up(_found("reordered", story.gets(3), story.received(1)), story.done())
+
+
+def test_damage_to_a_message_that_was_given_up_is_not_excused() -> None:
+    story = _chunked(0, 0, 1, 2)
+    judged = _found("damaged", story.gets(3), requirement="chunking.survives-reconnect")
+    assert not is_given_up(judged, story.done())
+
+
+def test_only_versions_that_are_listed_give_up() -> None:
+    assert gives_up("pulsar-python", "3.13.0")
+    assert not gives_up("pulsar-python", "99.0")
+    assert not gives_up("reference", "3.13.0")
+
+
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
@@ -109,10 +174,13 @@ def test_table_counts_kills_and_judgements_apart() -> None:
     judged = [
         Judgement(requirement=RequirementId("ordering.ids-grow"), case="c", verdict=v, reason="so") for v in verdicts
     ]
-    tallies = {Row("reference", "both", 3): Tally([CaseResult("topics/kill-both-chunked-7", 9, kills, judged)])}
-    assert list(table(tallies))[-1] == "| reference | 3 | both | 3 | 2 | 500.0 | 9 | 2 | 1 | 0 | 1 |"
+    excused = [Excused(_again((4, 10))[0], "so it is")]
+    result = CaseResult("topics/kill-both-chunked-7", 9, kills, judged, excused)
+    tallies = {Row("reference", "both", 3): Tally([result])}
+    assert list(table(tallies))[-1] == "| reference | 3 | both | 3 | 2 | 500.0 | 9 | 2 | 1 | 1 | 1 |"
     assert list(remarks(tallies)) == [
         "reference, write quorum 3, both: c, ordering.ids-grow: invalid: so",
+        "reference, write quorum 3, both: c, ack.survives-load: excused, so it is",
         "reference, write quorum 3, both: what was under way: chunked 2",
         "reference, write quorum 3, both: 1 x ordering.ids-grow undecided: so",
         "reference, write quorum 3, both: 1 x a kill that does not count: fewer than 100 SENDs were under way",
