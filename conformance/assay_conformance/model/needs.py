@@ -2,8 +2,8 @@
 
 A need is a word: a broker verb (`step:hold_store`), a setting of broker.conf that it changes
 (`setting:expiry_check_ms`), a constant of the protocol (`announces:keep_alive_ms`), several brokers, a process of a
-role (`process:bookie`) or one with a network of its own (`network:broker`), leave to harm more than its own world
-(`harm:broker`), or what `Case.needs` adds.
+role (`process:bookie`), one with a network (`network:broker`) or a disk of its own (`disk:bookie`), leave to harm more
+than its own world (`harm:broker`), or what `Case.needs` adds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from assay_conformance.model.case import Case, Destructive, Topology, Who
-from assay_conformance.model.outside import Disconnect, Means, Role, Target, means_of
+from assay_conformance.model.outside import Disconnect, Means, OnDisk, Role, Target, means_of
 
 Need = str
 
@@ -48,6 +48,8 @@ def _needs(case: Case) -> Iterator[Need]:
             yield f"process:{target.role.value}"
         if isinstance(fault.action, Disconnect):
             yield f"network:{fault.action.target.role.value}"
+        if isinstance(fault.action, OnDisk):
+            yield f"disk:{fault.action.target.role.value}"
 
 
 def changed(value: msgspec.Struct) -> tuple[str, ...]:

@@ -92,6 +92,8 @@ class Disk:
 
     def seal(self) -> None:
         """From now on it takes no writes. UnavailableError on a tmpfs that somebody writes to."""
+        # A disk that fails is older than a run: it has what nobody synced long ago, as BookKeeper its cookie.
+        self._run("sync", "-f", str(self.path))
         for option in ("ro", "abort") if self._image.exists() else ("ro",):
             with contextlib.suppress(HarnessError):
                 self._run("mount", "-o", f"remount,{option}", str(self.path))
