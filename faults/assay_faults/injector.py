@@ -60,7 +60,8 @@ class Process(Protocol):
         ...
 
     async def start(self) -> None:
-        """Up again on the same data and ports, and ready; nothing when it is up."""
+        """Up again on the same data and ports, and ready; nothing when it is. Another life for one that is up, and of
+        no use any more."""
         ...
 
 

@@ -68,6 +68,13 @@ CASES = (
     harmed(
         "topics/failed-disk", "The disk of a bookie fails, and is mounted anew", ReadOnlyDisk(target=BOOKIE), DISK_MS
     ),
+    harmed("topics/full-disk-of-broker", "The disk of a broker fills, and is freed", FillDisk(target=BROKER), DISK_MS),
+    harmed(
+        "topics/failed-disk-of-broker",
+        "The disk of a broker fails, and is mounted anew",
+        ReadOnlyDisk(target=BROKER),
+        DISK_MS,
+    ),
     harmed("topics/killed-broker", "A broker is killed, and started again", Kill(target=BROKER), DOWN_MS),
     harmed("topics/stopped-broker", "A broker is told to end, and started again", Stop(target=BROKER), DOWN_MS),
     harmed("topics/killed-bookie", "A bookie is killed, and started again", Kill(target=BOOKIE), DOWN_MS),

@@ -10,7 +10,7 @@ from assay_conformance.cases.build import Schedule
 from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Fault
 from assay_conformance.model.needs import SEVERAL_BROKERS, means, needs
-from assay_conformance.model.outside import Disconnect, Kill, Latency, Means, Role, Target
+from assay_conformance.model.outside import Disconnect, FillDisk, Kill, Latency, Means, Role, Target
 from assay_conformance.model.policy import BrokerSettings
 
 
@@ -37,6 +37,10 @@ def case(*verbs: str, **fields: Any) -> Case:
         (
             case(faults=(Fault(trigger=AfterStep(0), action=Disconnect()),)),
             {"process:broker", "network:broker"},
+        ),
+        (
+            case(faults=(Fault(trigger=AfterStep(0), action=FillDisk(target=Target(role=Role.BOOKIE))),)),
+            {"process:bookie", "disk:bookie"},
         ),
     ],
 )

@@ -1,57 +1,18 @@
-"""Whole runs on a real cluster with disks, killed at a drawn moment: what is cleaned is all that was made."""
+"""Whole runs on a real cluster with disks, killed at a drawn moment."""
 
 from __future__ import annotations
 
-import random
-import subprocess
-import time
 from pathlib import Path
-from tempfile import gettempdir
 
 import pytest
-from tests.end_to_end.running import command_line
-
-from assay_faults.ledger import MARKER
-from assay_faults.processes.identity import marked
-from assay_fixtures.cache import CACHE_VARIABLE, cache_folder
-from assay_fixtures.leftovers import ledger_folder
+from tests.real.killed_runs import assert_nothing_is_left
 
 pytestmark = pytest.mark.long
 
 RUN = ("certify", "reference", "--broker", "cluster", "--faults", "frames,disks,processes", "--tier", "full")
 ONE_CASE = ("--select", "topics/full-disk")
-BEGINS_WITHIN_S = 60
-
-
-@pytest.fixture(autouse=True)
-def _cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is installed, and no ledgers but ours."""
-    installed = cache_folder() / "tools"
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "tools").symlink_to(installed)
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_nothing_is_left_of_a_run_that_was_killed(tmp_path: Path, seed: int) -> None:
-    command = [*command_line(*RUN, *ONE_CASE), "--run-dir", str(tmp_path / "runs")]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
-        until = time.monotonic() + BEGINS_WITHIN_S
-        while not (begun := _ledgers()):
-            assert time.monotonic() < until
-        with pytest.raises(subprocess.TimeoutExpired):
-            run.wait(random.Random(seed).uniform(0.0, 25.0))
-        run.kill()
-    (ledger,) = begun
-
-    cleaned = subprocess.run(command_line("tools", "clean"), capture_output=True, text=True, check=False)
-
-    assert cleaned.returncode == 0, cleaned.stdout
-    assert marked(MARKER, f"{ledger}-") == {}
-    assert ledger not in Path("/proc/self/mountinfo").read_text()
-    assert not list(Path(gettempdir()).glob(f"{ledger}-*"))
-    assert _ledgers() == set()
-
-
-def _ledgers() -> set[str]:
-    return {path.stem for path in ledger_folder().glob("*.jsonl")}
+def test_nothing_is_left_of_a_run_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    assert_nothing_is_left((*RUN, *ONE_CASE), tmp_path, monkeypatch, seed=seed, within_s=25.0)
