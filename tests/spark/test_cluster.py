@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import shlex
 import socket
 import subprocess
-import threading
+import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import pytest
 from tests.spark import ledgers
 from tests.spark.histories import DEFECTS, info, pack
 
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import sums
 from assay_conformance.ledger.judge import judge_rows
-from assay_reports.ledgers.opening import open_ledger
+from assay_conformance.model.verdict import RequirementVerdict
 from assay_reports.spark import gateway
-from assay_reports.spark.progress import Progress
-from assay_reports.spark.reconcile import reconcile
-from assay_reports.spark.session import Settings, spark_session
+from assay_reports.verdicts import read_verdicts
 
 START_S = 240.0
+VECTORS = "jdk.incubator.vector"
+"""A module with which Spark starts executors, and which the Java from PyPI does not have."""
+
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""Five JVMs live for seconds here: what a good compiler makes of their code is never worth its time."""
 
 
 def free_port() -> int:
@@ -33,73 +39,101 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-@contextlib.contextmanager
-def running(folder: Path, java: gateway.Java, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    with (folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb") as log:
-        process = subprocess.Popen(
-            gateway.daemon(java, f"org.apache.spark.deploy.{arguments[0]}", *arguments[1:]),
-            env=gateway.daemon_environment(java),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+def java_of_executors(folder: Path) -> gateway.Java:
+    """One that Spark's own command of an executor suits."""
+    java = gateway.find_java()
+    if VECTORS in subprocess.run([java.program, "--list-modules"], capture_output=True, text=True, check=True).stdout:
+        return java
+    # Replaced where it stands: it is one word among others that each have to stay one.
+    program = folder / "java" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        '#!/bin/sh\nfor word do\n  shift\n  [ "$word" = --add-modules='
+        f'{VECTORS} ] || set -- "$@" "$word"\ndone\nexec {shlex.quote(str(java.program))} "$@"\n'
+    )
+    program.chmod(0o755)
+    return gateway.Java(program.parent.parent, java.major)
 
 
-def workers_of(page: str) -> int:
-    """How many workers the master's page says are alive."""
-    with contextlib.suppress(OSError), urllib.request.urlopen(page, timeout=10) as answer:
-        return int(answer.read().decode().count("worker-2"))
-    return 0
+class Cluster:
+    """A master and its workers, each with a folder for what it writes."""
 
+    def __init__(self, folder: Path, java: gateway.Java, stack: contextlib.ExitStack) -> None:
+        self._folder, self._java, self._stack = folder, java, stack
+        port, page = free_port(), free_port()
+        self.master, self._page = f"spark://127.0.0.1:{port}", f"http://127.0.0.1:{page}/json/"
+        place = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
+        stack.enter_context(self._running("master", "master.Master", *place))
+        self.workers = {name: self._worker(name) for name in ("worker-a", "worker-b")}
+        await_that(lambda: self.states() == ["ALIVE", "ALIVE"], "a master with two workers")
 
-def await_workers(page: str, wanted: int) -> None:
-    end = time.monotonic() + START_S
-    while workers_of(page) < wanted:
-        assert time.monotonic() < end, "the cluster did not come up"
-        time.sleep(0.2)
-
-
-class KillsAtFirstStage(Progress):
-    """Ends a worker while the first jobs run."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        super().__init__()
-        self.killer = threading.Timer(1.0, process.kill)
+    def _worker(self, name: str) -> subprocess.Popen[bytes]:
+        place = ("--host", "127.0.0.1", "--webui-port", "0", "--work-dir", str(self._folder / name))
+        size = ("--cores", "1", "--memory", "1g")
+        return self._stack.enter_context(self._running(name, "worker.Worker", *place, *size, self.master))
 
     @contextlib.contextmanager
-    def stage(self, name: str, rows: int = 0) -> Iterator[None]:
-        del rows
-        if name == "fold":
-            self.killer.start()
-        yield
+    def _running(self, name: str, program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        with (self._folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                gateway.daemon(self._java, f"org.apache.spark.deploy.{program}", *arguments),
+                env={**gateway.daemon_environment(self._java), **QUICK},
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def states(self) -> list[str]:
+        """Of the workers, as the master sees them."""
+        with contextlib.suppress(OSError), urllib.request.urlopen(self._page, timeout=10) as answer:
+            told: dict[str, Any] = json.load(answer)
+            return [worker["state"] for worker in told["workers"]]
+        return []
+
+    def at_work(self) -> str | None:
+        """A worker whose executor has got a task."""
+        for name in self.workers:
+            for log in (self._folder / name).glob("app-*/*/stderr"):
+                if "Got assigned task" in log.read_text(errors="replace"):
+                    return name
+        return None
 
 
-def test_a_cluster_that_loses_a_worker_comes_to_the_same_verdict(tmp_path: Path) -> None:
-    java = gateway.find_java()
-    modules = subprocess.run([java.program, "--list-modules"], capture_output=True, text=True, check=True).stdout
-    if "jdk.incubator.vector" not in modules:
-        pytest.skip("Spark starts executors with a module that the Java from PyPI does not have")
+def await_that(holds: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + START_S
+    while not holds():
+        assert time.monotonic() < end, f"{what}: not in {START_S:.0f} s"
+        time.sleep(0.05)
+
+
+def told(row: RequirementVerdict) -> tuple[Any, ...]:
+    return row.requirement, row.verdict, row.exercised, row.findings, row.reason
+
+
+def test_a_cluster_that_loses_a_worker_at_its_work_comes_to_the_same_verdict(tmp_path: Path) -> None:
     packed = pack(21, 12, DEFECTS)
     where = ledgers.write(tmp_path / "ledger", packed, info(), seed=21)
-    port, page = free_port(), free_port()
-    master = f"spark://127.0.0.1:{port}"
-    options = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
-    worker = ("worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g", "--webui-port", "0", master)
-    with contextlib.ExitStack() as cluster:
-        cluster.enter_context(running(tmp_path, java, "master.Master", *options))
-        doomed = cluster.enter_context(running(tmp_path, java, *worker))
-        cluster.enter_context(running(tmp_path, java, *worker))
-        await_workers(f"http://127.0.0.1:{page}/json/", 2)
-        conf = {"spark.executor.memory": "512m", "spark.sql.shuffle.partitions": "2"}
-        with spark_session(Settings(master=master, conf=conf, memory="512m")) as session:
-            found = reconcile(session, open_ledger(str(where)), load(), progress=KillsAtFirstStage(doomed))
-        assert doomed.poll() is not None
+    with contextlib.ExitStack() as stack:
+        cluster = Cluster(tmp_path, java_of_executors(tmp_path), stack)
+        assay = Path(sys.executable).with_name("assay")
+        command: list[str | Path] = [assay, "reconcile", where, "--master", cluster.master]
+        conf = ("--memory", "512m", "--conf", "spark.executor.memory=512m", "--conf", "spark.sql.shuffle.partitions=2")
+        with subprocess.Popen([*command, *conf], env={**os.environ, **QUICK}, stdout=subprocess.DEVNULL) as driver:
+            stack.callback(driver.kill)
+            await_that(lambda: cluster.at_work() is not None or driver.poll() is not None, "an executor with a task")
+            doomed = cluster.at_work()
+            assert doomed is not None
+            cluster.workers[doomed].kill()
+            assert driver.wait() == 1
+        assert sorted(cluster.states()) == ["ALIVE", "DEAD"]
     rows, small = packed.rows(), packed.smalls()
-    assert found.verdicts == judge_rows(rows, small, info(), sums(rows, small, info()), load())
+    judged = judge_rows(rows, small, info(), sums(rows, small, info()), load())
+    found = read_verdicts((where / "verdicts.json").read_bytes(), "verdicts.json")
+    assert [told(row) for row in found.requirements] == [told(row) for row in judged]

@@ -13,11 +13,12 @@ once, when the query is planned: a topic that goes on growing is read as it was 
 | `token` | who we are there |
 | `tls_trust_certs` | file of the authorities, for `pulsar+ssl` |
 | `splits` | in how many parts each partition is read, at most; 1 unless given |
-| `chunk_entries` | entries that a chunked message may lie over: with `splits`, parts begin to read so much earlier; 0 |
+| `chunk_entries` | entries behind its end in which a part looks for ends of chunked messages that begin in it; 1000 |
 | `columns` | `all`, or `stored`: the columns of a ledger's table `stored`, for payloads of the suite's generator |
 | `timeout_ms` | how long one message may be waited for; 30000 unless given |
 
-The client joins chunked messages and splits batches itself: a row is a message as an application gets it. `stream` and
+The client joins chunked messages and splits batches itself: a row is a message as an application gets it. One in chunks
+is read with the part in which its first chunk lies, whose task reads on for it. `stream` and
 `seq` are handle and number of a generated payload's identity, null where a payload is too small to hold one.
 """
 
@@ -35,6 +36,7 @@ from pyspark.sql.types import StructType
 from assay_conformance.model.errors import UnavailableError, UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import digest, identify
+from assay_conformance.wire.pulsar_pb2 import MessageIdData
 
 if TYPE_CHECKING:
     import pulsar
@@ -48,7 +50,7 @@ _COLUMNS: Final[Mapping[str, Sequence[str]]] = {
     ),
     "stored": ("stream", "seq", "ledger", "entry", "batch", "chunk", "chunks", "crc"),
 }
-_DEFAULTS: Final = {"splits": "1", "chunk_entries": "0", "columns": "all", "timeout_ms": "30000"}
+_DEFAULTS: Final = {"splits": "1", "chunk_entries": "1000", "columns": "all", "timeout_ms": "30000"}
 _NEEDED: Final = ("service_url", "topic")
 _BATCH_ROWS: Final = 4_096
 _QUEUE: Final = 5_000
@@ -62,13 +64,15 @@ class Position(NamedTuple):
 
 
 class Part(InputPartition):  # type: ignore[misc]  # pyspark is not there where types are checked
-    """From `first` to `last`, both of them read; None: from the beginning."""
+    """What begins from `first` (None: from the beginning) to `last`, both of them read, and ends by `end`, where the
+    partition did when this was planned."""
 
-    def __init__(self, topic: str, first: Position | None, last: Position) -> None:
+    def __init__(self, topic: str, first: Position | None, last: Position, end: Position) -> None:
         super().__init__(topic)
         self.topic = topic
         self.first = first
         self.last = last
+        self.end = end
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class TopicReader(DataSourceReader):  # type: ignore[misc]  # pyspark is not the
                 yield from _batches(_messages(client, partition, self._asked), self._asked.columns)
 
 
-_NOTHING = Part("", None, Position(-1, -1))
+_NOTHING = Part("", None, Position(-1, -1), Position(-1, -1))
 """Spark wants a part even of an empty topic."""
 
 
@@ -163,7 +167,7 @@ def _parts(client: pulsar.Client, topic: str, asked: Wish) -> list[Part]:
     begins = _begins(client, topic, end, asked) if asked.splits > 1 else []
     starts = sorted({begin for begin in begins if begin < last})
     ends = [*(_before(start) for start in starts), last]
-    return [Part(topic, first, until) for first, until in zip((None, *starts), ends, strict=True)]
+    return [Part(topic, first, until, last) for first, until in zip((None, *starts), ends, strict=True)]
 
 
 def _begins(client: pulsar.Client, topic: str, end: pulsar.Message, asked: Wish) -> Iterator[Position]:
@@ -200,16 +204,17 @@ def _messages(client: pulsar.Client, part: Part, asked: Wish) -> Iterator[pulsar
 
     start: Any = pulsar.MessageId.earliest
     if part.first is not None:
-        # Chunks in front of the boundary belong to messages that end behind it.
-        entry = max(0, part.first.entry - asked.chunk_entries)
-        start = pulsar.MessageId(-1, part.first.ledger, entry, -1)
+        start = pulsar.MessageId(-1, *part.first, -1)
+    beyond: set[Position] = set()
     with contextlib.closing(_open(client, part.topic, start)) as reader:
         while reader.has_message_available():
             message = reader.read_next(asked.timeout_ms)
             position = _position(message)
             if position > part.last:
+                beyond.add(position)
+            if position > part.end or len(beyond) > asked.chunk_entries:
                 return
-            if part.first is None or position >= part.first:
+            if (part.first is None or position >= part.first) and (not beyond or _begin(message) <= part.last):
                 yield message
 
 
@@ -218,8 +223,16 @@ def _open(client: pulsar.Client, topic: str, start: Any) -> pulsar.Reader:
 
 
 def _position(message: pulsar.Message) -> Position:
+    """Where it ends: of one in chunks, the last of them."""
     at = message.message_id()
     return Position(at.ledger_id(), at.entry_id())
+
+
+def _begin(message: pulsar.Message) -> Position:
+    """Where its first chunk lies, which an id tells in its serialized form only."""
+    at = MessageIdData.FromString(message.message_id().serialize())
+    first = at.first_chunk_message_id if at.HasField("first_chunk_message_id") else at
+    return Position(first.ledgerId, first.entryId)
 
 
 @contextlib.contextmanager
