@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AssayError as error:
         print(f"bench.durability: {error}; said again, it goes on from here", file=sys.stderr)
         return 3
-    tallies = {row: tally for row, tally in durability.tallies.items() if tally.results}
+    tallies = {row: tally for row, tally in durability.tallies.items() if tally.results or tally.cut_short}
     print("\n".join((*table(tallies), "", *remarks(tallies))))
     return 1 if any(tally.failed for tally in tallies.values()) else 0
 

@@ -64,7 +64,7 @@ class Durability:
         """Until so many kills count, or many more were tried."""
         tally = self.tallies.setdefault(row, Tally())
         while (lacking := wanted - len(tally.counted)) > 0 and len(tally.kills) < TRIES * wanted:
-            done = {result.case for result in tally.results}
+            done = tally.done
             new = (case for case in drawn(KINDS[row.kind], seed) if case.id not in done)
             cases = tuple(islice(new, min(CASES_A_CLUSTER, -(-lacking // KILLS))))
             folder = RunFolder.create(self._free(row))
@@ -78,9 +78,7 @@ class Durability:
 
     def _take(self, path: Path) -> None:
         run = StoredRun(path)
-        tally = self.tallies.setdefault(row_of(run), Tally())
-        known = {result.case for result in tally.results}
-        tally.results += (result for result in results(run, self._pack) if result.case not in known)
+        self.tallies.setdefault(row_of(run), Tally()).add(results(run, self._pack))
 
     def _free(self, row: Row) -> Path:
         names = (f"{row.client}-{row.kind}-quorum-{row.write_quorum}-{number:03}" for number in count(1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -25,9 +25,6 @@ MEANT = ("ordering.", "topics.moves", "dedup.", "ack.survives", "subscription.re
 
 KIND, WRITE_QUORUM = "kind", "write_quorum"
 """Options of a run, by which its Cases belong to a row of the table."""
-
-_CUT_SHORT = (Ending.INTERRUPTED, Ending.HARNESS)
-"""By whoever runs it, or by the bench's own trouble: such a Case shows nothing, and is run again."""
 
 UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
 
@@ -65,11 +62,33 @@ class CaseResult:
         return self.case.rsplit("-", 2)[1]
 
 
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """One Case that the bench's own trouble ended: it shows nothing, and is run again."""
+
+    case: str
+    why: str
+
+
 @dataclass(slots=True)
 class Tally:
     """All Cases of one row."""
 
     results: list[CaseResult] = field(default_factory=list)
+    cut_short: list[CutShort] = field(default_factory=list)
+
+    def add(self, results: Iterable[CaseResult | CutShort]) -> None:
+        """Each Case once."""
+        for result in results:
+            if isinstance(result, CutShort):
+                self.cut_short.append(result)
+            elif result.case not in self.done:
+                self.results.append(result)
+
+    @property
+    def done(self) -> set[str]:
+        """Cases that came to their end."""
+        return {result.case for result in self.results}
 
     @property
     def kills(self) -> list[KillSeen]:
@@ -108,8 +127,8 @@ def checks_meant(pack: Pack) -> Mapping[str, type[Check]]:
     return {name: check for name, check in pack.checks.items() if name.startswith(MEANT)}
 
 
-def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult]:
-    """Of the Cases that came to their end; a run may have been killed. Each is judged from its last history."""
+def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult | CutShort]:
+    """Of the Cases that came to an end; a run may have been killed. Each is judged from its last history."""
     excuses = _Excuses(run)
     for number, case in enumerate(run.plan.values()):
         attempts = run.attempts(case.id)
@@ -134,10 +153,15 @@ class _Excuses:
         return ""
 
 
-def _result(run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, excuses: _Excuses) -> CaseResult | None:
+def _result(
+    run: StoredRun, pack: Pack, case: Case, number: int, attempt: int, excuses: _Excuses
+) -> CaseResult | CutShort | None:
     events = list(run.history(case.id, attempt))
-    if not events or not isinstance(events[-1], Ended) or events[-1].how in _CUT_SHORT:
+    end = events[-1] if events else None
+    if not isinstance(end, Ended) or end.how is Ending.INTERRUPTED:
         return None
+    if end.how is Ending.HARNESS:
+        return CutShort(case.id, end.text)
     judged = judge(events, case, run.info.facts, pack.catalogue, checks_meant(pack), attempt)
     why = [excuses.why(judgement, f"assay/c{number}-{attempt}/t", events) for judgement in judged]
     read = [event.entries for event in events if isinstance(event, ReadBack)]
@@ -157,18 +181,20 @@ def table(tallies: Mapping[Row, Tally]) -> Iterator[str]:
     yield "|---" * 11 + "|"
     for row, tally in tallies.items():
         in_flight = median(kill.in_flight for kill in tally.counted) if tally.counted else "-"
-        ledgers = median(result.ledgers for result in tally.results)
+        ledgers = median(result.ledgers for result in tally.results) if tally.results else "-"
         cells = (row.client, row.write_quorum, row.kind, len(tally.kills), len(tally.counted), in_flight, ledgers)
         counts = (len(tally.passed), len(tally.undecided), len(tally.excused), len(tally.failed))
         yield f"| {' | '.join(map(str, (*cells, *counts)))} |"
 
 
 def remarks(tallies: Mapping[Row, Tally]) -> Iterator[str]:
-    """Each failure; what was under way at the kills that count, and why judgements are undecided and kills do not."""
+    """Each failure, trouble and excuse; what was under way at the kills that count, and why judgements are undecided
+    and kills do not."""
     for row, tally in tallies.items():
         where = f"{row.client}, write quorum {row.write_quorum}, {row.kind}"
         for judgement in tally.failed:
             yield f"{where}: {judgement.case}, {judgement.requirement}: {judgement.verdict}: {judgement.reason}"
+        yield from (f"{where}: {cut.case}: cut short by the bench: {cut.why}" for cut in tally.cut_short)
         for excused in tally.excused:
             yield f"{where}: {excused.judgement.case}, {excused.judgement.requirement}: excused, {excused.why}"
         loads = Counter(result.load for result in tally.results for kill in result.kills if not kill.why_not)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.durability.forgotten import forgotten, is_forgotten
 from bench.durability.given_up import given_up, gives_up, is_given_up
 from bench.durability.kills import kills_seen
-from bench.durability.result import CaseResult, Excused, Row, Tally, remarks, table
+from bench.durability.result import CaseResult, CutShort, Excused, Row, Tally, remarks, table
 from tests.conformance.checks.chunk_story import CHUNKS, Story
 
 from assay_conformance.cases.durability import KINDS
@@ -185,3 +185,26 @@ def test_table_counts_kills_and_judgements_apart() -> None:
         "reference, write quorum 3, both: 1 x ordering.ids-grow undecided: so",
         "reference, write quorum 3, both: 1 x a kill that does not count: fewer than 100 SENDs were under way",
     ]
+
+
+def test_case_that_the_bench_cut_short_is_told_and_not_done() -> None:
+    tally = Tally()
+    tally.add([CutShort("c", "HarnessError: so"), CaseResult("d", 9, (), ())])
+    assert tally.done == {"d"}
+    assert "reference, write quorum 3, both: c: cut short by the bench: HarnessError: so" in remarks(
+        {Row("reference", "both", 3): tally}
+    )
+
+
+def test_case_counts_once() -> None:
+    tally = Tally()
+    tally.add([CaseResult("d", 9, (), ()), CaseResult("d", 8, (), ())])
+    assert [result.ledgers for result in tally.results] == [9]
+
+
+def test_row_of_cases_cut_short_alone_has_a_line() -> None:
+    tally = Tally(cut_short=[CutShort("c", "so")])
+    assert (
+        list(table({Row("reference", "both", 3): tally}))[-1]
+        == "| reference | 3 | both | 0 | 0 | - | - | 0 | 0 | 0 | 0 |"
+    )
