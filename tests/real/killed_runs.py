@@ -17,7 +17,7 @@ from assay_faults.processes.identity import marked
 from assay_fixtures.cache import CACHE_VARIABLE, cache_folder
 from assay_fixtures.leftovers import ledger_folder
 
-BEGINS_WITHIN_S = 60
+BEGINS_WITHIN_S = 180
 
 
 def assert_nothing_is_left(
@@ -29,6 +29,7 @@ def assert_nothing_is_left(
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
         until = time.monotonic() + BEGINS_WITHIN_S
         while not (begun := _ledgers()):
+            assert run.poll() is None
             assert time.monotonic() < until
         with pytest.raises(subprocess.TimeoutExpired):
             run.wait(random.Random(seed).uniform(0.0, within_s))

@@ -7,9 +7,11 @@ from typing import Any
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Delay, Fault
+from assay_conformance.model.fault import Cut, Delay, Fault, Hold, Until
 
 STARVED_MS = 1_500
+RETURNED_MS = 3_000
+"""A client on a busy machine that was sent away is subscribed again by then."""
 """How long a receive waits for messages that are certain to come: longer than any answer takes."""
 
 FIRST_MS, STEP_MS = 1_000_000, 1_000
@@ -118,7 +120,13 @@ def answer_after_the_return() -> Case:
     return _between(
         "answer-after-the-return",
         "The consumer is subscribed again before the answer to SEEK comes",
-        Fault(trigger=down("SUCCESS", answers="SEEK"), action=Delay(delay_ms=500, overtake=True)),
+        Fault(
+            trigger=down("SUCCESS", answers="SEEK"),
+            action=Hold(overtake=True),
+            # However long the client takes to come back: ten came before the seek, and nine come behind it. Whoever has
+            # a small queue does not get so many.
+            until=Until(frame=down("MESSAGE", k=10 + 9), after_ms=RETURNED_MS),
+        ),
     )
 
 
