@@ -2,8 +2,9 @@
 
 A topic is unloaded while the first ledger of a cursor is being created: the acknowledgments that wait for it fail, and
 the cursor is written as it was before them (ManagedCursorImpl: asyncClose writes lastMarkDeleteEntry, and those in
-pendingMarkDeleteOps are not in it). Seen where bookies are slow. The broker says of each that failed, by topic and
-subscription, behind which position it was; nothing else is excused.
+pendingMarkDeleteOps are not in it). Seen where bookies are slow, and seen to take older ones with it, which lay beyond
+the mark and had outlived a kill. The broker says of each that failed, by topic and subscription, behind which position
+it was; nothing else is excused.
 """
 
 from __future__ import annotations
