@@ -11,23 +11,15 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Action, AtTime, Fault, Scope
 from assay_faults.injector import Receipt
+from assay_faults.measure import Measure
 from assay_faults.second_look import Facts, Way, passes, proven
 from assay_faults.tap import Tap
-
-
-class Measure(Protocol):
-    """A dataclass of numbers: what went through a front so far."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def since(self, then: Self) -> Self: ...
-
 
 M = TypeVar("M", bound=Measure)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay_conformance.model.direction import Direction
+from assay_faults.measure import Measure
 
 _FIRST_MARK: Final = 0x80
 _MARKS: Final = 0x80
@@ -34,21 +35,13 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Measure):
     """What clients had carried: connections that came and that ended, and bytes of either direction."""
 
     connections: int = 0
     ended: int = 0
     to_broker_bytes: int = 0
     to_client_bytes: int = 0
-
-    def since(self, then: Carried) -> Carried:
-        return Carried(
-            self.connections - then.connections,
-            self.ended - then.ended,
-            self.to_broker_bytes - then.to_broker_bytes,
-            self.to_client_bytes - then.to_client_bytes,
-        )
 
 
 class Tap:

@@ -22,12 +22,14 @@ class LoadSource(StrEnum):
     SENTINEL = "sentinel"
 
 
-class BrokerInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """`kind` is how the bench got it (`embedded`, ...); name and version are what it announced."""
+class BrokerInfo(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """`kind` is how the bench got it (`embedded`, ...); name and version are what it announced. `write_quorum`: to how
+    many bookies each message goes, where the bench has said so."""
 
     kind: str
     name: str
     version: str
+    write_quorum: int | None = None
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):

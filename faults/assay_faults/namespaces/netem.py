@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
 from assay_conformance.model.outside import Shape
+from assay_faults.measure import Measure
 
 _MS: Final = 1_000_000
 OVERTAKEN_MS: Final = 10
@@ -21,7 +22,7 @@ UNSHAPED: Final = Shape()
 
 
 @dataclass(slots=True)
-class Counts:
+class Counts(Measure):
     """What became of the packets so far."""
 
     passed: int = 0
@@ -31,9 +32,6 @@ class Counts:
     damaged: int = 0
     doubled: int = 0
     overtaken: int = 0
-
-    def since(self, then: Counts) -> Counts:
-        return Counts(**{name: number - getattr(then, name) for name, number in asdict(self).items()})
 
 
 class Netem:
