@@ -27,6 +27,24 @@ class Origin(StrEnum):
     MAPPED = "mapped"
 
 
+class Standing(StrEnum):
+    """What became of a gate."""
+
+    HELD = "held"
+    BROKEN = "broken"
+    NOT_JUDGED = "not judged"
+    INVALID = "invalid"
+    """The run was not what it was meant to be: nothing is said of the client."""
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """What a run was held to besides its rows, such as a client's memory."""
+
+    name: str
+    standing: Standing
+    text: str
+
+
 class LedgerInfo(Header, frozen=True, kw_only=True):
     """What the rules go by.
 
@@ -35,7 +53,8 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     message that was not delivered is late no more, but missing; `settle_us` after a fault, and after a consumer came or
     went, what they brought about may still show; `stall_us` without a message is a stall. `durable_us`: an ack binds
     across a kill when it is older than this. `due_early_us`: how much before its time a delayed message may come (a
-    tick of the broker where it is not strict). A ledger without `ended_unix_ms` is of a run that goes on, or was
+    tick of the broker where it is not strict). `gates` is what the run was held to besides its rows; one that was not
+    judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was
     killed.
     """
 
@@ -56,6 +75,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     durable_us: int = 2_000_000
     due_early_us: int = 1_000_000
     versions: dict[str, str] = msgspec.field(default_factory=dict)
+    gates: tuple[Gate, ...] = ()
 
 
 def read_info(data: bytes, where: str) -> LedgerInfo:

@@ -15,11 +15,12 @@ import msgspec
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.collection import Small, Sums
-from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.info import Gate, LedgerInfo
+from assay_conformance.ledger.info import Standing as GateStanding
 from assay_conformance.model.case import Case
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.model.run import LoadSource, Machine, RunInfo
+from assay_conformance.model.run import LeftOut, LoadSource, Machine, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.verdict import Judgement, RequirementVerdict, Verdict
 from assay_reports import junit, page
@@ -48,7 +49,7 @@ def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Re
     run = _run(judged.info, catalogue)
     standing = _standing(judged, run)
     document = verdicts_file.verdicts(
-        run, standing, _outcome(standing, judged.bad), catalogue=catalogue.revision, tested=True
+        run, standing, _outcome(standing, judged.bad, judged.info.gates), catalogue=catalogue.revision, tested=True
     )
     return Report(
         run=run,
@@ -97,6 +98,11 @@ def _run(info: LedgerInfo, catalogue: Catalogue) -> RunInfo:
         seed=info.seed,
         started_unix_ms=info.started_unix_ms,
         ended_unix_ms=info.ended_unix_ms,
+        left_out=tuple(
+            LeftOut(case=gate.name, reason=f"not judged: {gate.text}")
+            for gate in info.gates
+            if gate.standing is GateStanding.NOT_JUDGED
+        ),
     )
 
 
@@ -116,12 +122,16 @@ def _standing(judged: Judged, run: RunInfo) -> Standing:
     return stand(judged.verdicts, judgements, (), day, {run.run})
 
 
-def _outcome(standing: Standing, bad: tuple[str, ...]) -> Outcome:
+_OF_GATE = {GateStanding.BROKEN: Cause.UNEXPECTED_FAILURE, GateStanding.INVALID: Cause.INVALID}
+
+
+def _outcome(standing: Standing, bad: tuple[str, ...], gates: tuple[Gate, ...]) -> Outcome:
     untested = [cell for cell in standing.cells if cell.verdict is Verdict.UNTESTABLE]
     others = tuple(cell for cell in standing.cells if cell.verdict is not Verdict.UNTESTABLE)
     told = outcome(msgspec.structs.replace(standing, cells=others), selected=1)
     reasons = (
         *(Reason(Cause.INCONCLUSIVE, sentence) for sentence in bad),
+        *(Reason(_OF_GATE[gate.standing], f"{gate.name}: {gate.text}") for gate in gates if gate.standing in _OF_GATE),
         *told.reasons,
         *(Reason(Cause.NOTHING_EXERCISED, f"{cell.requirement}: {cell.reason}") for cell in untested),
     )
