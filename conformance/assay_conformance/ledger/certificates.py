@@ -82,7 +82,7 @@ class _Said:
 
     def until(self, t: int, message: Message) -> int | None:
         """When the message was refused for the last time before `t` without having come since; that is forgotten."""
-        while self._waiting and self._waiting[-1][0] <= t:
+        while self._waiting and self._waiting[-1][0] < t:
             at, row = self._waiting.pop()
             if row.kind == Word.NACK:
                 self._refused[row.stream, row.seq] = at

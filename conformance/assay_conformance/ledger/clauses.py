@@ -32,7 +32,8 @@ class Restart(NamedTuple):
 
 class Scope(NamedTuple):
     """What was promised where a bucket lies: its subscription and its topic. `acks`: the ledger has any of this
-    subscription. `ordered`, `keyed`: order is promised of a stream, of a key in a stream."""
+    subscription. `ordered`, `keyed`: order is promised of a stream, of a key in a stream.
+    `compared`: payloads can be compared with what was sent."""
 
     whole: int = 0
     nack_delay: int = NONE
@@ -44,6 +45,7 @@ class Scope(NamedTuple):
     keyed: int = 0
     shared: int = 0
     self_checking: int = 1
+    compared: int = 1
     due_early_us: int = 0
     restarts: tuple[Restart, ...] = ()
 
@@ -105,9 +107,13 @@ _CLAUSES = (
         "unlike",
         AS_SENT,
         ("sb", "fb", "fn", "mb", "sx", "dx"),
-        "self_checking = 0 and (sb <> fb or fn <> bit_count(fb) or mb <> 0 or sx <> dx) and (fn > 0 or mb <> 0)",
+        "self_checking = 0 and compared = 1 and (sb <> fb or fn <> bit_count(fb) or mb <> 0 or sx <> dx) "
+        "and (fn > 0 or mb <> 0)",
         lambda w, s: (
-            not s.self_checking and (w.sb != w.fb or w.fn != bits(w.fb) or w.mb or w.sx != w.dx) and (w.fn or w.mb)
+            not s.self_checking
+            and s.compared
+            and (w.sb != w.fb or w.fn != bits(w.fb) or w.mb or w.sx != w.dx)
+            and (w.fn or w.mb)
         ),
     ),
     Clause("twice", CONTRACT, ("fb", "fn"), "fn <> bit_count(fb)", lambda w, _: w.fn != bits(w.fb)),
@@ -190,7 +196,7 @@ _TALLIES = (
     Tally(INVENTED, "bit_count(db)", lambda w, _: bits(w.db)),
     Tally(FAILED, "bit_count(xb)", lambda w, _: bits(w.xb), False),
     Tally(STORED_OK, "if(read_back = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.read_back else 0, False),
-    Tally(AS_SENT, "bit_count(db)", lambda w, _: bits(w.db)),
+    Tally(AS_SENT, "if(compared = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.compared else 0),
     Tally(CONTRACT, "bit_count(db)", lambda w, _: bits(w.db)),
     Tally(DEDUP, "if(dedup = 1, bit_count(bb), 0)", lambda w, s: bits(w.bb) if s.dedup else 0, False),
     Tally(ORDER, "if(ordered = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.ordered else 0),
@@ -243,12 +249,14 @@ def scope(
 ) -> Scope:
     """What holds for the buckets of a subscription on a topic, or, without one, for those of its streams."""
     by_key = info.order is Order.KEY
+    compared = int(info.self_checking or info.checksums)
     if subscription is None:
         return Scope(
             dedup=topic.dedup,
             read_back=topic.read_back,
             ordered=int(info.order is Order.PARTITION),
             self_checking=int(info.self_checking),
+            compared=compared,
             due_early_us=info.due_early_us,
         )
     kind = subscription.type
@@ -263,6 +271,7 @@ def scope(
         shared=int(kind in SHARED_TYPES),
         keyed=int((kind == "Key_Shared" and info.order is not Order.NONE) or (kind in ORDERED_TYPES and by_key)),
         self_checking=int(info.self_checking),
+        compared=compared,
         due_early_us=info.due_early_us,
         restarts=restarts,
     )

@@ -49,12 +49,13 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     """What the rules go by.
 
     `order` holds for every subscription whose type can keep it. `self_checking`: payloads say what they should be, so
-    `delivery.ok` is never 2. Times of the tables are µs since `started_unix_ms`. `grace_us` after the last send a
-    message that was not delivered is late no more, but missing; `settle_us` after a fault, and after a consumer came or
-    went, what they brought about may still show; `stall_us` without a message is a stall. `durable_us`: an ack binds
-    across a kill when it is older than this. `due_early_us`: how much before its time a delayed message may come (a
-    tick of the broker where it is not strict). `gates` is what the run was held to besides its rows; one that was not
-    judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was
+    `delivery.ok` is never 2. `checksums`: `crc` stands in every row of `attempt` and `delivery`; without it payloads
+    that do not say what they should be are not compared. Times of the tables are µs since `started_unix_ms`. `grace_us`
+    after the last send a message that was not delivered is late no more, but missing; `settle_us` after a fault, and
+    after a consumer came or went, what they brought about may still show; `stall_us` without a message is a stall.
+    `durable_us`: an ack binds across a kill when it is older than this. `due_early_us`: how much before its time a
+    delayed message may come (a tick of the broker where it is not strict). `gates` is what the run was held to besides
+    its rows; one that was not judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was
     killed.
     """
 
@@ -69,6 +70,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     ended_unix_ms: int | None = None
     order: Order = Order.PARTITION
     self_checking: bool = True
+    checksums: bool = True
     grace_us: int = 10_000_000
     settle_us: int = 10_000_000
     stall_us: int = 10_000_000

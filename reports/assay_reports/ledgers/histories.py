@@ -72,6 +72,7 @@ def _both(one: LedgerInfo, other: LedgerInfo) -> LedgerInfo:
         one,
         order=one.order if one.order is other.order else Order.NONE,
         self_checking=one.self_checking and other.self_checking,
+        checksums=one.checksums and other.checksums,
         grace_us=max(one.grace_us, other.grace_us),
         durable_us=max(one.durable_us, other.durable_us),
         due_early_us=max(one.due_early_us, other.due_early_us),

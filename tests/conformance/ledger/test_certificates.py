@@ -52,6 +52,13 @@ def test_a_wait_begins_with_the_last_refusal_and_ends_with_the_delivery() -> Non
     assert [row.wait for row in of_consumer(got(1, 1, 1), acks)] == [None, 6, None]
 
 
+def test_what_is_said_in_the_microsecond_of_a_delivery_is_said_of_it_and_not_before_it() -> None:
+    acks = [said(1, Word.NACK, 10), said(2, Word.ACK, 20, 30)]
+    rows = [row._replace(t=10 * (1 + place // 2)) for place, row in enumerate(got(1, 1, 2, 1, 2))]
+    certified = list(of_consumer([*rows[:3], *(row._replace(t=30) for row in rows[3:])], acks))
+    assert [(row.again, row.wait) for row in certified] == [(0, None), (1, None), (0, None), (1, 20), (1, None)]
+
+
 def test_a_message_with_a_time_waits_from_that_time() -> None:
     assert [row.wait for row in of_consumer(got(0, 1), due={(1, 0): 4, (1, 1): 4})] == [-4, 6]
 

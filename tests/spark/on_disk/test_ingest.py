@@ -7,10 +7,13 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.spark.on_disk.test_layout import INFO_OF_A_RUN
 
+from assay_conformance.catalogue import load
+from assay_conformance.ledger import clauses
 from assay_conformance.ledger.declarations import (
     BENCH,
     ClockDeclared,
@@ -24,13 +27,16 @@ from assay_conformance.ledger.declarations import (
     TopicDeclared,
 )
 from assay_conformance.ledger.segments import SegmentWriter
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Check, Word
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Again, Check, Word
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import generate
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.ingest import Ingest, Ingested
 from assay_reports.ledgers.opening import Ledger, open_ledger
+from assay_reports.spark.reconcile import reconcile
 
 SEED, CASE = 7, 1
 S = 1_000_000
@@ -64,6 +70,7 @@ class Run:
 
     folder: Path
     ahead_us: int = 0
+    type: str = "Failover"
     bench: Writer = field(init=False)
     sender: Writer = field(init=False)
     receiver: Writer = field(init=False)
@@ -75,7 +82,7 @@ class Run:
         self.receiver = Writer(self.folder, "receiver")
         for one in (self.bench, self.sender, self.receiver):
             self.bench.to.declare(ClockDeclared(writer=one.name, offset_us=one.ahead_us, error_us=10))
-        self.bench.to.declare(SubscriptionDeclared(subscription="s", type="Failover", nack_delay=S))
+        self.bench.to.declare(SubscriptionDeclared(subscription="s", type=self.type, nack_delay=S))
         self.bench.to.flush()
         self.receiver.to.declare(ConsumerDeclared(consumer=0, subscription="s", name="c", t=0))
 
@@ -269,6 +276,34 @@ def test_clocks_that_cannot_be_right_are_told_apart(run: Run) -> None:
     ledger, told = ingested(run.folder)
     assert "the clocks of sender and receiver do not agree" in told.notes[0]
     assert {one.name: one.clock_error for one in ledger.small["writer"]} == {BENCH: 10, "receiver": -1, "sender": -1}
+
+
+def test_no_bound_of_time_is_judged_by_clocks_that_cannot_be_right(spark: Any, tmp_path: Path) -> None:
+    run = Run(tmp_path / "segments", type="Shared")
+    run.stream(0)
+    run.sent(0, 0, 5 * S, 1)
+    run.got(0, 0, 3 * S, 1)
+    run.sent(0, 1, 6 * S, 2, deliver_at=20 * S)
+    run.got(0, 1, 15 * S, 2)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    judged = {row.requirement: row for row in reconcile(spark, ledger, load()).verdicts}
+    assert not [row.requirement for row in judged.values() if row.findings]
+    due = judged[RequirementId(clauses.DUE)]
+    assert (due.verdict, due.exercised) == (Verdict.INCONCLUSIVE, 1)
+    assert due.reason == "nobody knows how far the clocks of producer and consumer are apart"
+
+
+@pytest.mark.parametrize("kind", [Word.NACK, Word.ACK])
+def test_what_is_said_in_the_microsecond_of_the_next_delivery_is_certified_exactly(run: Run, kind: int) -> None:
+    run.sent(0, 0, 100, 1)
+    run.got(0, 0, 1_000, 1)
+    run.said(0, 0, 2_000 if kind == Word.NACK else 1_950, 1, kind)
+    run.got(0, 0, 2_000, 1, redeliv=1)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert [(row.again, row.wait) for row in ledger.read(DELIVERY)] == [(Again.FIRST, None), (Again.GOT, None)]
+    assert audit(ledger, full=True).differing == 0
 
 
 def test_a_writer_whose_clock_nobody_measured_goes_by_the_wall(tmp_path: Path) -> None:

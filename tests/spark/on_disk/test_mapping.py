@@ -153,6 +153,25 @@ def test_logs_out_of_order_are_not_judged_for_order(tmp_path: Path) -> None:
     assert "so order is not judged" in told.notes[0]
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "compared"), [([1, 2], [1, 2], True), ([1, 2], [1, None], False), ([1, None], [1, 2], False)]
+)
+def test_payloads_are_compared_where_every_row_has_a_crc(
+    tmp_path: Path, ours: list[Any], theirs: list[Any], compared: bool
+) -> None:
+    text = MAP.replace('outcome = "result"', 'outcome = "result"\ncrc = "crc"').replace(
+        'received_at = "t"', 'received_at = "t"\ncrc = "crc"'
+    )
+    producers = [sent(n, n, crc=one) for n, one in enumerate(ours)]
+    ledger, told = mapped(tmp_path, producers, [got(n, 5 + n, crc=one) for n, one in enumerate(theirs)], text)
+    assert ledger.info.checksums is compared
+    assert [note for note in told.notes if "crc" in note] == (
+        []
+        if compared
+        else ["1 rows have no crc: whether payloads changed is told only where all rows of both logs have one"]
+    )
+
+
 def test_an_acknowledgment_after_the_second_delivery_was_none_before_it(tmp_path: Path) -> None:
     ledger, _ = mapped(tmp_path, [sent()], [got(0, 2, acked=50), got(0, 10)])
     assert [row.again for row in ledger.read(DELIVERY)] == [Again.FIRST, Again.GOT]

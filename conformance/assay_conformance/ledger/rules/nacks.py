@@ -22,7 +22,7 @@ class _WaitingRule(Rule):
             return
         for copy in life.given[sub]:
             if copy.again and copy.wait is not None and copy.batch == UNBATCHED:
-                asked = any(nack.consumer == copy.consumer and nack.t <= copy.t for nack in life.nacks(sub))
+                asked = any(nack.consumer == copy.consumer and nack.t < copy.t for nack in life.nacks(sub))
                 if asked and not self.evidence.disturbed(sub, copy.t - copy.wait, copy.t):
                     yield copy, copy.wait
 
@@ -106,6 +106,6 @@ class RedeliveriesCounted(Rule):
                     break
 
     def _was_refused(self, life: Life, sub: int, copy: Delivery) -> bool:
-        mine = [nack.t for nack in life.nacks(sub) if nack.consumer == copy.consumer and nack.t <= copy.t]
+        mine = [nack.t for nack in life.nacks(sub) if nack.consumer == copy.consumer and nack.t < copy.t]
         first = life.given[sub][0].t
         return bool(mine) and not self.evidence.disturbed(sub, first, copy.t) and len(life.places) < 2

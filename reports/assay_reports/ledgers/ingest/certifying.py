@@ -104,13 +104,14 @@ class Consumers:
         said = said[np.isin(acks["seq"][said], messages)]
         acked = set(messages[self.acked(pair, messages)].tolist())
         repeated = dict(zip(at.tolist(), again.tolist(), strict=True))
-        events = [(int(t), 1, int(row)) for t, row in zip(columns["t"][rows], rows, strict=True)]
+        # What is said in the microsecond of a delivery is said of it, not before it.
+        events = [(int(t), 0, int(row)) for t, row in zip(columns["t"][rows], rows, strict=True)]
         for row in said.tolist():
             effect = acks["t"][row] if acks["kind"][row] == Word.NACK else acks["t_done"][row]
             if effect != NULL:
-                events.append((int(effect), 0, row))
-        for t, is_delivery, row in sorted(events):
-            if not is_delivery:
+                events.append((int(effect), 1, row))
+        for t, is_said, row in sorted(events):
+            if is_said:
                 seq = int(acks["seq"][row])
                 if acks["kind"][row] == Word.NACK:
                     self._refused[*pair, seq] = t
