@@ -21,9 +21,8 @@ import numpy as np
 
 from assay_conformance.ledger.info import LedgerInfo, Origin
 from assay_conformance.ledger.rows import Consumer, Stream, Subscription, Topic, Writer
+from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, NONE, OUTCOME, Table
-from assay_conformance.model.run import BrokerInfo
-from assay_conformance.model.schema import CURRENT, FileKind
 from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
 from assay_reports.ledgers.opening import open_ledger
 from assay_reports.spark.alarms import Alarm
@@ -44,18 +43,7 @@ SMALL: dict[str, list[tuple[Any, ...]]] = {
 
 
 def _info() -> LedgerInfo:
-    return LedgerInfo(
-        file=FileKind.LEDGER,
-        schema=str(CURRENT[FileKind.LEDGER]),
-        run="bench",
-        suite="0",
-        origin=Origin.SYNTH,
-        client="none",
-        client_version="0",
-        broker=BrokerInfo(kind="none", name="none", version="0"),
-        seed=0,
-        started_unix_ms=time.time_ns() // 1_000_000,
-    )
+    return some_info(origin=Origin.SYNTH, started_unix_ms=time.time_ns() // 1_000_000)
 
 
 def _land(where: Path, number: int, now_us: int, bad: bool) -> None:

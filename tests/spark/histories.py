@@ -29,9 +29,8 @@ from assay_conformance.ledger.rows import (
     Topic,
     Writer,
 )
+from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import NONE, Check, Result, Word
-from assay_conformance.model.run import BrokerInfo
-from assay_conformance.model.schema import CURRENT, FileKind
 
 NACK_DELAY_US = 200_000
 TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
@@ -40,17 +39,8 @@ FIRST_SEQS = (0, 0, 0, 61, 63, 64, 127, (1 << 41) - 3)
 
 
 def info(order: Order = Order.PARTITION, self_checking: bool = True) -> LedgerInfo:
-    return LedgerInfo(
-        schema=str(CURRENT[FileKind.LEDGER]),
-        file=FileKind.LEDGER,
-        run="packed",
-        suite="0",
+    return some_info(
         origin=Origin.HISTORY,
-        client="none",
-        client_version="0",
-        broker=BrokerInfo(kind="none", name="none", version="0"),
-        seed=0,
-        started_unix_ms=0,
         ended_unix_ms=600_000,
         order=order,
         self_checking=self_checking,

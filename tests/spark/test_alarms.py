@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.clauses import Scope
-from assay_conformance.ledger.info import LedgerInfo, Origin
+from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.ledger.words import Bucket, Words
-from assay_conformance.model.run import BrokerInfo
-from assay_conformance.model.schema import CURRENT, FileKind
 from assay_reports.spark import alarms
 
 SUB, STREAM = 0, 3
@@ -17,19 +15,7 @@ GRACE_S = 10
 
 
 def watching(sub: int = SUB) -> alarms.Watching:
-    info = LedgerInfo(
-        file=FileKind.LEDGER,
-        schema=str(CURRENT[FileKind.LEDGER]),
-        run="r",
-        suite="1",
-        origin=Origin.SEGMENTS,
-        client="c",
-        client_version="1",
-        broker=BrokerInfo(kind="embedded", name="b", version="1"),
-        seed=0,
-        started_unix_ms=0,
-        grace_us=GRACE_S * 1_000_000,
-    )
+    info = some_info(grace_us=GRACE_S * 1_000_000)
     found = alarms.Watching(info)
     found.name({(NONE, STREAM): Scope(ordered=1), (sub, STREAM): Scope(whole=1, ordered=1)})
     return found

@@ -26,13 +26,15 @@ Filter = Any
 
 
 class Part(NamedTuple):
-    """`file` is its path in the ledger."""
+    """`file` is its path in the ledger; times are the least and the greatest `t`, None where there is none."""
 
     table: str
     file: str
     rows: int
     bytes: int
     groups: int
+    t_from: int | None = None
+    t_to: int | None = None
 
 
 class BadPart(NamedTuple):
@@ -167,7 +169,20 @@ def _part(files: Any, root: str, table: Table, file: str, where: str, info: Ledg
     except (pa.ArrowException, OSError) as error:
         return BadPart(table.name, file, f"is no whole Parquet file: {_said(error)}")
     _agree(table, metadata.schema.to_arrow_schema(), f"{where}/{file}", info)
-    return Part(table.name, file, metadata.num_rows, size, metadata.num_row_groups)
+    return Part(table.name, file, metadata.num_rows, size, metadata.num_row_groups, *_times(metadata))
+
+
+def _times(metadata: Any) -> tuple[int | None, int | None]:
+    """The least and the greatest `t`, from the statistics of row groups."""
+    names = metadata.schema.names
+    if "t" not in names:
+        return None, None
+    place = names.index("t")
+    groups = (metadata.row_group(number).column(place).statistics for number in range(metadata.num_row_groups))
+    known = [group for group in groups if group is not None and group.has_min_max]
+    return min((int(group.min) for group in known), default=None), max(
+        (int(group.max) for group in known), default=None
+    )
 
 
 def _agree(table: Table, found: Any, where: str, info: LedgerInfo) -> None:

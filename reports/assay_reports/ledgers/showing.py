@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table as RichTable
 
@@ -28,15 +27,15 @@ class TableTold(NamedTuple):
 def tables(ledger: Ledger) -> list[TableTold]:
     found = []
     for table in PARTS:
-        times = [one for path in ledger.paths(table.name) for one in _times(ledger, path)]
+        parts = ledger.parts[table.name]
         found.append(
             TableTold(
                 table.name,
                 ledger.rows(table.name),
-                len(ledger.parts[table.name]),
+                len(parts),
                 ledger.bytes(table.name),
-                min(times, default=None),
-                max(times, default=None),
+                min((part.t_from for part in parts if part.t_from is not None), default=None),
+                max((part.t_to for part in parts if part.t_to is not None), default=None),
             )
         )
     small = [TableTold(table.name, len(ledger.small[table.name]), 1, 0, None, None) for table in SMALL]
@@ -68,20 +67,3 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
 
 def _seconds(t: int | None) -> str:
     return "" if t is None else f"{t / 1e6:,.1f}"
-
-
-def _times(ledger: Ledger, path: str) -> list[int]:
-    """The least and greatest `t` of a part, from the statistics of its row groups."""
-    with ledger.files.open_input_file(path) as stream:
-        metadata = pq.read_metadata(stream)
-    names = metadata.schema.names
-    if "t" not in names or not metadata.num_rows:
-        return []
-    groups = [
-        metadata.row_group(number).column(names.index("t")).statistics for number in range(metadata.num_row_groups)
-    ]
-    return [_number(end) for group in groups if group is not None for end in (group.min, group.max)]
-
-
-def _number(value: Any) -> int:
-    return int(value)

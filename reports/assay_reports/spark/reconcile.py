@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-import pyarrow.parquet as pq
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, Clause
@@ -265,15 +264,8 @@ def _tuples(content: Any) -> Iterable[tuple[Any, ...]]:
 
 def _end_us(ledger: Ledger) -> int:
     """The time of the last row: the footers know it."""
-    found = [0]
-    for table in screen.IN_SERIES:
-        for part in ledger.parts[table]:
-            with ledger.files.open_input_file(f"{ledger.root}/{part.file}") as stream:
-                metadata = pq.read_metadata(stream)
-            place = next(at for at in range(metadata.num_columns) if metadata.schema.column(at).name == "t")
-            groups = (metadata.row_group(group).column(place).statistics for group in range(metadata.num_row_groups))
-            found += [group.max for group in groups if group is not None and group.has_min_max]
-    return max(found)
+    ends = (part.t_to for table in screen.IN_SERIES for part in ledger.parts[table])
+    return max((end for end in ends if end is not None), default=0)
 
 
 # --- what could not be read -----------------------------------------------------------------------------------------

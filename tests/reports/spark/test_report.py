@@ -9,7 +9,6 @@ import pytest
 
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import Counted, Rows, Second, Small, Sums, Window, sums
-from assay_conformance.ledger.info import LedgerInfo, Origin
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.rows import (
     Ack,
@@ -23,23 +22,18 @@ from assay_conformance.ledger.rows import (
     Topic,
     Writer,
 )
+from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.run import BrokerInfo
-from assay_conformance.model.schema import CURRENT, FileKind
 from assay_reports.plots import BOTTOM, TOP, Plot, plots
 from assay_reports.spark.report import Judged, report, write
 
-INFO = LedgerInfo(
-    schema=str(CURRENT[FileKind.LEDGER]),
-    file=FileKind.LEDGER,
+INFO = some_info(
     run="soak-1",
-    suite="0.1.0",
-    origin=Origin.SEGMENTS,
     client="pulsar-client",
     client_version="3.13.0",
     broker=BrokerInfo(kind="embedded", name="assay", version="0.1.0"),
-    seed=1,
     started_unix_ms=1_780_000_000_000,
     ended_unix_ms=1_780_000_060_000,
 )

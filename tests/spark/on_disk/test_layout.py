@@ -9,27 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay_conformance.ledger.info import LedgerInfo, Origin
+from assay_conformance.ledger.info import Origin
 from assay_conformance.ledger.rows import Ack, Topic
+from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import ACK, OUTCOME, STORED, TABLES, TOPIC, Table
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.run import BrokerInfo
-from assay_conformance.model.schema import CURRENT, FileKind
 from assay_reports.ledgers.layout import GROUP_ROWS, INFO, NULL, PartWriter, create, schema, write_small, write_smalls
 from assay_reports.ledgers.opening import open_ledger
 
-INFO_OF_A_RUN = LedgerInfo(
-    schema=str(CURRENT[FileKind.LEDGER]),
-    file=FileKind.LEDGER,
-    run="r",
-    suite="0",
-    origin=Origin.SYNTH,
-    client="none",
-    client_version="0",
-    broker=BrokerInfo(kind="none", name="none", version="0"),
-    seed=1,
-    started_unix_ms=0,
-)
+INFO_OF_A_RUN = some_info(origin=Origin.SYNTH, seed=1)
 
 
 def stored(count: int, start: int = 0) -> dict[str, object]:

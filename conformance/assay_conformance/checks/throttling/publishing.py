@@ -14,6 +14,7 @@ from assay_conformance.checks.throttling.dispatching import (
 )
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.worlds import Kind
+from assay_conformance.ledger.pace import busiest
 from assay_conformance.model.case import Topic, Who
 from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.requirement import RequirementId
@@ -83,7 +84,7 @@ class PublishRateHolds(HoldingsCheck):
                 self._speed(self._topics[name.partition("-partition-")[0]], entries)
 
     def _speed(self, topic: Topic, entries: Sequence[Stored]) -> None:
-        """The fullest window holds the rate's share of it, the full bucket it began with, and what was read ahead."""
+        """The fullest stretch holds the rate's share of it, the full bucket it began with, and what was read ahead."""
         rate = topic.publish_rate
         per_ns = rate.messages * RATE_ERROR / (rate.period_s * NS_PER_S)
         counts = [messages_of(entry.meta) for entry in entries]
@@ -91,25 +92,21 @@ class PublishRateHolds(HoldingsCheck):
         bytes_per_entry = max(1, sum(entry.size for entry in entries) // len(entries))
         entries_ahead = connections * (READ_AHEAD_BYTES // bytes_per_entry + 1)
         allowed = rate.messages * RATE_ERROR + (entries_ahead + 1) * max(counts)
-        least, start, total = 0.0, entries[0], 0
-        for entry, count in zip(entries, counts, strict=True):
-            earned = per_ns * (entry.t_ns - entries[0].t_ns)
-            if total - earned < least:
-                least, start = total - earned, entry
-            total += count
-            if total - earned - least > allowed:
-                if not self.tracker.load.quiet(start.t_ns, entry.t_ns, TOLERANCES["rate"]):
-                    self.undecided("the machine was too busy to measure a publish rate")
-                    return
-                self.breach(
-                    "too-fast",
-                    f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s; from "
-                    f"{ms(start.t_ns)} to {ms(entry.t_ns)} {round(total - earned - least)} more were stored than that, "
-                    f"where {round(allowed)} are the most",
-                    start,
-                    entry,
-                )
-                return
+        excess, first, last = busiest([entry.t_ns for entry in entries], counts, per_ns)
+        if excess <= allowed:
+            return
+        start, end = entries[first], entries[last]
+        if not self.tracker.load.quiet(start.t_ns, end.t_ns, TOLERANCES["rate"]):
+            self.undecided("the machine was too busy to measure a publish rate")
+            return
+        self.breach(
+            "too-fast",
+            f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s; from "
+            f"{ms(start.t_ns)} to {ms(end.t_ns)} {round(excess)} more were stored than that, where {round(allowed)} "
+            "are the most",
+            start,
+            end,
+        )
 
 
 class UnwrittenPause(Check):

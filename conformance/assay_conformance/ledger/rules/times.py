@@ -83,9 +83,9 @@ class _RateRule(Rule):
             if excess > allowed:
                 self.breach(
                     "too-fast",
-                    f"{self.name(number)} has a rate of {rate} messages a second; from {at(first * unit_us)} to "
-                    f"{at((last + 1) * unit_us)} {round(excess)} more came than that, where {round(allowed)} are "
-                    "the most",
+                    f"{self.name(number)} has a rate of {rate} messages a second; from {at(times[first] * unit_us)} to "
+                    f"{at((times[last] + 1) * unit_us)} {round(excess)} more came than that, where {round(allowed)} "
+                    "are the most",
                     sub=self.sub(number),
                 )
 
