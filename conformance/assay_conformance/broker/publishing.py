@@ -19,11 +19,11 @@ from assay_conformance.broker.producer import Producer
 from assay_conformance.broker.sabotage import writer
 from assay_conformance.broker.store import Append, Entry, Store
 from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
+from assay_conformance.wire.answers import UNKNOWN_COPY
 from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
 
 TERMINATED = "Topic was already terminated"
 UNWRITTEN = "The message could not be written"
-UNKNOWN_COPY = "Cannot determine whether the message is a duplicate at this time"
 
 
 class Publish(Append):

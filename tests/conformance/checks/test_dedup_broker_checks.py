@@ -22,6 +22,7 @@ from assay_conformance.model.event import Fired, Meta, Stepped
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
 from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.wire.answers import UNKNOWN_COPY
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", deduplication=True),)))
 RESTARTED = msgspec.structs.replace(CASE, steps=(Step(Who.BROKER, "restart"),))
@@ -32,8 +33,9 @@ def judged(check: type[Check], story: Script, case: Case = CASE) -> tuple[list[s
     return [finding.code for finding in said.findings], said.exercised
 
 
-def _refused(story: Script, sequence_id: int, conn: int = 0) -> None:
-    story.down("SEND_ERROR", conn, producer_id=0, sequence_id=sequence_id, fields={"error": "PersistenceError"})
+def _refused(story: Script, sequence_id: int, conn: int = 0, message: str = "Not enough bookies") -> None:
+    fields = {"error": "PersistenceError", "message": message}
+    story.down("SEND_ERROR", conn, producer_id=0, sequence_id=sequence_id, fields=fields)
 
 
 def _batch_stored() -> Script:
@@ -211,14 +213,28 @@ def test_failed_write_that_is_made_up_for_is_accepted() -> None:
     assert judged(TakesFailedAgain, story) == ([], 1)
 
 
-def test_retry_that_is_refused_is_found() -> None:
+def test_retry_that_is_refused_for_its_failed_predecessor_is_found() -> None:
     story = _failed_write()
-    _refused(story, 0)
+    _refused(story, 0, message=f"[t][p]{UNKNOWN_COPY}")
     assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
 
 
 def test_retry_that_is_taken_for_a_duplicate_is_found() -> None:
     story = _failed_write()
+    story.receipt(0, id=DUPLICATE)
+    assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
+
+
+def test_retry_that_cannot_be_written_either_tells_nothing() -> None:
+    story = _failed_write()
+    _refused(story, 0)
+    assert judged(TakesFailedAgain, story) == ([], 0)
+
+
+def test_last_of_several_retries_is_judged() -> None:
+    story = _failed_write()
+    _refused(story, 0)
+    story.send_frame(0)
     story.receipt(0, id=DUPLICATE)
     assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
 

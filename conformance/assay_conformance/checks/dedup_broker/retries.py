@@ -10,6 +10,7 @@ from assay_conformance.checks.dedup_broker.names import checked_later, highest_i
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.wire.answers import UNKNOWN_COPY
 
 
 @dataclass(slots=True, eq=False)
@@ -44,8 +45,9 @@ class _Name:
 class TakesFailedAgain(Check):
     """A SEND that nothing was in the way of, and that was answered by SEND_ERROR PersistenceError, was not written.
 
-    Its retry is judged where nothing was in the way of that either. SENDs behind the broker's CLOSE_PRODUCER are for
-    nobody; those of a connection that died may still be written.
+    Its retry is judged where nothing was in the way of that either, and tells nothing when it cannot be written again:
+    the store may be away for long. SENDs behind the broker's CLOSE_PRODUCER are for nobody; those of a connection that
+    died may still be written.
     """
 
     requirement = RequirementId("dedup.takes-failed-again")
@@ -104,7 +106,7 @@ class TakesFailedAgain(Check):
         if event.command == "SEND_RECEIPT" and not is_duplicate(event):
             self._written(write.name, write.highest)
         if write.failed is not None:
-            self._judge(write, event, refused=refused)
+            self._judge(write, event)
         if refused and write.clean:
             write.name.failures[event.sequence_id or 0] = (write.send, event)
 
@@ -113,14 +115,16 @@ class TakesFailedAgain(Check):
         while name.under_way and (first := next(iter(name.under_way.values()))).highest <= highest:
             del name.under_way[first.send.frame]
 
-    def _judge(self, write: _Write, event: Frame, *, refused: bool) -> None:
+    def _judge(self, write: _Write, event: Frame) -> None:
         assert write.failed is not None
         send, error = write.failed
-        taken_for_copy = event.command == "SEND_RECEIPT" and is_duplicate(event)
-        if not taken_for_copy and not refused:
+        refused, taken_for_copy = event.command == "SEND_ERROR", is_duplicate(event)
+        if refused and UNKNOWN_COPY not in str(event.fields.get("message", "")):
+            return
+        if not refused and not taken_for_copy:
             self.exercise(event)
             return
-        got = "a duplicate's receipt" if taken_for_copy else "the same again"
+        got = "a duplicate's receipt" if taken_for_copy else "that it may be a duplicate"
         self.breach(
             "retry-not-taken",
             f"the SEND with sequence id {event.sequence_id} at {ms(send.t_ns)} could not be written, as SEND_ERROR "
