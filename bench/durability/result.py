@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from bench.durability.forgotten import forgotten, is_forgotten
@@ -128,12 +128,21 @@ def checks_meant(pack: Pack) -> Mapping[str, type[Check]]:
 
 
 def results(run: StoredRun, pack: Pack) -> Iterator[CaseResult | CutShort]:
-    """Of the Cases that came to an end; a run may have been killed. Each is judged from its last history."""
+    """Of the Cases that came to an end; a run may have been killed."""
     excuses = _Excuses(run)
     for number, case in enumerate(run.plan.values()):
-        attempts = run.attempts(case.id)
-        if attempts and (result := _result(run, pack, case, number, attempts[-1], excuses)) is not None:
-            yield result
+        told = [_result(run, pack, case, number, attempt, excuses) for attempt in run.attempts(case.id)]
+        yield from (one for one in told if isinstance(one, CutShort))
+        if ended := [one for one in told if isinstance(one, CaseResult)]:
+            yield in_all(ended)
+
+
+def in_all(attempts: Sequence[CaseResult]) -> CaseResult:
+    """What attempts of one Case come to: the last one, which a quieter machine may have decided, and what failed in
+    those before. What was lost once is lost."""
+    *earlier, last = attempts
+    failed = [judgement for one in earlier for judgement in one.judgements if judgement.verdict is Verdict.FAIL]
+    return replace(last, judgements=[*failed, *last.judgements])
 
 
 class _Excuses:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench.durability.forgotten import forgotten, is_forgotten
 from bench.durability.given_up import given_up, gives_up, is_given_up
 from bench.durability.kills import kills_seen
-from bench.durability.result import CaseResult, CutShort, Excused, Row, Tally, remarks, table
+from bench.durability.result import CaseResult, CutShort, Excused, Row, Tally, in_all, remarks, table
 from tests.conformance.checks.chunk_story import CHUNKS, Story
 
 from assay_conformance.cases.durability import KINDS
@@ -194,6 +194,16 @@ def test_case_that_the_bench_cut_short_is_told_and_not_done() -> None:
     assert "reference, write quorum 3, both: c: cut short by the bench: HarnessError: so" in remarks(
         {Row("reference", "both", 3): tally}
     )
+
+
+def test_last_attempt_decides_and_hides_no_earlier_failure() -> None:
+    id = RequirementId("ordering.ids-grow")
+    failed, unknown, passed = (
+        Judgement(requirement=id, case="c", verdict=verdict)
+        for verdict in (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
+    )
+    first, last = CaseResult("c", 8, (), [failed, unknown]), CaseResult("c", 9, (), [passed])
+    assert in_all([first, last]) == CaseResult("c", 9, (), [failed, passed])
 
 
 def test_case_counts_once() -> None:
