@@ -33,6 +33,7 @@ class FollowsRedirects(TimedCheck):
         self._topics: dict[tuple[int, int], str] = {}
         self._redirects: dict[str, _Redirect] = {}
         self._chains: dict[str, int] = {}
+        self._began_at: dict[str, int] = {}
 
     @on(Frame, "LOOKUP")
     def asked(self, event: Frame) -> None:
@@ -59,9 +60,14 @@ class FollowsRedirects(TimedCheck):
             self.exercise(event)
 
     def _without_authority(self, event: Frame, topic: str, redirect: _Redirect | None) -> None:
-        """Elsewhere than at the broker that redirected, it is the same lookup; there it may be a new one."""
+        """At the broker that redirected it may be a new lookup, and so it may where the last one began, as behind too
+        long a chain; elsewhere it is the same one."""
         opened = self.tracker.opened.get(event.conn)
-        if redirect is None or opened is None or opened.broker == redirect.broker:
+        if opened is None:
+            return
+        began_at = self._began_at.get(topic)
+        self._began_at[topic] = opened.broker
+        if redirect is None or opened.broker in (redirect.broker, began_at):
             return
         if redirect.authoritative:
             self.breach(

@@ -69,6 +69,12 @@ def test_redirects_up_to_the_bound_are_followed() -> None:
     assert judged(FollowsRedirects, _going_round(MAX_REDIRECTS)) == ([], MAX_REDIRECTS)
 
 
+def test_lookup_given_up_at_the_bound_begins_anew_where_it_began() -> None:
+    story = _going_round(MAX_REDIRECTS)
+    _asks(story, 0, 90, authoritative=False)
+    assert judged(FollowsRedirects, story) == ([], MAX_REDIRECTS)
+
+
 def test_redirects_without_end_are_found_once() -> None:
     assert judged(FollowsRedirects, _going_round(MAX_REDIRECTS + 5))[0] == ["unbounded"]
 
