@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import shutil
 import signal
 import socket
@@ -36,6 +37,7 @@ _CONNECT_S = 5.0
 _WORKERS_S = 120.0
 _NO_SPACE = "No space left on device"
 _LOCAL = ("local", "local[")
+_MASTER = re.compile(r"local|local(-cluster)?\[[^\]]+\]|spark://.+|yarn|k8s://.+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,8 @@ def _forget() -> None:
 
 def _reachable(master: str) -> None:
     """Fails at once where Spark would try for a minute, and then say it in forty lines."""
+    if not _MASTER.fullmatch(master):
+        raise UsageError(f"--master {master}: expected local[*], spark://HOST:PORT, yarn or k8s://URL")
     if not master.startswith("spark://"):
         return
     refused = []

@@ -279,6 +279,12 @@ def _in_peace(world: World, q: int) -> bool:
     return until < DURATION_US and all(t > t_to + GRACE_US or until < t_from for t_from, t_to in times)
 
 
+def _outside_faults(world: World, q: int) -> bool:
+    """What is lost of those that were sent in a fault is told of the fault as well."""
+    from_us, to_us = (turn * STREAMS * world.spacing_us for turn in (q, q + 1))
+    return all(from_us > t_to or to_us < t_from for t_from, t_to in EPOCHS_US)
+
+
 def _long_before_restart(world: World, q: int) -> bool:
     return int(world.delivered_at(0, q)) < RESTART_US - DURABLE_US - 1_000_000
 
@@ -292,7 +298,15 @@ def _of_refusal(requirements: tuple[str, ...], meaning: str, count: Count, edit:
 
 
 KINDS: Mapping[str, Kind] = {
-    "lost": Kind((clauses.LOST,), "told to be stored, and never delivered", _lost, _goes, FAILOVER, plain=True),
+    "lost": Kind(
+        (clauses.LOST,),
+        "told to be stored, and never delivered",
+        _lost,
+        _goes,
+        FAILOVER,
+        fits=_outside_faults,
+        plain=True,
+    ),
     "phantom": Kind((clauses.INVENTED,), "delivered, and never sent", _phantom, plain=True),
     "failed": Kind((clauses.FAILED,), "told not to be stored, and delivered", _failed, plain=True),
     "corrupt": Kind((clauses.AS_SENT,), "delivered with other bytes", _corrupt, sub=FAILOVER, plain=True),
