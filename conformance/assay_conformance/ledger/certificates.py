@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from assay_conformance.ledger.rows import Ack, Delivery, Outcome, Place, place
-from assay_conformance.ledger.tables import NONE, Again, Result, Word
+from assay_conformance.ledger.tables import NONE, Again, Check, Plain, Result, Word
 
 LEAST_GAP = -(1 << 31)
 MOST_GAP = (1 << 31) - 1
@@ -69,6 +69,14 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
         here = place(row)
         yield 0 if row.seq <= greatest else 1 if here > furthest else -1
         furthest, greatest = max(furthest, here), max(greatest, row.seq)
+
+
+def plain(row: Delivery) -> Plain:
+    """What the row says of itself, for whoever reads nothing but this of it."""
+    ordinary = row.redeliv == 0 and row.again == Again.FIRST and row.wait is None and row.ok != Check.BAD
+    if not ordinary or row.gap < 1 or row.kgap < 1:
+        return Plain.NO
+    return Plain.UNKEYED if row.key == NONE else Plain.KEYED
 
 
 class _Said:

@@ -56,6 +56,7 @@ class Delivery(NamedTuple):
     again: int = 0
     wait: int | None = None
     ok: int = 1
+    plain: int = 0
 
 
 class Ack(NamedTuple):

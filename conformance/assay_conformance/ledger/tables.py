@@ -92,6 +92,14 @@ class Check(IntEnum):
     UNKNOWN = 2
 
 
+class Plain(IntEnum):
+    """Whether a delivery is an ordinary one: `delivery.plain`. Then only its place and time are left to be read."""
+
+    NO = 0
+    UNKEYED = 1
+    KEYED = 2
+
+
 _STREAM = Column("stream", Kind.I32, "which producer on which partition: row of `stream`")
 _SEQ = Column("seq", Kind.I64, "number of the message in its stream, from 0 without gaps", Layout.DELTA)
 _KEY = Column("key", Kind.I32, "row of `key`; -1: no key")
@@ -182,6 +190,13 @@ DELIVERY = Table(
             ours=True,
         ),
         Column("ok", Kind.I8, "the payload is what its identity says: 0 no, 1 yes, 2 it does not say", ours=True),
+        Column(
+            "plain",
+            Kind.I8,
+            "nothing in this row calls for a look: redeliv and again are 0, gap and kgap at least 1, wait is null and "
+            "ok not 0: 1 without a key, 2 with one; 0: something does",
+            ours=True,
+        ),
     ),
 )
 

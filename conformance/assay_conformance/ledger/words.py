@@ -16,7 +16,19 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from assay_conformance.ledger.rows import Ack, Attempt, Delivery, Outcome, Stored
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, STORED, Again, Check, Result, Word
+from assay_conformance.ledger.tables import (
+    ACK,
+    ATTEMPT,
+    DELIVERY,
+    NONE,
+    OUTCOME,
+    STORED,
+    Again,
+    Check,
+    Plain,
+    Result,
+    Word,
+)
 
 BUCKET_BITS = 6
 NEVER = (1 << 63) - 1
@@ -81,7 +93,8 @@ ALL = "true"
 @dataclass(frozen=True, slots=True)
 class Folded:
     """How a word comes from the rows of one table: of which rows, what, and merged how. `value` and `where` are SQL
-    over the table's columns; `of` is both in Python, None for a row that adds nothing."""
+    over the table's columns; `of` is both in Python, None for a row that adds nothing. `plain`: `where` among plain
+    deliveries, without the columns that are known of these; empty when none of them adds anything."""
 
     name: str
     table: str
@@ -90,6 +103,7 @@ class Folded:
     where: str
     of: Callable[[Any], int | None]
     meaning: str
+    plain: str = ""
 
 
 def bit(seq: int) -> int:
@@ -107,12 +121,13 @@ def _crc(row: Attempt | Delivery) -> int:
     return (row.crc & 0xFFFF_FFFF) << (row.seq & 31)
 
 
-def _mask(name: str, table: str, where: str, holds: Callable[[Any], bool], meaning: str) -> Folded:
-    return Folded(name, table, Merge.OR, SQL_BIT, where, lambda row: bit(row.seq) if holds(row) else None, meaning)
+def _mask(name: str, table: str, where: str, holds: Callable[[Any], bool], meaning: str, plain: str = "") -> Folded:
+    of: Callable[[Any], int | None] = lambda row: bit(row.seq) if holds(row) else None  # noqa: E731
+    return Folded(name, table, Merge.OR, SQL_BIT, where, of, meaning, plain)
 
 
-def _count(name: str, table: str, where: str, holds: Callable[[Any], bool], meaning: str) -> Folded:
-    return Folded(name, table, Merge.SUM, "1L", where, lambda row: 1 if holds(row) else None, meaning)
+def _count(name: str, table: str, where: str, holds: Callable[[Any], bool], meaning: str, plain: str = "") -> Folded:
+    return Folded(name, table, Merge.SUM, "1L", where, lambda row: 1 if holds(row) else None, meaning, plain)
 
 
 def _always(_row: Any) -> bool:
@@ -131,16 +146,18 @@ WORDS: tuple[Folded, ...] = (
     _mask("rb", _O, "code = 0", lambda r: r.code == Result.OK, "told to be stored"),
     _mask("xb", _O, "code = 1", lambda r: r.code == Result.FAIL, "told not to be stored"),
     _count("badord", _O, "code = 0 and ord < 1", lambda r: r.code == Result.OK and r.ord < 1, "ids out of order"),
-    _mask("db", _D, ALL, _always, "delivered"),
-    _mask("fb", _D, "redeliv = 0", lambda r: r.redeliv == 0, "delivered with a redelivery count of 0"),
-    _count("fn", _D, "redeliv = 0", lambda r: r.redeliv == 0, "such deliveries"),
+    _mask("db", _D, ALL, _always, "delivered", ALL),
+    _mask("fb", _D, "redeliv = 0", lambda r: r.redeliv == 0, "delivered with a redelivery count of 0", ALL),
+    _count("fn", _D, "redeliv = 0", lambda r: r.redeliv == 0, "such deliveries", ALL),
     _mask("mb", _D, _AGAIN, lambda r: r.redeliv > 0 or r.again > 0, "evidently delivered again"),
     _mask("kb", _D, "again = 2", lambda r: r.again == Again.ACKED, "delivered to who had acknowledged it"),
-    _count("kn", _D, "key >= 0", lambda r: r.key >= 0, "deliveries with a key"),
+    _count("kn", _D, "key >= 0", lambda r: r.key >= 0, "deliveries with a key", f"plain = {Plain.KEYED}"),
     _count("badgap", _D, "gap < 1", lambda r: r.gap < 1, "first deliveries behind a later one"),
     _count("badkgap", _D, "kgap < 1", lambda r: r.kgap < 1, "first deliveries behind a later one of their key"),
     _count("bad", _D, "ok = 0", lambda r: r.ok == Check.BAD, "payloads that are not what they say"),
-    Folded("dx", _D, Merge.XOR, SQL_CRC, "redeliv = 0", lambda r: None if r.redeliv else _crc(r), "their payloads"),
+    Folded(
+        "dx", _D, Merge.XOR, SQL_CRC, "redeliv = 0", lambda r: None if r.redeliv else _crc(r), "their payloads", ALL
+    ),
     Folded("mr", _D, Merge.MAX, "redeliv", ALL, lambda r: r.redeliv, "greatest redelivery count"),
     _count("gn", _D, "again > 0", lambda r: r.again > 0, "deliveries to who had it before"),
     _count("uncounted", _D, "again > 0 and redeliv = 0", lambda r: r.again > 0 and r.redeliv == 0, "uncounted ones"),
@@ -150,7 +167,7 @@ WORDS: tuple[Folded, ...] = (
     ),
     _count("dn", _D, _DUE, lambda r: r.again == 0 and r.wait is not None, "deliveries of what has a time"),
     Folded("least_due_us", _D, Merge.MIN, "wait", _DUE, lambda r: r.wait if r.again == 0 else None, "their least wait"),
-    Folded("last_us", _D, Merge.MAX, "t", ALL, lambda r: r.t, "time of the last delivery"),
+    Folded("last_us", _D, Merge.MAX, "t", ALL, lambda r: r.t, "time of the last delivery", ALL),
     _mask("ab", _K, _ACKED, lambda r: r.kind != Word.NACK, "acknowledged"),
     _count("an", _K, _ACKED, lambda r: r.kind != Word.NACK, "acknowledgments"),
     _mask("nb", _K, "kind = 1", lambda r: r.kind == Word.NACK, "refused"),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow.compute as pc
 
-from assay_conformance.ledger.certificates import of_consumer, of_outcomes
+from assay_conformance.ledger.certificates import of_consumer, of_outcomes, plain
 from assay_conformance.ledger.rows import Ack, Delivery, Outcome
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME
 from assay_reports.ledgers.opening import Ledger
@@ -107,6 +107,6 @@ def _outcomes(rows: list[Outcome]) -> Iterator[Difference]:
 def _deliveries(rows: list[Delivery], acks: list[Ack], due: dict[tuple[int, int], int]) -> Iterator[Difference]:
     rows.sort(key=lambda row: row.pos)
     for row, certified in zip(rows, of_consumer(rows, acks, due), strict=True):
-        for name, exact in certified._asdict().items():
+        for name, exact in (*certified._asdict().items(), ("plain", plain(row))):
             if (found := getattr(row, name)) != exact:
                 yield Difference(DELIVERY.name, row.stream, row.seq, name, found, exact)

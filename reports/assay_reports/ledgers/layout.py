@@ -2,8 +2,9 @@
 
 A ledger is a folder: `ledger.json`, one Parquet file for each small table, one folder for each other table, with parts
 `w<writer>-<part>.parquet` that are never changed. A part is written as a dot-file and renamed when it is whole, so that
-whoever reads beside the writer sees whole parts only. Rows lie in row groups of 100,000, each sorted by stream and seq:
-readers skip groups by their statistics, and growing columns shrink to small differences.
+whoever reads beside the writer sees whole parts only. Rows lie in row groups of up to 100,000, each sorted by stream
+and seq: readers skip groups by their statistics, and growing columns shrink to small differences. Deliveries that are
+not plain lie in groups of their own, so that whoever looks for them skips all others.
 """
 
 from __future__ import annotations
@@ -19,7 +20,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay_conformance.ledger.info import LedgerInfo
-from assay_conformance.ledger.tables import PARTS, SMALL, Kind, Layout, Table
+from assay_conformance.ledger.tables import (
+    DELIVERY,
+    NONE,
+    PARTS,
+    SMALL,
+    Again,
+    Check,
+    Kind,
+    Layout,
+    Plain,
+    Table,
+)
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_conformance.model.schema import CURRENT, FileKind, write_document
 
@@ -86,7 +98,8 @@ def write_smalls(ledger: Path, rows: Mapping[str, Iterable[tuple[Any, ...]]]) ->
 class PartWriter:
     """The parts of one writer in one table, numbered from `first`.
 
-    Rows come in pieces of any size. A part is closed when it has `part_rows` rows or is `part_s` old, and by `close`.
+    Rows come in pieces of any size; columns that are not the table's are left out, and `plain` is found here. A part is
+    closed when it has `part_rows` rows or is `part_s` old, and by `close`.
     """
 
     def __init__(
@@ -100,6 +113,7 @@ class PartWriter:
         part_s: float = PART_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._table = table
         self._folder = ledger / table.name
         self._schema = schema(table)
         self._options = _options(table)
@@ -110,6 +124,8 @@ class PartWriter:
         self._waiting: list[Columns] = []
         self._held = 0
         self._written = 0
+        self._apart: list[Columns] = []
+        self._held_apart = 0
         self._file: Any = None
         self._opened_at = 0.0
         self.rows = 0
@@ -118,9 +134,11 @@ class PartWriter:
         length = len(next(iter(columns.values())))
         if not length:
             return
-        if self._file is None and not self._held:
+        if not self._written and not self._held:
             self._opened_at = self._clock()
-        self._waiting.append(columns)
+        if self._table is DELIVERY:
+            columns = {**columns, "plain": _plain(columns)}
+        self._waiting.append({name: columns[name] for name in self._schema.names})
         self._held += length
         self.rows += length
         while self._held >= GROUP_ROWS:
@@ -131,7 +149,7 @@ class PartWriter:
 
     def roll(self) -> None:
         """Close the part if it is old enough; for whoever has nothing to add."""
-        if (self._file is not None or self._held) and self._clock() - self._opened_at >= self._part_s:
+        if (self._written or self._held) and self._clock() - self._opened_at >= self._part_s:
             self.close()
 
     def close(self) -> None:
@@ -145,15 +163,37 @@ class PartWriter:
     def _write(self, length: int) -> None:
         taken = _take(self._waiting, length)
         self._held -= length
+        self._written += length
+        if self._table is DELIVERY:
+            taken = self._set_apart(taken)
+        self._group(taken)
+
+    def _set_apart(self, columns: Columns) -> Columns:
+        """The plain ones of these deliveries; the others wait until they are a group, or the part ends."""
+        others = columns["plain"] == Plain.NO
+        if others.any():
+            self._apart.append({name: values[others] for name, values in columns.items()})
+            self._held_apart += int(others.sum())
+            columns = {name: values[~others] for name, values in columns.items()}
+        while self._held_apart >= GROUP_ROWS:
+            self._held_apart -= GROUP_ROWS
+            self._group(_take(self._apart, GROUP_ROWS))
+        return columns
+
+    def _group(self, columns: Columns) -> None:
+        if not len(columns["seq"]):
+            return
         try:
             if self._file is None:
                 self._file = pq.ParquetWriter(self._path(dot=True), self._schema, **self._options)
-            self._file.write_table(_sorted(taken, self._schema), row_group_size=GROUP_ROWS)
+            self._file.write_table(_sorted(columns, self._schema), row_group_size=GROUP_ROWS)
         except OSError as error:
             raise _not_written(self._folder, error) from error
-        self._written += length
 
     def _finish(self) -> None:
+        if self._held_apart:
+            self._group(_take(self._apart, self._held_apart))
+            self._held_apart = 0
         if self._file is None:
             return
         try:
@@ -184,6 +224,14 @@ def _take(pieces: list[Columns], length: int) -> Columns:
         pieces[0] = {name: values[length:] for name, values in first.items()}
         length = 0
     return {name: np.concatenate([piece[name] for piece in taken]) for name in taken[0]} if taken[1:] else taken[0]
+
+
+def _plain(columns: Columns) -> Any:
+    """`ledger.certificates.plain` of many rows at once."""
+    first = (columns["redeliv"] == 0) & (columns["again"] == Again.FIRST) & (columns["wait"] == NULL)
+    in_order = (columns["gap"] >= 1) & (columns["kgap"] >= 1)
+    kind = np.where(columns["key"] == NONE, Plain.UNKEYED, Plain.KEYED)
+    return np.where(first & in_order & (columns["ok"] != Check.BAD), kind, Plain.NO)
 
 
 def _sorted(columns: Columns, described: Any) -> Any:

@@ -24,7 +24,7 @@ import msgspec
 from pyarrow import fs
 
 from assay_conformance.ledger.collection import Small
-from assay_conformance.ledger.tables import PARTS, STORED, TABLES
+from assay_conformance.ledger.tables import EPOCH, PARTS, STORED, TABLES
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.opening import BadPart, Ledger, Part
 from assay_reports.spark import screen, views
@@ -75,7 +75,11 @@ class Folded:
 
 def without(ledger: Ledger) -> frozenset[str]:
     """Words that nobody will read in this ledger."""
-    return screen.FOR_LOOKALIKES if ledger.info.self_checking else frozenset()
+    nobody_stopped = not any(epoch.restart for epoch in ledger.small[EPOCH.name])
+    return frozenset().union(
+        screen.FOR_LOOKALIKES if ledger.info.self_checking else (),
+        screen.FOR_RESTARTS if nobody_stopped else (),
+    )
 
 
 def fold_parts(session: Any, ledger: Ledger, small: Small, told: Told = lambda *_: None) -> Folded:
@@ -198,19 +202,22 @@ class _Folder:
         return {part.file: Stamp(info.size, info.mtime_ns or 0) for part, info in zip(parts, infos, strict=True)}
 
     def kept(self, made: str, stamps: dict[str, Stamp]) -> Iterator[Batch]:
-        """The folds that hold; what does not is removed."""
+        """The folds that hold, each part in one; what does not is removed."""
         seen: set[str] = set()
         names = {info.base_name: info for info in self._listed()}
         for file in sorted(name for name in names if name.endswith(".json")):
             batch = self._read(file)
             holds = batch is not None and batch.made == made and file.removesuffix(".json") in names
-            if holds and all(stamps.get(part) == stamp for part, stamp in batch.parts.items()):  # type: ignore[union-attr]
-                assert batch is not None
-                if not seen & batch.parts.keys():
-                    seen |= batch.parts.keys()
-                    yield batch
-                    continue
-            self._remove(file)
+            if not holds or any(stamps.get(part) != stamp for part, stamp in batch.parts.items()):  # type: ignore[union-attr]
+                self._remove(file)
+                continue
+            assert batch is not None
+            if not seen & batch.parts.keys():
+                seen |= batch.parts.keys()
+                yield batch
+            elif _is_abandoned(names[file]):
+                # Two judged at once, and each may still be reading its own.
+                self._remove(file)
         for name, info in names.items():
             if not name.endswith(".json") and f"{name}.json" not in names and _is_abandoned(info):
                 self._remove(f"{name}.json")

@@ -42,6 +42,8 @@ _OPENED = (
 
 _OPTIONS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
+    # The screen is one long generated method, and Java would interpret what is longer than 8000 bytes.
+    "-XX:-DontCompileHugeMethods",
     *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",

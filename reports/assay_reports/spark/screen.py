@@ -17,6 +17,9 @@ from assay_conformance.ledger.words import ALL, BUCKET_BITS, EMPTY, WORDS, Folde
 FOR_LOOKALIKES = frozenset({"sx", "dx"})
 """Words that are only read where payloads do not say themselves what they should be."""
 
+FOR_RESTARTS = frozenset({"last_us", "least_done_us"})
+"""Words that are only read where a broker was killed or stopped."""
+
 KEYS = ("sub", "stream", "b")
 REACH, SCOPES, STREAMS = "reach", "scopes", "streams"
 """Views of small tables: which subscriptions a bucket reaches, what holds for them, and the topic of each stream."""
@@ -27,26 +30,41 @@ _OF_STREAM = re.compile(rf"\b({'|'.join(Scope._fields)})\b")
 
 
 def fold(table: str, source: str, without: Collection[str] = ()) -> str:
-    """The buckets of the rows of a table in view `source`; words of `without` stay as of no rows."""
+    """The buckets of the rows of a table in view `source`; words of `without` stay as of no rows.
+
+    Plain deliveries and the others are reduced apart, for of plain ones three columns tell everything; a bucket that
+    has both stands in two rows.
+    """
+    read = [word for word in WORDS if word.table == table and word.name not in without]
+    if table != DELIVERY.name:
+        return _reduced(table, source, {word.name: word.where for word in read})
+    plain = _reduced(table, f"{source} where plain > 0", {word.name: word.plain for word in read if word.plain})
+    others = _reduced(table, f"{source} where plain = 0", {word.name: word.where for word in read})
+    return f"{plain} union all {others}"
+
+
+def _reduced(table: str, rows: str, where: Mapping[str, str]) -> str:
+    """`where`: word -> of which of these rows it is. Others of the table stay as of no rows."""
     sub = "sub" if table in GIVEN else f"cast({NONE} as smallint)"
-    own = [word for word in WORDS if word.table == table]
-    words = ", ".join(f"{_empty(word) if word.name in without else _value(word)} {word.name}" for word in own)
-    return (
-        f"select {sub} sub, stream, seq >> {BUCKET_BITS} b, {words} from {source} group by {sub}, stream, seq >> "
-        f"{BUCKET_BITS}"
+    words = ", ".join(
+        f"{_value(word, where[word.name]) if word.name in where else _empty(word)} {word.name}"
+        for word in WORDS
+        if word.table == table
     )
+    key = f"{sub}, stream, seq >> {BUCKET_BITS}"
+    return f"select {sub} sub, stream, seq >> {BUCKET_BITS} b, {words} from {rows} group by {key}"
 
 
-def _value(word: Folded) -> str:
-    always = word.where == ALL
+def _value(word: Folded, where: str) -> str:
+    always = where == ALL
     match word.merge:
         case Merge.OR | Merge.XOR:
-            inner = word.value if always else f"if({word.where}, {word.value}, 0L)"
+            inner = word.value if always else f"if({where}, {word.value}, 0L)"
             return f"{word.merge.value}({inner})"
         case Merge.SUM:
-            return "count(*)" if always else f"count_if({word.where})"
+            return "count(*)" if always else f"count_if({where})"
         case Merge.MIN | Merge.MAX:
-            inner = word.value if always else f"if({word.where}, {word.value}, null)"
+            inner = word.value if always else f"if({where}, {word.value}, null)"
             return f"coalesce({word.merge.value}(cast({inner} as bigint)), {_empty(word)})"
 
 

@@ -6,10 +6,11 @@ import random
 
 import pytest
 
+from assay_conformance.ledger.certificates import plain
 from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Scope
 from assay_conformance.ledger.rows import Ack, Attempt, Delivery, Outcome, Stored
-from assay_conformance.ledger.tables import NONE
-from assay_conformance.ledger.words import EMPTY, NEVER, WORDS, Bucket, Words, bit, bits, fold, merge
+from assay_conformance.ledger.tables import NONE, Plain
+from assay_conformance.ledger.words import ALL, EMPTY, NEVER, WORDS, Bucket, Words, bit, bits, fold, merge
 
 
 def attempt(seq: int) -> Attempt:
@@ -36,6 +37,25 @@ ROWS: list[Attempt | Outcome | Delivery | Ack | Stored] = [
 
 def test_the_table_of_words_is_in_the_order_of_a_row_of_words() -> None:
     assert tuple(word.name for word in WORDS) == Words._fields
+
+
+@pytest.mark.parametrize("key", [NONE, 0, 3])
+def test_what_is_known_of_a_plain_delivery_is_what_its_words_say(key: int) -> None:
+    row = delivery(5, t=9)._replace(key=key)
+    conditions = {"": False, ALL: True, f"plain = {Plain.KEYED}": plain(row) is Plain.KEYED}
+    for place, word in enumerate(WORDS):
+        if word.table == "delivery":
+            assert (word.of(row) not in (None, EMPTY[place])) is conditions[word.plain], word.name
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"redeliv": 1}, {"again": 1}, {"again": 2}, {"wait": 0}, {"gap": 0}, {"key": 1, "kgap": -3}, {"ok": 0}],
+    ids=str,
+)
+def test_a_delivery_that_calls_for_a_look_is_not_plain(odd: dict[str, int]) -> None:
+    assert plain(delivery(5)) is Plain.UNKEYED
+    assert plain(delivery(5)._replace(**odd)) is Plain.NO
 
 
 def test_a_clause_names_the_words_it_reads() -> None:

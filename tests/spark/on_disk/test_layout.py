@@ -12,7 +12,7 @@ import pytest
 from assay_conformance.ledger.info import Origin
 from assay_conformance.ledger.rows import Ack, Topic
 from assay_conformance.ledger.script import some_info
-from assay_conformance.ledger.tables import ACK, OUTCOME, STORED, TABLES, TOPIC, Table
+from assay_conformance.ledger.tables import ACK, DELIVERY, NONE, OUTCOME, STORED, TABLES, TOPIC, Table
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.layout import GROUP_ROWS, INFO, NULL, PartWriter, create, schema, write_small, write_smalls
 from assay_reports.ledgers.opening import open_ledger
@@ -50,6 +50,32 @@ def test_small_tables_are_read_as_they_were_written(ledger: Path) -> None:
     topics = (Topic(0, "a"), Topic(1, "b", dedup=1))
     write_small(ledger, TOPIC, topics)
     assert open_ledger(str(ledger)).small["topic"] == topics
+
+
+def given(count: int, **columns: int) -> dict[str, object]:
+    values = {"gap": 1, "kgap": 1, "wait": NULL, "ok": 1, "key": NONE, **columns}
+    made = {column.name: np.full(count, values.get(column.name, 0), np.int64) for column in DELIVERY.columns}
+    return made | {"seq": np.arange(count)}
+
+
+def test_deliveries_that_are_not_plain_lie_apart(ledger: Path) -> None:
+    columns = given(10) | {"redeliv": np.arange(10) % 5 == 0, "key": np.arange(10) % 2 - 1}
+    write(ledger, DELIVERY, columns)
+    with pq.ParquetFile(ledger / "delivery" / "w0-000000.parquet") as part:
+        groups = [part.read_row_group(group, ["seq", "plain"]).to_pydict() for group in range(part.num_row_groups)]
+    assert groups == [
+        {"seq": [1, 2, 3, 4, 6, 7, 8, 9], "plain": [2, 1, 2, 1, 1, 2, 1, 2]},
+        {"seq": [0, 5], "plain": [0, 0]},
+    ]
+
+
+def test_a_part_of_nothing_plain_is_a_part(ledger: Path) -> None:
+    now = [0.0]
+    parts = PartWriter(ledger, DELIVERY, 0, part_s=1.0, clock=lambda: now[0])
+    parts.add(given(3, again=1))
+    now[0] = 2.0
+    parts.roll()
+    assert [part.rows for part in open_ledger(str(ledger)).parts["delivery"]] == [3]
 
 
 def test_parts_end_at_their_number_of_rows(ledger: Path) -> None:

@@ -248,7 +248,7 @@ class Ingest:
                 part_s=self._part_s,
                 clock=self._clock,
             )
-        writer.parts[table].add({column.name: rows[column.name] for column in TABLES[table].columns})
+        writer.parts[table].add(rows)
 
     def _write_small(self) -> None:
         states = {
