@@ -54,7 +54,9 @@ def test_small_tables_are_read_as_they_were_written(ledger: Path) -> None:
 
 def given(count: int, **columns: int) -> dict[str, object]:
     values = {"gap": 1, "kgap": 1, "wait": NULL, "ok": 1, "key": NONE, **columns}
-    made = {column.name: np.full(count, values.get(column.name, 0), np.int64) for column in DELIVERY.columns}
+    made: dict[str, object] = {
+        column.name: np.full(count, values.get(column.name, 0), np.int64) for column in DELIVERY.columns
+    }
     return made | {"seq": np.arange(count)}
 
 
