@@ -5,16 +5,12 @@ The rows are made once an attempt, behind its last event, and every rule sees ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.from_history import Transcript, transcribe
-from assay_conformance.ledger.from_history.evidence import HistoryEvidence
-from assay_conformance.ledger.judge import all_rules
-from assay_conformance.ledger.rules import Breach, Rule
+from assay_conformance.ledger.from_history.evidence import HistoryJudged, judge_history
+from assay_conformance.ledger.rules import Breach
 from assay_conformance.model.event import Event, Fired, Received
 from assay_conformance.model.requirement import RequirementId
 
@@ -22,22 +18,11 @@ MOST_EVENTS = 6
 """Events of a message that a finding names: asked for, told, stored, delivered, and delivered again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """An attempt's rows, and every rule that has seen them."""
-
-    transcript: Transcript
-    rules: Mapping[str, Rule]
-
-
-def ledger_of(view: View) -> Ledger:
+def ledger_of(view: View) -> HistoryJudged:
     """Made when it is asked for first."""
-    known = view.tracker.ledger
-    if not isinstance(known, Ledger):
-        transcript = transcribe(view.tracker.history, view.case, view.facts)
-        rules = {rule.requirement: rule for rule in all_rules(HistoryEvidence(transcript))}
-        known = view.tracker.ledger = Ledger(transcript, rules)
-    return known
+    if view.tracker.ledger is None:
+        view.tracker.ledger = judge_history(transcribe(view.tracker.history, view.case, view.facts))
+    return view.tracker.ledger
 
 
 class RowsCheck(Check):

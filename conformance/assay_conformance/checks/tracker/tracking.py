@@ -18,6 +18,7 @@ from assay_conformance.checks.tracker.values import (
     Operation,
     ProducerSession,
 )
+from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import (
     AgentEnded,
     Began,
@@ -72,7 +73,7 @@ class Tracker:
     """Consumer handle -> what it was opened as."""
     history: Sequence[Event] = ()
     """Every event of the attempt, whatever the one just seen."""
-    ledger: object = None
+    ledger: HistoryJudged | None = None
     """The history as rows, made once by the checks that judge them."""
     _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""

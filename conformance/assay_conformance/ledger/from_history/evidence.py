@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from assay_conformance.ledger.from_history.subscribers import ONLY_CONTENT
 from assay_conformance.ledger.from_history.transcript import OUTAGE, Transcript
+from assay_conformance.ledger.judge import all_rules
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rows import Epoch
+from assay_conformance.ledger.rules import Rule
 
 
 class HistoryEvidence(Evidence):
@@ -26,3 +31,16 @@ class HistoryEvidence(Evidence):
         until_us = from_us + self.info.stall_us
         asking = any(begun <= from_us and until_us <= ended for begun, ended in self._attention.get(sub, ()))
         return asking and super().served_from(sub, from_us)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryJudged:
+    """An attempt's rows, and every rule that has seen them, by requirement."""
+
+    transcript: Transcript
+    rules: Mapping[str, Rule]
+
+
+def judge_history(transcript: Transcript) -> HistoryJudged:
+    rules = all_rules(HistoryEvidence(transcript))
+    return HistoryJudged(transcript, {rule.requirement: rule for rule in rules})
