@@ -45,6 +45,12 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
 """(client, requirement) -> why a real broker brings about another verdict."""
 
 
+UNSEEN: Final[Mapping[tuple[str, str], str]] = {
+    ("cluster", "topics.goes-to-assigned-broker"): "the load manager that a release is set up with "
+    "(ModularLoadManagerImpl) names no other broker when it sends clients away; ExtensibleLoadManagerImpl would",
+}
+"""(kind of broker, requirement) -> why its precondition does not occur there."""
+
 DECIDED: Final = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO})
 
 WORDS: Final = ("same", "differs", "undecided", "not runnable")
@@ -151,7 +157,8 @@ def compared(embedded: Summary, real: Summary, requirement: str) -> Cell:
     if there is None and not levers:
         return Cell("undecided", "no part of that run")
     if there is None or not there.exercised:
-        return Cell("not runnable", levers or "its precondition did not occur")
+        unseen = UNSEEN.get((real.broker, requirement), "its precondition did not occur")
+        return Cell("not runnable", levers or unseen)
     if not DECIDED.issuperset((here.verdict, there.verdict)):
         return Cell("undecided", f"{here.verdict.value} and {there.verdict.value} in these runs")
     if here.verdict is there.verdict:
