@@ -13,7 +13,7 @@ import numpy as np
 from assay_conformance.ledger.info import Origin
 from assay_conformance.ledger.rows import Consumer, Stream, Subscription, Topic, Writer
 from assay_conformance.ledger.script import some_info
-from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, NONE, OUTCOME, Check
+from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, NONE, OUTCOME, Integrity
 from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
 
 SMALL: dict[str, list[tuple[Any, ...]]] = {
@@ -52,7 +52,7 @@ class Growing:
             **dict.fromkeys(("seq", "entry", "pos"), seq),
             "t": now_us + np.arange(len(seq)),
             "gap": gap,
-            "ok": np.full(len(seq), Check.GOOD),
+            "ok": np.full(len(seq), Integrity.GOOD),
             "size": np.full(len(seq), 128),
             "crc": np.full(len(seq), 7),
         }

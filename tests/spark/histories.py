@@ -30,7 +30,7 @@ from assay_conformance.ledger.rows import (
     Writer,
 )
 from assay_conformance.ledger.script import some_info
-from assay_conformance.ledger.tables import NONE, Check, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Integrity, Result
 
 NACK_DELAY_US = 200_000
 TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
@@ -259,7 +259,7 @@ class _History:
                 ghost = _Message(
                     message.stream, message.seq + 100 + chance.randrange(99), NONE, 1, t, 0, (7, 1, 0), True, None
                 )
-                given.append(_Given(active, ghost, t + 1, 0, t + 2, Word.ACK))
+                given.append(_Given(active, ghost, t + 1, 0, t + 2, AckKind.ACK))
         given.sort(key=lambda one: one.t)
         if "disorder" in self.defects and len(given) > 1:
             for _ in range(chance.randint(1, 2)):
@@ -273,23 +273,23 @@ class _History:
         chance, lives = self.chance, list[_Given]()
         redeliv = 0
         while redeliv < 2 and chance.random() < 0.1:
-            lives.append(_Given(consumer, message, t, redeliv, t + 100, Word.NACK))
+            lives.append(_Given(consumer, message, t, redeliv, t + 100, AckKind.NACK))
             t += 100 + NACK_DELAY_US + chance.randint(0, 50_000)
             if self.hit("too_early", 0.5):
                 t -= chance.choice((NACK_DELAY_US, 60_000))
             redeliv += 0 if self.hit("not_counted", 0.5) else 1
-        said = None if self.hit("left") else Word.ACK
+        said = None if self.hit("left") else AckKind.ACK
         if lives and self.hit("never_again", 0.5):
             return lives
         last = _Given(consumer, message, t, redeliv, None if said is None else t + 300, said)
         last.corrupt = self.hit("corrupt")
         lives.append(last)
         if self.hit("twice"):
-            lives.append(_Given(consumer, message, t + chance.randint(0, 30_000), 0, t + 40_000, Word.ACK))
+            lives.append(_Given(consumer, message, t + chance.randint(0, 30_000), 0, t + 40_000, AckKind.ACK))
         if self.hit("acked_again"):
-            lives.append(_Given(consumer, message, t + 90_000, redeliv + 1, t + 91_000, Word.ACK))
+            lives.append(_Given(consumer, message, t + 90_000, redeliv + 1, t + 91_000, AckKind.ACK))
         if self.hit("too_often"):
-            lives.append(_Given(consumer, message, t + 95_000, 9, t + 96_000, Word.ACK))
+            lives.append(_Given(consumer, message, t + 95_000, 9, t + 96_000, AckKind.ACK))
         return lives
 
     def _restarted(self, sub: int, given: list[_Given]) -> list[_Given]:
@@ -299,9 +299,9 @@ class _History:
         at = self.chance.choice(given).t
         self.packed.add("epoch", Epoch(sub, "kill", "broker 0", at, at + 20_000, 1, sub))
         again = [
-            _Given(one.consumer, one.message, at + 50_000 + place, 0, at + 60_000 + place, Word.ACK)
+            _Given(one.consumer, one.message, at + 50_000 + place, 0, at + 60_000 + place, AckKind.ACK)
             for place, one in enumerate(given)
-            if one.said == Word.ACK and one.said_at is not None and one.t < at and self.hit("outlived", 0.1)
+            if one.said == AckKind.ACK and one.said_at is not None and one.t < at and self.hit("outlived", 0.1)
         ]
         return sorted([*given, *again], key=lambda one: one.t)
 
@@ -344,14 +344,14 @@ def _delivery(sub: int, consumer: int, pos: int, one: _Given) -> Delivery:
         one.redeliv,
         one.t,
         message.crc ^ 1 if one.corrupt else message.crc,
-        ok=Check.BAD if one.corrupt else Check.GOOD,
+        ok=Integrity.BAD if one.corrupt else Integrity.GOOD,
     )
 
 
 def _acks(sub: int, consumer: int, one: _Given, cumulative: bool) -> list[Ack]:
     if one.said is None or one.said_at is None:
         return []
-    kind = Word.COVERED if cumulative and one.said == Word.ACK else one.said
+    kind = AckKind.COVERED if cumulative and one.said == AckKind.ACK else one.said
     message = one.message
     return [Ack(sub, consumer, message.stream, message.seq, *message.place, kind, one.said_at, one.said_at + 100)]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
 from assay_conformance.ledger.rows import Ack, Delivery, Outcome, Place, place
-from assay_conformance.ledger.tables import NONE, Again, Check, Plain, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Again, Integrity, Plain, Result
 
 LEAST_GAP = -(1 << 31)
 MOST_GAP = (1 << 31) - 1
@@ -73,7 +73,7 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
 
 def plain(row: Delivery) -> Plain:
     """What the row says of itself, for whoever reads nothing but this of it."""
-    ordinary = row.redeliv == 0 and row.again == Again.FIRST and row.wait is None and row.ok != Check.BAD
+    ordinary = row.redeliv == 0 and row.again == Again.FIRST and row.wait is None and row.ok != Integrity.BAD
     if not ordinary or row.gap < 1 or row.kgap < 1:
         return Plain.NO
     return Plain.UNKEYED if row.key == NONE else Plain.KEYED
@@ -83,7 +83,7 @@ class _Said:
     """What a consumer had said of its deliveries by a time. Rows are taken in the order in which they took effect."""
 
     def __init__(self, acks: Iterable[Ack]) -> None:
-        rows = [(row.t if row.kind == Word.NACK else row.t_done, row) for row in acks]
+        rows = [(row.t if row.kind == AckKind.NACK else row.t_done, row) for row in acks]
         self._waiting = sorted(((t, row) for t, row in rows if t is not None), key=lambda pair: pair[0], reverse=True)
         self._refused: dict[Message, int] = {}
         self.acked: set[Message] = set()
@@ -92,7 +92,7 @@ class _Said:
         """When the message was refused for the last time before `t` without having come since; that is forgotten."""
         while self._waiting and self._waiting[-1][0] < t:
             at, row = self._waiting.pop()
-            if row.kind == Word.NACK:
+            if row.kind == AckKind.NACK:
                 self._refused[row.stream, row.seq] = at
             else:
                 self.acked.add((row.stream, row.seq))

@@ -24,7 +24,7 @@ from assay_conformance.ledger.rows import (
     Topic,
     Writer,
 )
-from assay_conformance.ledger.tables import NONE, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Result
 from assay_conformance.ledger.words import EMPTY, Bucket, Words, both, fold
 
 US_PER_S = 1_000_000
@@ -250,6 +250,6 @@ def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, .
         what = Counted.AGAIN if row.again or row.redeliv else Counted.FIRST
         found[what, row.sub, row.t // unit_us] += 1
     for said in rows.acks:
-        what = Counted.REFUSED if said.kind == Word.NACK else Counted.ACKED
+        what = Counted.REFUSED if said.kind == AckKind.NACK else Counted.ACKED
         found[what, said.sub, said.t // unit_us] += 1
     return tuple(Second(*key, count) for key, count in sorted(found.items()))

@@ -20,7 +20,7 @@ from assay_conformance.ledger.rows import (
     Subscription,
     place,
 )
-from assay_conformance.ledger.tables import NONE, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Result
 
 UNBATCHED = -1
 
@@ -59,10 +59,10 @@ class Life:
         return {place(row) for row in self.stored if row.chunk == 0}
 
     def acks(self, sub: int) -> list[Ack]:
-        return [row for row in self.said.get(sub, ()) if row.kind != Word.NACK]
+        return [row for row in self.said.get(sub, ()) if row.kind != AckKind.NACK]
 
     def nacks(self, sub: int) -> list[Ack]:
-        return [row for row in self.said.get(sub, ()) if row.kind == Word.NACK]
+        return [row for row in self.said.get(sub, ()) if row.kind == AckKind.NACK]
 
 
 def lives(rows: Rows) -> dict[tuple[int, int], Life]:

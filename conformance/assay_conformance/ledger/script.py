@@ -33,7 +33,7 @@ from assay_conformance.ledger.rows import (
     Topic,
     Writer,
 )
-from assay_conformance.ledger.tables import NONE, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Result
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 
@@ -142,11 +142,11 @@ class Script:
     def acked(self, *seqs: int, consumer: int = 0, **fields: Any) -> None:
         for seq in seqs:
             t = self._now()
-            row = Ack(self.consumers[consumer].sub, consumer, 0, seq, 1, seq, NONE, Word.ACK, t, t)
+            row = Ack(self.consumers[consumer].sub, consumer, 0, seq, 1, seq, NONE, AckKind.ACK, t, t)
             self.acks.append(row._replace(**fields))
 
     def nacked(self, *seqs: int, consumer: int = 0) -> None:
-        self.acked(*seqs, consumer=consumer, kind=Word.NACK)
+        self.acked(*seqs, consumer=consumer, kind=AckKind.NACK)
 
     def done(self, end_ms: float = END_MS) -> Written:
         """The ledger, with a last message at `end_ms`, which every whole subscription got."""

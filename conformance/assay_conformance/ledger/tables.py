@@ -68,7 +68,7 @@ class Result(IntEnum):
     UNKNOWN = 2
 
 
-class Word(IntEnum):
+class AckKind(IntEnum):
     """What a consumer said of a delivery: `ack.kind`. COVERED: below a cumulative acknowledgment of the consumer."""
 
     ACK = 0
@@ -84,12 +84,16 @@ class Again(IntEnum):
     ACKED = 2
 
 
-class Check(IntEnum):
+class Integrity(IntEnum):
     """Of a delivered payload: `delivery.ok`. UNKNOWN: it does not say itself what it should be."""
 
     BAD = 0
     GOOD = 1
     UNKNOWN = 2
+
+
+Word, Check = AckKind, Integrity
+"""As `words` still calls them."""
 
 
 class Plain(IntEnum):

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from assay_conformance.ledger.lives import Evidence, Life
 from assay_conformance.ledger.rows import Epoch
 from assay_conformance.ledger.rules.base import at, id_of
-from assay_conformance.ledger.tables import NONE, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Result
 
 MAX_LINES = 40
 
 _RESULTS = {Result.OK: "ok", Result.FAIL: "failed", Result.UNKNOWN: "unknown"}
-_WORDS = {Word.ACK: "acknowledged", Word.NACK: "refused", Word.COVERED: "acknowledged with those before it"}
+_WORDS = {AckKind.ACK: "acknowledged", AckKind.NACK: "refused", AckKind.COVERED: "acknowledged with those before it"}
 
 
 def tell(life: Life, evidence: Evidence) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def _events(life: Life, evidence: Evidence) -> Iterator[tuple[int, str]]:
         for word in words:
             who = f"{small.consumers[word.consumer].name} of {small.subscriptions[sub].name}"
             done = "" if word.t_done is None else f", done at {at(word.t_done)}"
-            yield word.t, f"{at(word.t)} {_WORDS[Word(word.kind)]} by {who}{done}"
+            yield word.t, f"{at(word.t)} {_WORDS[AckKind(word.kind)]} by {who}{done}"
     times = [row.t for row in life.attempts] + [row.t for row in life.outcomes]
     times += [row.t for copies in life.given.values() for row in copies]
     for epoch in small.epochs.values():

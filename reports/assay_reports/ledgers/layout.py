@@ -26,7 +26,7 @@ from assay_conformance.ledger.tables import (
     PARTS,
     SMALL,
     Again,
-    Check,
+    Integrity,
     Kind,
     Layout,
     Plain,
@@ -231,7 +231,7 @@ def _plain(columns: Columns) -> Any:
     first = (columns["redeliv"] == 0) & (columns["again"] == Again.FIRST) & (columns["wait"] == NULL)
     in_order = (columns["gap"] >= 1) & (columns["kgap"] >= 1)
     kind = np.where(columns["key"] == NONE, Plain.UNKEYED, Plain.KEYED)
-    return np.where(first & in_order & (columns["ok"] != Check.BAD), kind, Plain.NO)
+    return np.where(first & in_order & (columns["ok"] != Integrity.BAD), kind, Plain.NO)
 
 
 def _sorted(columns: Columns, described: Any) -> Any:

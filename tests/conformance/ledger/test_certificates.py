@@ -6,7 +6,7 @@ import pytest
 
 from assay_conformance.ledger.certificates import MOST_GAP, Certified, of_consumer, of_outcomes
 from assay_conformance.ledger.rows import Ack, Delivery, Outcome
-from assay_conformance.ledger.tables import NONE, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Result
 
 
 def got(*seqs: int, key: int = NONE, stream: int = 1) -> list[Delivery]:
@@ -14,7 +14,7 @@ def got(*seqs: int, key: int = NONE, stream: int = 1) -> list[Delivery]:
     return [Delivery(0, 0, pos, stream, seq, key, 1, seq, NONE, 0, 10 * pos, 0) for pos, seq in enumerate(seqs)]
 
 
-def said(seq: int, word: Word, t: int, t_done: int | None = None) -> Ack:
+def said(seq: int, word: AckKind, t: int, t_done: int | None = None) -> Ack:
     return Ack(0, 0, 1, seq, 1, seq, NONE, word, t, t_done)
 
 
@@ -43,17 +43,17 @@ def test_keys_are_ordered_apart_from_each_other() -> None:
 
 
 def test_what_comes_again_was_got_or_acknowledged_before() -> None:
-    acks = [said(1, Word.ACK, 11, 12), said(2, Word.ACK, 21, 999)]
+    acks = [said(1, AckKind.ACK, 11, 12), said(2, AckKind.ACK, 21, 999)]
     assert [row.again for row in of_consumer(got(1, 2, 1, 2), acks)] == [0, 0, 2, 1]
 
 
 def test_a_wait_begins_with_the_last_refusal_and_ends_with_the_delivery() -> None:
-    acks = [said(1, Word.NACK, 2), said(1, Word.NACK, 4)]
+    acks = [said(1, AckKind.NACK, 2), said(1, AckKind.NACK, 4)]
     assert [row.wait for row in of_consumer(got(1, 1, 1), acks)] == [None, 6, None]
 
 
 def test_what_is_said_in_the_microsecond_of_a_delivery_is_said_of_it_and_not_before_it() -> None:
-    acks = [said(1, Word.NACK, 10), said(2, Word.ACK, 20, 30)]
+    acks = [said(1, AckKind.NACK, 10), said(2, AckKind.ACK, 20, 30)]
     rows = [row._replace(t=10 * (1 + place // 2)) for place, row in enumerate(got(1, 1, 2, 1, 2))]
     certified = list(of_consumer([*rows[:3], *(row._replace(t=30) for row in rows[3:])], acks))
     assert [(row.again, row.wait) for row in certified] == [(0, None), (1, None), (0, None), (1, 20), (1, None)]

@@ -15,7 +15,7 @@ from assay_conformance.ledger.judge import judge_rows, judged
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rules.base import Rule
 from assay_conformance.ledger.script import Script, Written, some_info
-from assay_conformance.ledger.tables import Check, Result, Word
+from assay_conformance.ledger.tables import AckKind, Integrity, Result
 from assay_conformance.ledger.words import fold
 
 GRACE_MS = 10_000
@@ -170,7 +170,7 @@ def ok_unstored(s: Script) -> None:
 
 def corrupt(s: Script) -> None:
     s.sent(0)
-    s.got(0, ok=Check.BAD)
+    s.got(0, ok=Integrity.BAD)
 
 
 def unasked(s: Script) -> None:
@@ -455,7 +455,7 @@ def test_a_cumulative_acknowledgment_ends_what_it_covers() -> None:
     def story(s: Script) -> None:
         s.sent(0)
         s.got(0, ack=False)
-        s.acked(0, kind=Word.COVERED)
+        s.acked(0, kind=AckKind.COVERED)
         s.epoch(9_000, 9_500, restart=1)
         s.at(10_000).got(0)
 

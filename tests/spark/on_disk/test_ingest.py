@@ -27,7 +27,7 @@ from assay_conformance.ledger.declarations import (
     TopicDeclared,
 )
 from assay_conformance.ledger.segments import SegmentWriter
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Again, Check, Word
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, AckKind, Again, Integrity
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import generate
@@ -102,7 +102,7 @@ class Run:
         self.receiver.to.delivery(seq, self.receiver.t(t), 5, entry, stream, 0, key, -1, 64, told, redeliv)
 
     def said(self, stream: int, seq: int, t: int, entry: int, kind: int, *, done: bool = True) -> None:
-        t_done = t + 50 if done and kind != Word.NACK else -1
+        t_done = t + 50 if done and kind != AckKind.NACK else -1
         self.receiver.to.ack(seq, self.receiver.t(t), t_done, 5, entry, stream, 0, -1, kind)
 
     def close(self) -> None:
@@ -126,14 +126,14 @@ def run(tmp_path: Path) -> Run:
 def test_a_message_becomes_its_rows(run: Run) -> None:
     run.sent(0, 0, 100, 1)
     run.got(0, 0, 300, 1)
-    run.said(0, 0, 400, 1, Word.ACK)
+    run.said(0, 0, 400, 1, AckKind.ACK)
     run.close()
     ledger, told = ingested(run.folder)
     assert told.notes == []
     assert [(row.stream, row.seq, row.t) for row in ledger.read(ATTEMPT)] == [(0, 0, 100)]
     assert [(row.entry, row.t, row.ord) for row in ledger.read(OUTCOME)] == [(1, 200, 1)]
-    assert [(row.pos, row.t, row.gap, row.ok) for row in ledger.read(DELIVERY)] == [(0, 300, 1, Check.GOOD)]
-    assert [(row.kind, row.t, row.t_done) for row in ledger.read(ACK)] == [(Word.ACK, 400, 450)]
+    assert [(row.pos, row.t, row.gap, row.ok) for row in ledger.read(DELIVERY)] == [(0, 300, 1, Integrity.GOOD)]
+    assert [(row.kind, row.t, row.t_done) for row in ledger.read(ACK)] == [(AckKind.ACK, 400, 450)]
 
 
 def test_times_are_the_runs(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_payload_that_is_not_what_it_says_is_bad(run: Run) -> None:
         run.got(0, seq, 1000 + seq, seq, wrong=seq == 256)
     run.close()
     ledger, _ = ingested(run.folder)
-    assert [row.seq for row in ledger.read(DELIVERY) if row.ok != Check.GOOD] == [256]
+    assert [row.seq for row in ledger.read(DELIVERY) if row.ok != Integrity.GOOD] == [256]
 
 
 def test_a_stream_without_a_seed_does_not_say_what_it_sends(run: Run) -> None:
@@ -172,7 +172,7 @@ def test_a_stream_without_a_seed_does_not_say_what_it_sends(run: Run) -> None:
     run.got(1, 0, 1000, 0)
     run.close()
     ledger, _ = ingested(run.folder)
-    assert [row.ok for row in ledger.read(DELIVERY)] == [Check.UNKNOWN]
+    assert [row.ok for row in ledger.read(DELIVERY)] == [Integrity.UNKNOWN]
 
 
 def test_a_cumulative_acknowledgment_covers_what_lies_before_it_on_its_topic(run: Run) -> None:
@@ -184,7 +184,7 @@ def test_a_cumulative_acknowledgment_covers_what_lies_before_it_on_its_topic(run
     run.close()
     ledger, _ = ingested(run.folder)
     rows = [(row.stream, row.seq, row.kind, row.t_done) for row in ledger.read(ACK)]
-    assert rows == [(0, 0, Word.COVERED, 250), (0, 1, Word.COVERED, 250), (1, 0, Word.COVERED, 250)]
+    assert rows == [(0, 0, AckKind.COVERED, 250), (0, 1, AckKind.COVERED, 250), (1, 0, AckKind.COVERED, 250)]
 
 
 def test_a_message_is_covered_once(run: Run) -> None:
@@ -294,11 +294,11 @@ def test_no_bound_of_time_is_judged_by_clocks_that_cannot_be_right(spark: Any, t
     assert due.reason == "nobody knows how far the clocks of producer and consumer are apart"
 
 
-@pytest.mark.parametrize("kind", [Word.NACK, Word.ACK])
+@pytest.mark.parametrize("kind", [AckKind.NACK, AckKind.ACK])
 def test_what_is_said_in_the_microsecond_of_the_next_delivery_is_certified_exactly(run: Run, kind: int) -> None:
     run.sent(0, 0, 100, 1)
     run.got(0, 0, 1_000, 1)
-    run.said(0, 0, 2_000 if kind == Word.NACK else 1_950, 1, kind)
+    run.said(0, 0, 2_000 if kind == AckKind.NACK else 1_950, 1, kind)
     run.got(0, 0, 2_000, 1, redeliv=1)
     run.close()
     ledger, _ = ingested(run.folder)
@@ -393,7 +393,7 @@ def wild(run: Run, seed: int, steps: int) -> None:
                 run.got(stream, seq, t, entry, redeliv=draw.randint(0, 2), key=draw.randint(-1, 2))
                 got.add((stream, seq))
             case 3 if (stream, seq) in got:
-                run.said(stream, seq, t, entry, Word.NACK)
+                run.said(stream, seq, t, entry, AckKind.NACK)
             case 4:
                 run.said(stream, seq, t, entry, draw.choice([0, 2]), done=draw.random() < 0.8)
             case 5:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay_conformance.ledger.info import Order
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, Again, Result, Word
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, AckKind, Again, Result
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.mapping import Mapped, map_logs, read_map
@@ -90,8 +90,8 @@ def test_a_row_of_each_log_becomes_rows(tmp_path: Path) -> None:
         (9000, 1, Again.ACKED, 1),
     ]
     assert [(row.kind, row.t, row.t_done) for row in ledger.read(ACK)] == [
-        (Word.ACK, 4000, 4000),
-        (Word.NACK, 10_000, None),
+        (AckKind.ACK, 4000, 4000),
+        (AckKind.NACK, 10_000, None),
     ]
 
 

@@ -9,7 +9,7 @@ from assay_conformance.ledger.certificates import of_consumer
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
 from assay_conformance.ledger.from_history.sorting import Sorted, position
 from assay_conformance.ledger.rows import Ack, Attempt, Consumer, Delivery, Subscription
-from assay_conformance.ledger.tables import NONE, Check, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Integrity
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
 from assay_conformance.model.facts import ClientFacts
@@ -223,7 +223,7 @@ def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Me
             if known is None:
                 continue
             one, event, message, topic = known
-            word = Word.NACK if invoke.verb == "nack" else Word.ACK
+            word = AckKind.NACK if invoke.verb == "nack" else AckKind.ACK
             one.said.append(_ack(one, event, message, word, invoke.t_ns, done_ns))
             if invoke.args.get("cumulative"):
                 for earlier, other, where in one.got:
@@ -232,10 +232,10 @@ def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Me
                         event.message_id.batch_index,
                     )
                     if where == topic and earlier.seq < invoke.seq and behind:
-                        one.said.append(_ack(one, earlier, other, Word.COVERED, invoke.t_ns, done_ns))
+                        one.said.append(_ack(one, earlier, other, AckKind.COVERED, invoke.t_ns, done_ns))
 
 
-def _ack(one: Opened, event: Received, message: Message, word: Word, t_ns: int, done_ns: int | None) -> Ack:
+def _ack(one: Opened, event: Received, message: Message, word: AckKind, t_ns: int, done_ns: int | None) -> Ack:
     id = event.message_id
     done = None if done_ns is None else done_ns // NS_PER_US
     where = (id.ledger, id.entry, id.batch_index)
@@ -268,7 +268,7 @@ def _delivery(one: Opened, pos: int, event: Received, message: Message, messages
         event.redelivery_count,
         event.t_ns // NS_PER_US,
         signed(event.digest),
-        ok=Check.GOOD if event.digest == message.digest else Check.BAD,
+        ok=Integrity.GOOD if event.digest == message.digest else Integrity.BAD,
     )
 
 

@@ -12,7 +12,7 @@ from assay_conformance.ledger.from_history.sorting import Sorted, sort
 from assay_conformance.ledger.from_history.subscribers import Subscribers
 from assay_conformance.ledger.info import LedgerInfo, Order, Origin
 from assay_conformance.ledger.rows import Delivery, Epoch, Stream, Topic, Writer
-from assay_conformance.ledger.tables import NONE, Check
+from assay_conformance.ledger.tables import NONE, Integrity
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Healed, Stepped
 from assay_conformance.model.facts import ClientFacts
@@ -193,7 +193,7 @@ def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[S
                 event.redelivery_count,
                 event.t_ns // NS_PER_US,
                 messages.signed(event.digest),
-                ok=Check.GOOD,
+                ok=Integrity.GOOD,
             )
         )
     return rows, streams

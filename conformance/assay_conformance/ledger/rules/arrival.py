@@ -6,7 +6,7 @@ from assay_conformance.ledger import clauses
 from assay_conformance.ledger.lives import Life
 from assay_conformance.ledger.rows import Delivery
 from assay_conformance.ledger.rules.base import Rule, at, id_of
-from assay_conformance.ledger.tables import Check, Result
+from assay_conformance.ledger.tables import Integrity, Result
 
 
 class AckedIsDelivered(Rule):
@@ -143,6 +143,6 @@ class AsSent(Rule):
                 )
 
     def _differs(self, life: Life, row: Delivery) -> bool:
-        if self.info.self_checking or row.ok != Check.UNKNOWN:
-            return row.ok == Check.BAD
+        if self.info.self_checking or row.ok != Integrity.UNKNOWN:
+            return row.ok == Integrity.BAD
         return self.info.checksums and bool(life.attempts) and row.crc not in {attempt.crc for attempt in life.attempts}

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay_conformance.ledger.certificates import LEAST_GAP, MOST_GAP, NOT_STORED
 from assay_conformance.ledger.rows import Place
-from assay_conformance.ledger.tables import NONE, Again, Result, Word
+from assay_conformance.ledger.tables import NONE, AckKind, Again, Result
 from assay_reports.ledgers.ingest.flags import ACKED, SEEN, Flags, Times
 from assay_reports.ledgers.layout import NULL
 
@@ -107,13 +107,13 @@ class Consumers:
         # What is said in the microsecond of a delivery is said of it, not before it.
         events = [(int(t), 0, int(row)) for t, row in zip(columns["t"][rows], rows, strict=True)]
         for row in said.tolist():
-            effect = acks["t"][row] if acks["kind"][row] == Word.NACK else acks["t_done"][row]
+            effect = acks["t"][row] if acks["kind"][row] == AckKind.NACK else acks["t_done"][row]
             if effect != NULL:
                 events.append((int(effect), 1, row))
         for t, is_said, row in sorted(events):
             if is_said:
                 seq = int(acks["seq"][row])
-                if acks["kind"][row] == Word.NACK:
+                if acks["kind"][row] == AckKind.NACK:
                     self._refused[*pair, seq] = t
                 else:
                     acked.add(seq)
@@ -126,7 +126,7 @@ class Consumers:
                     out["wait"][row] = t - refused_at
 
     def _say(self, pair: Pair, acks: Columns, at: Any, settled: Any) -> None:
-        refused = acks["kind"][at] == Word.NACK
+        refused = acks["kind"][at] == AckKind.NACK
         done = at[~refused & (acks["t_done"][at] != NULL)]
         if len(done):
             self._flags[pair].set(acks["seq"][done], ACKED)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay_conformance.ledger.segments import Said
-from assay_conformance.ledger.tables import Word
+from assay_conformance.ledger.tables import AckKind
 from assay_reports.ledgers.layout import NULL
 
 Columns = dict[str, Any]
@@ -63,7 +63,7 @@ class Covering:
         covered = {name: values[its] for name, values in rows.items() if name != "t"}
         _, once = np.unique(np.stack([covered["stream"], covered["seq"]]), axis=1, return_index=True)
         same = {name: np.full(len(once), ack[name]) for name in ("sub", "consumer", "t", "t_done")}
-        return {**_rows(covered, np.sort(once)), **same, "kind": np.full(len(once), Word.COVERED)}
+        return {**_rows(covered, np.sort(once)), **same, "kind": np.full(len(once), AckKind.COVERED)}
 
     def _close(self, consumer: int, acks: Columns) -> None:
         """These were acknowledged one by one."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay_conformance.ledger.declarations import StreamDeclared
-from assay_conformance.ledger.tables import Check
+from assay_conformance.ledger.tables import Integrity
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import IDENTITY_BYTES, generate
 
@@ -23,7 +23,7 @@ _KEPT = 4096
 
 def checks(stream: StreamDeclared | None, seqs: Any, sizes: Any, crcs: Any) -> Any:
     """`delivery.ok` of deliveries of one stream. UNKNOWN where nobody has declared what it sends."""
-    found: Any = np.full(len(seqs), Check.UNKNOWN, np.int8)
+    found: Any = np.full(len(seqs), Integrity.UNKNOWN, np.int8)
     if stream is None or stream.seed is None:
         return found
     for size in np.unique(sizes).tolist():
@@ -31,7 +31,7 @@ def checks(stream: StreamDeclared | None, seqs: Any, sizes: Any, crcs: Any) -> A
             continue
         at = sizes == size
         expected = _of_number_0(stream.case, stream.stream, size, stream.seed) ^ _of_numbers(seqs[at], size)
-        found[at] = np.where(expected == crcs[at], Check.GOOD, Check.BAD)
+        found[at] = np.where(expected == crcs[at], Integrity.GOOD, Integrity.BAD)
     return found
 
 

@@ -13,7 +13,18 @@ import numpy as np
 
 from assay_conformance.ledger import rows
 from assay_conformance.ledger.info import LedgerInfo, Order, Origin
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, TABLES, Again, Check, Result, Word
+from assay_conformance.ledger.tables import (
+    ACK,
+    ATTEMPT,
+    DELIVERY,
+    NONE,
+    OUTCOME,
+    TABLES,
+    AckKind,
+    Again,
+    Integrity,
+    Result,
+)
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
@@ -137,7 +148,7 @@ class _Mapping:
         if self._waiting is not None:
             acks = {name: np.concatenate([self._waiting[name], acks[name]]) for name in acks}
         # What takes effect behind this batch is told with the next one.
-        effect = np.where(acks["kind"] == Word.NACK, acks["t"], acks["t_done"])
+        effect = np.where(acks["kind"] == AckKind.NACK, acks["t"], acks["t_done"])
         now = effect <= deliveries["t"].max()
         self._waiting = {name: values[~now] for name, values in acks.items()}
         acks = {name: values[now] for name, values in acks.items()}
@@ -156,8 +167,10 @@ class _Mapping:
         count = names.redelivery_count
         redeliv = whole(row[count], count) if count is not None else 0
         acks = [
-            rows.Ack(consumer.sub, consumer.consumer, stream, seq, *place, kind, at, at if kind == Word.ACK else NULL)
-            for column, kind in ((names.nacked_at, Word.NACK), (names.acked_at, Word.ACK))
+            rows.Ack(
+                consumer.sub, consumer.consumer, stream, seq, *place, kind, at, at if kind == AckKind.ACK else NULL
+            )
+            for column, kind in ((names.nacked_at, AckKind.NACK), (names.acked_at, AckKind.ACK))
             if column is not None and not _empty(row[column])
             for at in (self._time(row, column, names),)
         ]
@@ -177,7 +190,7 @@ class _Mapping:
                 t,
                 self._crc(names, row),
                 wait=NULL,
-                ok=Check.UNKNOWN,
+                ok=Integrity.UNKNOWN,
             ),
             acks,
         )

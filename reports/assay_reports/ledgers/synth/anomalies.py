@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.collection import US_PER_S
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Again, Check, Result, Word
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, AckKind, Again, Integrity, Result
 from assay_reports.ledgers.layout import NULL
 from assay_reports.ledgers.synth.rows import TAKEN_OVER, Block, Edit, Edits
 from assay_reports.ledgers.synth.world import (
@@ -152,7 +152,7 @@ def _unstored(_world: World, edits: Edits, s: int, q: int) -> None:
 
 def _corrupt(world: World, edits: Edits, s: int, q: int) -> None:
     crc = _row(world, DELIVERY.name, FAILOVER, s, q)["crc"]
-    _change(edits, DELIVERY.name, FAILOVER, s, q, crc=crc ^ 1, ok=Check.BAD)
+    _change(edits, DELIVERY.name, FAILOVER, s, q, crc=crc ^ 1, ok=Integrity.BAD)
 
 
 def _duplicate(world: World, edits: Edits, s: int, q: int) -> None:
@@ -222,7 +222,7 @@ def _hole(_world: World, edits: Edits, s: int, q: int) -> None:
 
 
 def _refuse(edits: Edits, s: int, q: int) -> None:
-    _change(edits, ACK.name, KEY_SHARED, s, q, kind=Word.NACK, t_done=NULL)
+    _change(edits, ACK.name, KEY_SHARED, s, q, kind=AckKind.NACK, t_done=NULL)
 
 
 def _refused(us: int, **columns: int) -> tuple[Count, Change]:

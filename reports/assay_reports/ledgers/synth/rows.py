@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, Again, Result, Word
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, AckKind, Again, Result
 from assay_reports.ledgers.layout import NULL
 from assay_reports.ledgers.synth.world import (
     AGAIN_ROUNDS,
@@ -236,12 +236,12 @@ class Block:
             left = (q >= world.takeover - AGAIN_ROUNDS) & (s < STREAMS)
             one = np.where(left, 1, world.of_failover(s, q))
             called = np.where(s == LATER_STREAM, delivered + 100, world.covered_at(q))
-            base |= {"kind": np.where(s == LATER_STREAM, Word.ACK, Word.COVERED)}
+            base |= {"kind": np.where(s == LATER_STREAM, AckKind.ACK, AckKind.COVERED)}
         else:
             one, called = world.of_key_shared(s, q), delivered + 100
-            base["kind"] = np.where(self.special == Special.REFUSED, Word.NACK, Word.ACK)
+            base["kind"] = np.where(self.special == Special.REFUSED, AckKind.NACK, AckKind.ACK)
         base |= {"consumer": world.consumer(one), "t": called}
-        base["t_done"] = np.where(base["kind"] == Word.NACK, NULL, called + 300)
+        base["t_done"] = np.where(base["kind"] == AckKind.NACK, NULL, called + 300)
         yield self._edited(ACK.name, sub, base, self.kept)
         if sub == KEY_SHARED:
             yield from self._acked_again(base)
@@ -251,7 +251,7 @@ class Block:
         if refused.any():
             some = _some(base, refused)
             t = some["t"] + COMES_AGAIN_US + 100
-            yield some | {"t": t, "t_done": t + 300, "kind": np.full(len(t), Word.ACK)}
+            yield some | {"t": t, "t_done": t + 300, "kind": np.full(len(t), AckKind.ACK)}
 
     def _edited(
         self, table: str, sub: int, columns: Columns, kept: Any = None, s: Any = None, q: Any = None
