@@ -25,6 +25,7 @@ is read with the part in which its first chunk lies, whose task reads on for it.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -54,6 +55,9 @@ _DEFAULTS: Final = {"splits": "1", "chunk_entries": "1000", "columns": "all", "t
 _NEEDED: Final = ("service_url", "topic")
 _BATCH_ROWS: Final = 4_096
 _QUEUE: Final = 5_000
+_TAIL_MS: Final = 2_000
+"""How long the last message may take; what takes longer is looked for otherwise."""
+_BACK_MS: Final = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 
 
 class Position(NamedTuple):
@@ -160,7 +164,10 @@ _NOTHING = Part("", None, Position(-1, -1), Position(-1, -1))
 def _parts(client: pulsar.Client, topic: str, asked: Wish) -> list[Part]:
     import pulsar
 
-    end = _first_from(client, topic, pulsar.MessageId.latest, asked)
+    try:
+        end = _first_from(client, topic, pulsar.MessageId.latest, asked, min(asked.timeout_ms, _TAIL_MS))
+    except pulsar.Timeout:
+        end = _end_in_chunks(client, topic, asked)
     if end is None:
         return []
     last = _position(end)
@@ -191,9 +198,36 @@ def _before(position: Position) -> Position:
     return Position(position.ledger, position.entry - 1)
 
 
-def _first_from(client: pulsar.Client, topic: str, start: Any, asked: Wish) -> pulsar.Message | None:
+def _first_from(
+    client: pulsar.Client, topic: str, start: Any, asked: Wish, timeout_ms: int | None = None
+) -> pulsar.Message | None:
     with contextlib.closing(_open(client, topic, start)) as reader:
-        return reader.read_next(asked.timeout_ms) if reader.has_message_available() else None
+        return reader.read_next(timeout_ms or asked.timeout_ms) if reader.has_message_available() else None
+
+
+def _end_in_chunks(client: pulsar.Client, topic: str, asked: Wish) -> pulsar.Message:
+    """The last message, where the last entry is a chunk: whoever begins to read there never gets it. So further and
+    further back, until messages come; and once more, for one that began before these."""
+    import pulsar
+
+    now_ms = time.time_ns() // 1_000_000
+    found: list[pulsar.Message] = []
+    for back_ms in (*_BACK_MS, now_ms):
+        came = False
+        with contextlib.closing(_open(client, topic, pulsar.MessageId.earliest)) as reader:
+            reader.seek(now_ms - back_ms)
+            with contextlib.suppress(pulsar.Timeout):
+                while reader.has_message_available():
+                    message = reader.read_next(min(asked.timeout_ms, _TAIL_MS))
+                    if message.publish_timestamp() > now_ms:
+                        break
+                    came = True
+                    found = [max((*found, message), key=_position)]
+        if came and back_ms != _BACK_MS[0]:
+            break
+    if not found:
+        raise UnavailableError(f"{FORMAT}: {topic} ends in a chunk of a message that cannot be read whole")
+    return found[0]
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
