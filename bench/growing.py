@@ -59,7 +59,7 @@ class Growing:
         given = ~np.isin(seq, list(lost))
         for table, these in ((ATTEMPT, seq >= first), (OUTCOME, seq >= first), (DELIVERY, given)):
             parts = PartWriter(self.where, table, self._parts)
-            parts.add({column.name: known[column.name][these] for column in table.columns})
+            parts.add({column.name: known[column.name][these] for column in table.columns if column.name in known})
             parts.close()
         self._parts += 1
 
