@@ -48,6 +48,7 @@ title = "Rule {number} holds whatever happens"
 level = "MUST"
 side = "client"
 status = "documented"
+disposition = "tested"
 clause = "Rule {number} of chapter {chapter} is kept while connections end, brokers restart and receipts are lost."
 why = "Messages are lost otherwise."
 sources = [{{ name = "Documentation", link = "https://example.org/{number}" }}]

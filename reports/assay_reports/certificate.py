@@ -18,7 +18,7 @@ from assay_conformance.model.event import Witness
 from assay_conformance.model.requirement import Level, Profile, Requirement, Side
 from assay_conformance.model.run import LeftOut, RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
-from assay_conformance.model.verdict import Expected, Grade, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import Expected, Grade, RequirementVerdict, Verdict, broken
 from assay_reports.standing import Cell
 from assay_reports.verdicts import Subject, Verdicts
 
@@ -172,7 +172,7 @@ def _against(
         return
     if not complete:
         yield "the run ended early"
-    musts = [member for member in members if member.level is Level.MUST]
+    musts = [member for member in members if broken(member) is Verdict.FAIL]
     # What needs more than the profile demands is asked of those who have it.
     musts = [must for must in musts if run.facts.capabilities.issuperset(must.capabilities)]
     if not musts:

@@ -8,7 +8,7 @@ import msgspec
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.model.case import Case
-from assay_conformance.model.requirement import Level, Requirement, RequirementId, Side, Source
+from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source
 from assay_reports.words import fault_words
 
 
@@ -30,6 +30,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     level: str
     side: str
     status: str
+    disposition: str
+    reason: str
     clause: str
     sources: tuple[Source, ...]
     why: str
@@ -40,10 +42,15 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     tested: tuple[Tested, ...]
 
 
+_FREE = "Clients are free here: what a client does is recorded, and counts neither for nor against it."
 _COUNTS: dict[Level, str] = {
     Level.MUST: "A failure ends `assay certify` with 1 unless it is listed in the expectations.",
     Level.SHOULD: "A breach is a warning; with --strict it ends `assay certify` with 1 unless it is listed.",
-    Level.MAY: "Clients are free here: what a client does is recorded, and counts neither for nor against it.",
+    Level.MAY: _FREE,
+}
+_UNTESTED: dict[Disposition, str] = {
+    Disposition.OBSERVED: _FREE,
+    Disposition.NOT_TESTABLE: "Nothing judges it, and no certificate claims it.",
 }
 _BROKER = "The duty is the broker's: a failure is shown apart and says nothing about the client."
 
@@ -56,15 +63,23 @@ def explanation(requirement: Requirement, catalogue: Catalogue, cases: Iterable[
         level=requirement.level.value,
         side=requirement.side.value,
         status=requirement.status.value,
+        disposition=requirement.disposition.value,
+        reason=requirement.reason,
         clause=requirement.clause,
         sources=requirement.sources,
         why=requirement.why,
         broken=catalogue.broken.get(requirement.chapter, ""),
-        counts=_BROKER if requirement.side is Side.BROKER else _COUNTS[requirement.level],
+        counts=_counts(requirement),
         capabilities=requirement.capabilities,
         profiles=tuple(name for name, profile in catalogue.profiles.items() if profile.takes(requirement)),
         tested=tuple(_tested(requirement.id, cases)),
     )
+
+
+def _counts(requirement: Requirement) -> str:
+    if untested := _UNTESTED.get(requirement.disposition):
+        return untested
+    return _BROKER if requirement.side is Side.BROKER else _COUNTS[requirement.level]
 
 
 def _tested(requirement: RequirementId, cases: Iterable[Case]) -> Iterator[Tested]:
@@ -81,7 +96,10 @@ def sections(told: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
     if told.why:
         yield "Why it matters", (told.why,)
     yield "A failure means", tuple(line for line in (told.broken, told.counts) if line)
-    yield "How it is tested", tuple(_lines(told))
+    if told.reason:
+        yield f"Why it is {told.disposition}", (told.reason,)
+    if told.disposition != Disposition.NOT_TESTABLE:
+        yield "How it is tested", tuple(_lines(told))
     if told.capabilities:
         yield "Asked of clients that declare", (", ".join(told.capabilities),)
     if told.profiles:

@@ -97,6 +97,7 @@ title = "A title"
 level = "MUST"
 side = "client"
 status = "documented"
+disposition = "tested"
 clause = "A clause."
 sources = [{{ name = "A source" }}]
 """

@@ -71,6 +71,7 @@ title = "{title}"
 level = "{level}"
 side = "{side}"
 status = "documented"
+disposition = "tested"
 clause = "{clause}"
 why = "Otherwise an application sees what it never asked for."
 sources = [{{ name = "Java client, ProducerImpl", link = "https://example.org/producer" }}]

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from assay_conformance.model.requirement import Requirement, RequirementId
-from assay_conformance.model.verdict import BROKEN, WORST_FIRST, Finding, Judgement, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import WORST_FIRST, Finding, Judgement, RequirementVerdict, Verdict, broken
 
 
 def fold(
@@ -45,7 +45,7 @@ def _row(requirement: Requirement, judgements: Sequence[Judgement]) -> Requireme
 
 def _weight(judgement: Judgement, requirement: Requirement) -> Verdict:
     if judgement.verdict is Verdict.FAIL:
-        return BROKEN[requirement.level]
+        return broken(requirement)
     if judgement.verdict is Verdict.PASS and not judgement.exercised:
         return Verdict.UNTESTABLE
     return judgement.verdict

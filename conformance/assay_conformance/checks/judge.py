@@ -29,7 +29,7 @@ from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.outside import Pause, Role
 from assay_conformance.model.requirement import Requirement
-from assay_conformance.model.verdict import BROKEN, Finding, Judgement, Verdict
+from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
 
 STOOD_STILL = "the machine stood still for too long: what happened was not the Case's schedule"
 
@@ -199,7 +199,7 @@ def _verdict(
     if check.crashed is not None:
         return Verdict.HARNESS_ERROR, f"its check crashed: {type(check.crashed).__name__}: {check.crashed}", ()
     if check.findings:
-        return BROKEN[requirement.level], check.findings[0].sentence, check.findings
+        return broken(requirement), check.findings[0].sentence, check.findings
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue or not check.exercised)
     stood_still = attempt_end.stood_still if unreached else attempt_end.off_schedule and _needs_its_pauses(case)

@@ -15,7 +15,7 @@ from assay_conformance.ledger.rules import RULES, Breach, Rule
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.ledger.telling import tell
 from assay_conformance.model.requirement import Requirement, RequirementId
-from assay_conformance.model.verdict import BROKEN, Finding, Grade, RequirementVerdict, Verdict
+from assay_conformance.model.verdict import Finding, Grade, RequirementVerdict, Verdict, broken
 
 
 def judge_rows(
@@ -75,7 +75,7 @@ def _decision(requirement: Requirement, rule: Rule, beyond: int) -> tuple[Verdic
     if rule.count:
         others = rule.count - len(rule.breaches)
         more = f"and {others} more" if others else ""
-        return BROKEN[requirement.level], "; ".join(
+        return broken(requirement), "; ".join(
             part for part in (rule.breaches[0].sentence, more, not_looked, rule.remark) if part
         )
     if doubt := rule.doubt or not_looked:

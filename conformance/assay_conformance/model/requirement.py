@@ -31,6 +31,15 @@ class Status(StrEnum):
     DISPUTED = "disputed"
 
 
+class Disposition(StrEnum):
+    """What becomes of an entry. TESTED: a breach counts as its level says. OBSERVED: what a client does is told, and
+    counts neither way. NOT_TESTABLE: no lever brings its precondition about, so nothing judges it."""
+
+    TESTED = "tested"
+    OBSERVED = "observed"
+    NOT_TESTABLE = "not-testable"
+
+
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where a clause is stated: a PIP, a documentation section, the protocol file, a client's source."""
 
@@ -39,7 +48,10 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One sentence a client (or broker) must keep, and what it takes to judge it."""
+    """One sentence a client (or broker) must keep, and what it takes to judge it.
+
+    `reason` is why an entry is not tested, and there only: who is free to differ, or which lever was tried in vain.
+    """
 
     id: RequirementId
     row: str
@@ -49,8 +61,19 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     status: Status
     clause: str
     sources: tuple[Source, ...]
+    disposition: Disposition
+    reason: str = ""
     capabilities: tuple[str, ...] = ()
     why: str = ""
+
+    def __post_init__(self) -> None:
+        tested = self.disposition is Disposition.TESTED
+        if tested == bool(self.reason):
+            expected = "no `reason`" if tested else "a `reason`, why it is not tested"
+            raise ValueError(f"disposition {self.disposition.value!r}: expected {expected}")
+        free = self.level is Level.MAY or self.status is Status.DISPUTED
+        if self.disposition is Disposition.OBSERVED and not free:
+            raise ValueError(f"disposition 'observed': expected of a MAY or a disputed clause, this is a {self.level}")
 
     @property
     def chapter(self) -> str:
@@ -72,7 +95,9 @@ class Profile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     narrow: bool = False
 
     def takes(self, requirement: Requirement) -> bool:
-        """Broker-side requirements are nobody's to claim."""
+        """Broker-side requirements are nobody's to claim, and what nothing judges is not claimed."""
+        if requirement.disposition is Disposition.NOT_TESTABLE:
+            return False
         needs = set(requirement.capabilities)
         if requirement.side is Side.BROKER or (self.narrow and not needs <= set(self.capabilities)):
             return False

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from assay_conformance.model.requirement import Level, RequirementId
+from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId
 
 
 class Verdict(StrEnum):
@@ -40,7 +40,12 @@ WORST_FIRST: tuple[Verdict, ...] = (
 
 
 BROKEN: dict[Level, Verdict] = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.WARN, Level.MAY: Verdict.INFO}
-"""What a breach of a requirement of this level comes to."""
+"""What a breach of a requirement of this level comes to, where it is tested."""
+
+
+def broken(requirement: Requirement) -> Verdict:
+    """What a finding against it comes to."""
+    return Verdict.INFO if requirement.disposition is Disposition.OBSERVED else BROKEN[requirement.level]
 
 
 class Grade(StrEnum):

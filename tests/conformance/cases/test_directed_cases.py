@@ -11,6 +11,7 @@ from assay_conformance.checks import CHECKS
 from assay_conformance.model.case import Case, Isolation, Tier
 from assay_conformance.model.fault import AfterStep
 from assay_conformance.model.outside import Role, Target
+from assay_conformance.model.requirement import Disposition
 
 CASES = all_cases()
 _EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
@@ -60,12 +61,22 @@ def test_case_that_harms_the_client_has_its_process_to_itself(case: Case) -> Non
     assert not (shared and any(target.role is Role.CLIENT for target in targets))
 
 
-def test_every_requirement_has_a_check_and_every_check_a_requirement() -> None:
-    assert set(CHECKS) == set(load().requirements)
+STATED = load().requirements.values()
+NOT_TESTABLE = {stated.id for stated in STATED if stated.disposition is Disposition.NOT_TESTABLE}
+MOST_NOT_TESTABLE = 10
 
 
-def test_every_requirement_is_exercised_by_a_case() -> None:
-    assert {requirement for case in CASES for requirement in case.requirements} == set(load().requirements)
+def test_every_requirement_that_can_be_tested_has_a_check_and_every_check_a_requirement() -> None:
+    assert set(CHECKS) == set(load().requirements) - NOT_TESTABLE
+
+
+def test_every_requirement_that_can_be_tested_is_exercised_by_a_case() -> None:
+    exercised = {requirement for case in CASES for requirement in case.requirements}
+    assert exercised == set(load().requirements) - NOT_TESTABLE
+
+
+def test_hardly_anything_is_not_testable() -> None:
+    assert len(NOT_TESTABLE) <= MOST_NOT_TESTABLE
 
 
 def test_fast_tier_waits_for_no_more_than_five_seconds_in_a_case() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay_conformance.checks.fold import fold
-from assay_conformance.model.requirement import Level, Requirement, RequirementId, Side, Source, Status
+from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source, Status
 from assay_conformance.model.verdict import WORST_FIRST, Finding, Grade, Judgement, RequirementVerdict, Verdict
 
 CASES = ("chapter/a", "chapter/b", "chapter/c")
@@ -23,6 +23,7 @@ def requirement(words: str = "ack.example", level: Level = Level.MUST) -> Requir
         level=level,
         side=Side.CLIENT,
         status=Status.DOCUMENTED,
+        disposition=Disposition.TESTED,
         clause="Something must hold.",
         sources=(Source("a document"),),
     )

@@ -7,7 +7,7 @@ import pytest
 
 from assay_conformance.catalogue import load, parse
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.requirement import Level, Profile, Requirement, RequirementId, Side, Status
+from assay_conformance.model.requirement import Disposition, Level, Profile, Requirement, RequirementId, Side, Status
 
 PROFILE = Profile(
     name="batching", title="t", capabilities=("producer", "batching"), about=("batching",), chapters=("batching",)
@@ -23,6 +23,7 @@ def requirement(id: str, *capabilities: str, side: Side = Side.CLIENT) -> Requir
         level=Level.MUST,
         side=side,
         status=Status.DOCUMENTED,
+        disposition=Disposition.TESTED,
         clause="c",
         sources=(),
         capabilities=capabilities,

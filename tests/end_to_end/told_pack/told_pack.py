@@ -20,6 +20,7 @@ title = "Comes to {word}"
 level = "{level}"
 side = "client"
 status = "documented"
+disposition = "tested"
 clause = "The verdict is {word}."
 capabilities = {capabilities}
 sources = [{{ name = "This file" }}]

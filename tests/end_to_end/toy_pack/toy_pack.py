@@ -20,6 +20,7 @@ title = "Entries stay small"
 level = "SHOULD"
 side = "client"
 status = "documented"
+disposition = "tested"
 clause = "An entry holds at most a hundred bytes."
 why = "The toy box is small."
 capabilities = ["producer"]
