@@ -48,6 +48,7 @@ class Mutation(StrEnum):
     FAILS_DUPLICATE_RECEIPT = "fails-duplicate-receipt"
     PUBLISHES_AGAIN_AFTER_RESEND = "publishes-again-after-resend"
     RECONNECTS_NAMELESS = "reconnects-nameless"
+    MIXES_OLD_AND_NEW = "mixes-old-and-new"
     OMITS_CHUNK_FLAG = "omits-chunk-flag"
     OTHER_UUID = "other-uuid"
     CHUNKS_IGNORE_METADATA = "chunks-ignore-metadata"
@@ -317,6 +318,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.FAILS_DUPLICATE_RECEIPT: Broken(
         "DDP-009", "a receipt without a position fails the send", "-1 taken for an error"
+    ),
+    Mutation.MIXES_OLD_AND_NEW: Broken(
+        "DDP-008",
+        "a message that is sent again joins the batch of new ones",
+        "C++ and Go clients (read in their source): with deduplication the new ones are dropped and reported as sent",
     ),
     Mutation.PUBLISHES_AGAIN_AFTER_RESEND: Broken(
         "DDP-010",

@@ -45,7 +45,7 @@ class Numbering:
 
     def goes_back(self, sequence_id: int) -> bool:
         """Whether this id is not above all before it, so that the broker may know it already."""
-        return sequence_id <= self._last_taken
+        return sequence_id <= self._last_taken and not self._shared.mutated(Mutation.MIXES_OLD_AND_NEW)
 
     def take(self, sequence_id: int) -> None:
         """A message goes out under this id."""
