@@ -1,0 +1,23 @@
+"""What to set a producer to: a template of formulas, and which limit closes its batches under them."""
+
+from assay_conformance.tuning.advice import Advice, Recommendation, advise
+from assay_conformance.tuning.closing import CLOSINGS, Closing, Regime, Room, closing
+from assay_conformance.tuning.formulas import FORMULAS, MACHINE_CLASSES_MB, Formula, Load
+from assay_conformance.tuning.options import OPTIONS, Language
+
+__all__ = [
+    "CLOSINGS",
+    "FORMULAS",
+    "MACHINE_CLASSES_MB",
+    "OPTIONS",
+    "Advice",
+    "Closing",
+    "Formula",
+    "Language",
+    "Load",
+    "Recommendation",
+    "Regime",
+    "Room",
+    "advise",
+    "closing",
+]

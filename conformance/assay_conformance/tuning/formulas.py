@@ -1,0 +1,196 @@
+"""The parameter template of vivo (Pulsar practice (1): producer parameters, 3.2.3) as formulas, in their order.
+
+The template gives ranges for two settings, pending messages and publish delay; what chooses inside them here is what
+the ranges are for, and stands in the formula.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from assay_conformance.model.errors import UsageError
+
+MIB = 1024 * 1024
+PENDING = 1_000, 2_000
+DELAY_MS = 1, 100
+USUAL_DELAY_MS = 10
+"""Where no rate says how long a batch takes to fill: the default of the C++ and Go clients."""
+
+BATCH_BYTES_MAX = MIB
+MACHINE_CLASSES_MB = {"small": 64, "medium": 128, "large": 256}
+"""Fixed memory limits by the size of the machine that the client runs on."""
+
+VIVO = "vivo, Pulsar practice (1): producer parameters, 3.2.3"
+
+
+LEAST = {
+    "partitions": 1,
+    "message_bytes": 1,
+    "rate_per_s": 0,
+    "memory_mb": 0,
+    "max_pending": 0,
+    "max_pending_across": 0,
+    "delay_ms": 0,
+    "round_trip_ms": 0,
+}
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a producer is to carry. UsageError for what makes no sense.
+
+    `rate_per_s`: messages a second to all partitions together; 0 = not known. `keyed`: keys spread them over all
+    partitions at once, otherwise they go to one partition at a time. `memory_mb` and `max_pending` 0 = by formula.
+    """
+
+    partitions: int
+    message_bytes: int
+    rate_per_s: float = 0.0
+    keyed: bool = False
+    memory_mb: int = 0
+    max_pending: int = 0
+    max_pending_across: int = 0
+    delay_ms: int = 0
+    round_trip_ms: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= least):
+                raise UsageError(f"{name} is {value}, expected a number of at least {least}")
+
+    @property
+    def partition_rate_per_s(self) -> float:
+        """What arrives at a partition while it is selected."""
+        return self.rate_per_s / self.partitions if self.keyed else self.rate_per_s
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """A producer's settings, and the memory of its client. Names are those of the suite's configuration keys."""
+
+    max_pending_messages: int
+    max_pending_messages_across_partitions: int
+    memory_limit_bytes: int
+    batching_max_messages: int
+    batching_max_bytes: int
+    batching_max_publish_delay_ms: int
+    partition_switch_frequency: int
+
+    def pending_of_each(self, partitions: int) -> int:
+        """Messages that one partition may have without a receipt (requirement flow.bounded-across-partitions)."""
+        return min(self.max_pending_messages, self.max_pending_messages_across_partitions // partitions)
+
+
+def max_pending(load: Load) -> int:
+    """A half is what arrives while the other half waits for its receipt."""
+    if load.max_pending:
+        return load.max_pending
+    least, most = PENDING
+    return max(least, min(most, round(2 * load.partition_rate_per_s * load.round_trip_ms / 1_000)))
+
+
+def max_pending_across(load: Load) -> int:
+    return load.max_pending_across or max_pending(load) * load.partitions
+
+
+def memory_wanted_bytes(load: Load) -> int:
+    return max_pending(load) * load.partitions * load.message_bytes
+
+
+def memory_limit_bytes(load: Load) -> int:
+    return load.memory_mb * MIB or memory_wanted_bytes(load)
+
+
+def batching_max_messages(load: Load) -> int:
+    return max_pending(load) // 2
+
+
+def batching_max_bytes(load: Load) -> int:
+    """Divided in the template's order: what is left of each division is dropped."""
+    return min(memory_limit_bytes(load) // load.partitions // 2, BATCH_BYTES_MAX)
+
+
+def publish_delay_ms(load: Load) -> int:
+    """As long as a batch takes to fill at this rate."""
+    if load.delay_ms:
+        return load.delay_ms
+    if not load.rate_per_s:
+        return USUAL_DELAY_MS
+    least, most = DELAY_MS
+    full = min(batching_max_messages(load), max(batching_max_bytes(load) // load.message_bytes, 1))
+    return max(least, min(most, -int(-full * 1_000 // load.partition_rate_per_s)))
+
+
+def switch_frequency(load: Load) -> int:
+    """One batch, then the next partition."""
+    del load
+    return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    setting: str
+    text: str
+    source: str
+    value: Callable[[Load], int]
+    unit: str = ""
+
+
+FORMULAS = (
+    Formula(
+        "max_pending_messages",
+        "P = 1000 ... 2000: twice what arrives at a partition in a round trip",
+        VIVO,
+        max_pending,
+        "messages a partition",
+    ),
+    Formula(
+        "max_pending_messages_across_partitions",
+        "P * partitions: the limit of each is min(P, this div partitions)",
+        f"{VIVO}; C++ client, PartitionedProducerImpl",
+        max_pending_across,
+        "messages",
+    ),
+    Formula(
+        "memory_limit_bytes",
+        "P * partitions * message size, or the fixed size of a machine class",
+        f"{VIVO}; PIP-74: Pulsar client memory limits",
+        memory_limit_bytes,
+        "bytes a client",
+    ),
+    Formula(
+        "batching_max_messages",
+        "P / 2: a half is built while the other half waits for its receipt",
+        VIVO,
+        batching_max_messages,
+        "messages",
+    ),
+    Formula(
+        "batching_max_bytes",
+        "min(memory limit / partitions / 2, 1 MiB)",
+        VIVO,
+        batching_max_bytes,
+        "bytes",
+    ),
+    Formula(
+        "batching_max_publish_delay_ms",
+        "1 ... 100 ms: as long as a batch takes to fill at the given rate, 10 ms without one",
+        VIVO,
+        publish_delay_ms,
+        "ms",
+    ),
+    Formula(
+        "partition_switch_frequency",
+        "1: one batch, then the next partition",
+        f"{VIVO}; Java client, RoundRobinPartitionMessageRouterImpl",
+        switch_frequency,
+        "publish delays",
+    ),
+)
+
+
+def settings_of(load: Load) -> Settings:
+    return Settings(**{formula.setting: formula.value(load) for formula in FORMULAS})

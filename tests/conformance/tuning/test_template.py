@@ -1,0 +1,129 @@
+"""The parameter template: the values its authors and we have evaluated, and which limit closes a batch."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from assay_conformance.model.errors import UsageError
+from assay_conformance.tuning import OPTIONS, Closing, Load, Room, advise, closing
+from assay_conformance.tuning.closing import regimes
+from assay_conformance.tuning.formulas import FORMULAS, Settings, batching_max_bytes, memory_limit_bytes, settings_of
+from assay_conformance.tuning.options import Language
+
+KIB = 1_024
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "partitions", "expected"),
+    [
+        (64, 1_000, 33_554),
+        (128, 1_000, 67_108),
+        (256, 1_000, 134_217),
+        (64, 100, 335_544),
+        (128, 100, 671_088),
+        (256, 100, 1_048_576),
+        (64, 10, 1_048_576),
+        (64, 1, 1_048_576),
+    ],
+)
+def test_a_batch_may_hold_half_of_a_partitions_share_of_memory(memory_mb: int, partitions: int, expected: int) -> None:
+    assert batching_max_bytes(Load(partitions=partitions, message_bytes=KIB, memory_mb=memory_mb)) == expected
+
+
+@pytest.mark.parametrize(("partitions", "mib"), [(10, 9.8), (100, 97.7), (1_000, 976.6)])
+def test_memory_is_what_full_queues_take(partitions: int, mib: float) -> None:
+    limit = memory_limit_bytes(Load(partitions=partitions, message_bytes=KIB))
+    assert round(limit / KIB / KIB, 1) == mib
+
+
+def test_half_of_the_queue_is_built_while_the_other_half_waits() -> None:
+    settings = settings_of(Load(partitions=4, message_bytes=100, max_pending=1_500))
+    assert (settings.max_pending_messages, settings.batching_max_messages) == (1_500, 750)
+    assert settings.max_pending_messages_across_partitions == 6_000
+
+
+@pytest.mark.parametrize(("rate", "pending"), [(0, 1_000), (10_000, 1_000), (75_000, 1_500), (1_000_000, 2_000)])
+def test_a_higher_rate_takes_a_longer_queue(rate: float, pending: int) -> None:
+    assert settings_of(Load(partitions=1, message_bytes=100, rate_per_s=rate)).max_pending_messages == pending
+
+
+@pytest.mark.parametrize(("rate", "delay_ms"), [(0, 10), (10, 100), (20_000, 25), (10_000_000, 1)])
+def test_the_delay_is_what_a_batch_takes_to_fill(rate: float, delay_ms: int) -> None:
+    load = Load(partitions=1, message_bytes=100, rate_per_s=rate, max_pending=1_000)
+    assert settings_of(load).batching_max_publish_delay_ms == delay_ms
+
+
+def test_keys_spread_a_rate_over_all_partitions() -> None:
+    assert Load(partitions=10, message_bytes=1, rate_per_s=1_000, keyed=True).partition_rate_per_s == 100
+    assert Load(partitions=10, message_bytes=1, rate_per_s=1_000).partition_rate_per_s == 1_000
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (Room(500, 1_000_000, 10), (Closing.COUNT, 500)),
+        (Room(500, 10_000, 10), (Closing.BYTES, 100)),
+        (Room(500, 1_000_000, 10, rate_per_s=2_000), (Closing.DELAY, 20)),
+        (Room(1_000, 1_000_000, 10, free_permits=500), (Closing.PERMITS, 500)),
+        (Room(1_000, 1_000_000, 10, free_bytes=4_099), (Closing.MEMORY, 40)),
+        (Room(500, 50_000, 10), (Closing.COUNT, 500)),
+        (Room(500, 50, 10), (Closing.BYTES, 1)),
+    ],
+)
+def test_the_least_limit_closes_a_batch(room: Room, expected: tuple[Closing, float]) -> None:
+    assert closing(room, message_bytes=100) == expected
+
+
+def test_a_thousand_partitions_close_by_bytes_and_a_few_by_count() -> None:
+    many, few = (Load(partitions=n, message_bytes=KIB, memory_mb=64) for n in (1_000, 10))
+    assert {regime.closes_by for regime in regimes(many, settings_of(many))} == {Closing.BYTES}
+    assert {regime.closes_by for regime in regimes(few, settings_of(few))} == {Closing.COUNT}
+
+
+def test_a_trickle_closes_by_delay() -> None:
+    load = Load(partitions=1, message_bytes=100, rate_per_s=50)
+    assert regimes(load, settings_of(load))[-1].closes_by is Closing.DELAY
+
+
+def test_the_limit_of_a_partition_is_the_smaller_of_two() -> None:
+    settings = settings_of(Load(partitions=10, message_bytes=1, max_pending=1_000, max_pending_across=5_000))
+    assert settings.pending_of_each(10) == 500
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (
+            Load(partitions=1_000, message_bytes=KIB, memory_mb=64),
+            "before max_pending_messages does, at 65",
+        ),
+        (Load(partitions=1_000, message_bytes=1, max_pending_across=999), "divided by 1000 partitions is 0"),
+        (Load(partitions=1, message_bytes=1, max_pending=1), "half of max_pending_messages, 1, is 0"),
+        (Load(partitions=2_000_000, message_bytes=KIB, memory_mb=1), "are 0 bytes a batch"),
+        (Load(partitions=1, message_bytes=600_000), "holds no two messages of 600000"),
+        (Load(partitions=1, message_bytes=1, delay_ms=500), "a publish delay of 500 ms is outside"),
+        (Load(partitions=1, message_bytes=1, rate_per_s=1_000_000), "the producer cannot keep this rate"),
+    ],
+)
+def test_what_is_wrong_is_warned_of(load: Load, words: str) -> None:
+    assert any(words in warning for warning in advise(load).warnings)
+
+
+def test_an_ordinary_load_is_warned_of_nothing_but_missing_options() -> None:
+    (only,) = advise(Load(partitions=10, message_bytes=KIB, memory_mb=64, rate_per_s=1_000)).warnings
+    assert only.startswith("no such option: Python: memory_limit_bytes")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("partitions", 0), ("message_bytes", -1), ("rate_per_s", math.nan), ("delay_ms", -5)]
+)
+def test_a_load_that_makes_no_sense_is_refused(field: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"{field} is {value}, expected a number of at least"):
+        Load(**{"partitions": 1, "message_bytes": 1, field: value})  # type: ignore[arg-type]
+
+
+def test_every_setting_has_a_formula_and_its_names() -> None:
+    assert {formula.setting for formula in FORMULAS} == set(Settings.__struct_fields__) == set(OPTIONS)
+    assert all(set(names) == set(Language) for names in OPTIONS.values())
