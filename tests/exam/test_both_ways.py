@@ -111,6 +111,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"ROB-009"}),
         "receipts for nothing that is pending make the client connect again and again, and its sends never end",
     ),
+    Mutation.AWAITS_OLD_BROKER: (frozenset({"ROB-009"}), "what waits for an answer that never comes does not end"),
     Mutation.IGNORES_CLOSE_PRODUCER: (
         frozenset({"ROB-009"}),
         "what goes to a broker that does not listen never ends",

@@ -47,7 +47,7 @@ def receipts_from_an_old_broker() -> Case:
     return plan.case(
         "connection/no-receipts",
         "Acknowledgments that wait for an answer, and a broker of protocol version 16, which gives none",
-        ("connection.agreed-version",),
+        ("connection.agreed-version", "ack.no-receipt-from-old-broker"),
         capabilities=("consumer", "ack_receipt"),
         consumer={**EARLIEST, "ack_receipt": True},
         topology=Topology(protocol_version=16),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.agreed import VersionCheck
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.tracker import ProducerSession
@@ -27,29 +28,14 @@ METADATA_BYTES = 1_024
 """Room for the metadata of a message without properties."""
 
 
-class AgreedVersion(Check):
+class AgreedVersion(VersionCheck):
     """Nothing of a later protocol version than the lower one of client and broker is used on a connection."""
 
     requirement = RequirementId("connection.agreed-version")
 
-    def start(self) -> None:
-        self._asked: dict[int, int] = {}
-        self._agreed: dict[int, tuple[int, Frame]] = {}
-
-    @on(Frame, "CONNECT")
-    def connect(self, event: Frame) -> None:
-        if event.from_sender:
-            self._asked[event.conn] = int(event.fields.get("protocol_version", 0))
-
-    @on(Frame, "CONNECTED")
-    def connected(self, event: Frame) -> None:
-        if event.to_receiver:
-            theirs = int(event.fields.get("protocol_version", 0))
-            self._agreed[event.conn] = (min(theirs, self._asked.get(event.conn, theirs)), event)
-
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
-        version, _ = self._agreed.get(event.conn, (RECEIPTS_SINCE, event))
+        version, _ = self.agreed.get(event.conn, (RECEIPTS_SINCE, event))
         if not from_client(event) or version >= RECEIPTS_SINCE:
             return
         if event.request_id is not None:
@@ -62,11 +48,11 @@ class AgreedVersion(Check):
     @on(Frame, *COMMANDS_SINCE)
     def command(self, event: Frame) -> None:
         since = COMMANDS_SINCE[event.command]
-        if from_client(event) and event.conn in self._agreed and self._agreed[event.conn][0] < since:
+        if from_client(event) and event.conn in self.agreed and self.agreed[event.conn][0] < since:
             self._too_new(event, event.command, since, "unknown-command")
 
     def _too_new(self, event: Frame, what: str, since: int, code: str) -> None:
-        version, agreed = self._agreed[event.conn]
+        version, agreed = self.agreed[event.conn]
         self.breach(
             code,
             f"{what} left on connection {event.conn} at {ms(event.t_ns)}; client and broker agreed on protocol version "

@@ -124,7 +124,7 @@ class AckGroup:
 
     def issued(self, op: int | None) -> None:
         """Operation `op` has added all it has to add; None when another consumer's group ends it."""
-        if op is not None and self._settings.ack_receipt:
+        if op is not None and self._settings.ack_receipt and not self._shared.mutated(Mutation.RECEIPT_NOT_AWAITED):
             self._waiting.append(op)
         elif op is not None:
             self._shared.sink.completed(op, Done())
@@ -159,7 +159,8 @@ class AckGroup:
         else:
             for ack in built:
                 self._outlet.post(ack)
-            self._end_waiting(None)
+            if not self._shared.mutated(Mutation.AWAITS_OLD_BROKER):
+                self._end_waiting(None)
 
     def start_over(self) -> None:
         """The subscription moves: what was acknowledged cumulatively may come again."""
@@ -169,7 +170,8 @@ class AckGroup:
         """The broker forgot the consumer: receipts that had not come never will."""
         asked, self._asked = self._asked, []
         for each in asked:
-            self._end(each.ops, Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered"))
+            lost = Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered")
+            self._end(each.ops, None if self._shared.mutated(Mutation.LOST_RECEIPT_SUCCEEDS) else lost)
 
     def drop(self) -> None:
         """The consumer is gone: what was not sent never will be."""
@@ -220,13 +222,21 @@ class AckGroup:
 
         def answered(answer: Frame | Refusal) -> None:
             asked.left -= 1
-            asked.failed = asked.failed or _failure(answer)
+            asked.failed = asked.failed or self._failure(answer)
             if asked.left == 0 and asked in self._asked:
                 self._asked.remove(asked)
                 self._end(asked.ops, asked.failed)
 
         for built in commands:
             self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]
+
+    def _failure(self, answer: Frame | Refusal) -> Failed | None:
+        if isinstance(answer, Refusal):
+            return answer.failed()
+        body = answer.body
+        if self._shared.mutated(Mutation.REFUSED_RECEIPT_SUCCEEDS) and not body.message:
+            return None
+        return server_refusal(body.error, body.message).failed() if body.HasField("error") else None
 
     def _end_waiting(self, failed: Failed | None) -> None:
         ops, self._waiting = self._waiting, []
@@ -240,11 +250,3 @@ class AckGroup:
 def _numbered(ack: BaseCommand, request_id: int) -> BaseCommand:
     ack.ack.request_id = request_id
     return ack
-
-
-def _failure(answer: Frame | Refusal) -> Failed | None:
-    if isinstance(answer, Refusal):
-        return answer.failed()
-    if answer.body.HasField("error"):
-        return server_refusal(answer.body.error, answer.body.message).failed()
-    return None

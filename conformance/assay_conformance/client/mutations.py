@@ -63,6 +63,10 @@ class Mutation(StrEnum):
     ACK_TIMER_REARMED = "ack-timer-rearmed"
     FULL_GROUP_WAITS = "full-group-waits"
     ZERO_INTERVAL_WAITS = "zero-interval-waits"
+    RECEIPT_NOT_AWAITED = "receipt-not-awaited"
+    REFUSED_RECEIPT_SUCCEEDS = "refused-receipt-succeeds"
+    LOST_RECEIPT_SUCCEEDS = "lost-receipt-succeeds"
+    AWAITS_OLD_BROKER = "awaits-old-broker"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
     SENDS_SMALLER_CUMULATIVE = "sends-smaller-cumulative"
     CLOSE_DROPS_ACKS = "close-drops-acks"
@@ -387,6 +391,26 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.ZERO_INTERVAL_WAITS: Broken(
         "ACK-003", "a group interval of 0 is taken for the default", "0 taken for not set"
+    ),
+    Mutation.RECEIPT_NOT_AWAITED: Broken(
+        "ACK-015",
+        "an acknowledgment ends when it is grouped, although the broker's answer was asked for",
+        "an option that is read and not handed on",
+    ),
+    Mutation.REFUSED_RECEIPT_SUCCEEDS: Broken(
+        "ACK-015",
+        "an answer with an error and no text ends the acknowledgment well",
+        "Go client (read in its source): an ack response without a message is a success",
+    ),
+    Mutation.LOST_RECEIPT_SUCCEEDS: Broken(
+        "ACK-015",
+        "acknowledgments whose answers are lost with the connection end well",
+        "futures completed by a clean-up that does not know how they ended",
+    ),
+    Mutation.AWAITS_OLD_BROKER: Broken(
+        "ACK-015",
+        "the answer is awaited of a broker too old to give one",
+        "a version checked where the command is built, and not where it is awaited",
     ),
     Mutation.CUMULATIVE_KEEPS_LAST: Broken(
         "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.ack.awaited import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.checks.ack.batches import WholeBatchOnly
 from assay_conformance.checks.ack.cumulative import GreatestOnly, NoneOnShared
 from assay_conformance.checks.ack.grouping import FlushedInTime
@@ -24,6 +25,9 @@ __all__ = [
     "IndexBits",
     "InsideBatch",
     "KeptWhileAway",
+    "NoReceiptFromOldBroker",
     "NoneOnShared",
+    "ReceiptEndsCall",
+    "RefusedReceiptFails",
     "WholeBatchOnly",
 ]

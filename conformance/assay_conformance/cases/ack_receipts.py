@@ -1,0 +1,74 @@
+"""Cases for acknowledgments that wait for the broker's answer: it comes, it says no, or it never comes."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.cases.stored import plains
+from assay_conformance.model.case import Case, Config
+from assay_conformance.model.fault import Cut, Delay, Fault, FieldValue, Rewrite
+
+AWAITED: Config = {**EARLIEST, "ack_receipt": True}
+
+STARVED_MS = 1_500
+"""A reconnect, and longer than any answer takes."""
+
+HELD_UP_MS = 250
+"""Longer than a group of acknowledgments is kept."""
+
+
+def _three_acks(words: str, title: str, requirements: tuple[str, ...], *faults: Fault) -> Case:
+    """The last of three messages is acknowledged by itself, behind what happens to the first two."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
+    plan.receive(consumer, 1, timeout_ms=200)
+    plan.wait_ops()
+    plan.wait_ops(plan.ack(consumer, numbers=[2]))
+    return plan.case(
+        f"ack/{words}", title, requirements, capabilities=("ack_receipt",), consumer=AWAITED, faults=faults
+    )
+
+
+def answered_late() -> Case:
+    return _three_acks(
+        "answered-late",
+        "The broker's answer to two acknowledgments is held up",
+        ("ack.receipt-ends-call",),
+        Fault(trigger=down("ACK_RESPONSE"), action=Delay(delay_ms=HELD_UP_MS)),
+    )
+
+
+def refused(words: str, title: str, text: str) -> Case:
+    fields: dict[str, FieldValue] = {"error": "MetadataError", "message": text}
+    return _three_acks(
+        words,
+        title,
+        ("ack.receipt-tells-failure", "ack.receipt-ends-call"),
+        Fault(trigger=down("ACK_RESPONSE"), action=Rewrite(fields)),
+    )
+
+
+def answer_lost() -> Case:
+    """The acknowledgments are with the broker; the client cannot know, and must not say so."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.wait_ops(plan.ack(consumer, numbers=[0, 1]))
+    plan.receive(consumer, 1, STARVED_MS)
+    plan.wait_ops()
+    plan.wait_ops(plan.ack(consumer, messages=[4]))
+    return plan.case(
+        "ack/answer-lost",
+        "The connection is lost right ahead of the broker's answer to two acknowledgments",
+        ("ack.receipt-tells-failure",),
+        capabilities=("ack_receipt",),
+        consumer=AWAITED,
+        faults=(Fault(trigger=down("ACK_RESPONSE"), action=Cut(before=True)),),
+    )
+
+
+CASES = (
+    answered_late(),
+    refused("answered-with-error", "The broker refuses two acknowledgments", "refused"),
+    refused("answered-with-error-without-text", "The broker refuses two acknowledgments without a word of why", ""),
+    answer_lost(),
+)

@@ -1,0 +1,136 @@
+"""Acknowledgments that wait for the broker's answer, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.checks.consuming import Consuming
+
+from assay_conformance.checks.ack import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
+from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Frame, Invoke, Outcome
+
+
+class Awaiting(Consuming):
+    """A consumer that asks for receipts got message 0; `version` is what the broker speaks."""
+
+    def __init__(self, version: int = 21) -> None:
+        self.version = version
+        super().__init__(ack_receipt=True)
+        self.gets(0)
+
+    def connected(self, conn: int = 0) -> Frame:
+        self.opened(conn)
+        self.up("CONNECT", conn, fields={"protocol_version": 21})
+        return self.down("CONNECTED", conn, fields={"protocol_version": self.version})
+
+    def asks(self) -> Invoke:
+        """The application acknowledges its message, and the ACK leaves."""
+        invoke = self.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
+        self.ack_frame(0, request_id=50)
+        return invoke
+
+    def answer(self, **fields: Any) -> Frame:
+        return self.down("ACK_RESPONSE", consumer_id=0, request_id=50, fields=fields)
+
+
+# --- ack.receipt-ends-call ---
+
+
+def test_call_that_ends_with_its_answer() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer()
+    story.complete(invoke)
+    assert story.judged(ReceiptEndsCall) == ([], 1)
+
+
+def test_call_that_ends_before_its_answer_is_found() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.complete(invoke)
+    story.answer()
+    assert story.judged(ReceiptEndsCall)[0] == ["ended-without-answer"]
+
+
+def test_call_that_ends_without_any_ack_is_found() -> None:
+    story = Awaiting()
+    story.complete(story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]}))
+    assert story.judged(ReceiptEndsCall)[0] == ["ended-without-answer"]
+
+
+def test_call_that_outlives_its_answer_is_found() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer()
+    story.after(1_000)
+    story.overdue(invoke)
+    assert story.judged(ReceiptEndsCall)[0] == ["not-ended"]
+
+
+def test_old_broker_owes_no_answer() -> None:
+    story = Awaiting(version=16)
+    story.complete(story.asks())
+    assert story.judged(ReceiptEndsCall) == ([], 0)
+
+
+# --- ack.receipt-tells-failure ---
+
+
+def test_refused_acknowledgment_that_fails() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer(error="MetadataError")
+    story.complete(invoke, Outcome.FAIL)
+    assert story.judged(RefusedReceiptFails) == ([], 1)
+
+
+def test_refused_acknowledgment_that_ends_well_is_found() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer(error="MetadataError")
+    story.complete(invoke)
+    assert story.judged(RefusedReceiptFails)[0] == ["refusal-taken-for-success"]
+
+
+def test_acknowledgment_lost_with_its_connection_that_ends_well_is_found() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.cut()
+    story.complete(invoke)
+    assert story.judged(RefusedReceiptFails)[0] == ["loss-taken-for-success"]
+
+
+def test_acknowledgment_that_is_sent_again_and_answered() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.cut()
+    story.again()
+    story.ack_frame(0, conn=1, request_id=51)
+    story.down("ACK_RESPONSE", 1, consumer_id=0, request_id=51)
+    story.complete(invoke)
+    assert story.judged(RefusedReceiptFails) == ([], 1)
+
+
+# --- ack.no-receipt-from-old-broker ---
+
+
+def test_call_that_does_not_wait_for_an_old_broker() -> None:
+    story = Awaiting(version=16)
+    invoke = story.asks()
+    story.complete(invoke)
+    assert story.judged(NoReceiptFromOldBroker) == ([], 1)
+
+
+def test_call_that_waits_for_an_old_broker_is_found() -> None:
+    story = Awaiting(version=16)
+    story.asks()
+    story.after(2_000)
+    assert story.judged(NoReceiptFromOldBroker)[0] == ["waits-for-nothing"]
+
+
+def test_new_broker_is_waited_for() -> None:
+    story = Awaiting()
+    story.asks()
+    story.after(2_000)
+    assert story.judged(NoReceiptFromOldBroker) == ([], 0)
