@@ -130,6 +130,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"ORD-001", "DLV-002", "DLV-004"}),
         "what nobody can take apart is not on the topic",
     ),
+    Mutation.KEYED_BATCH_TELLS_RANGE: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
+    Mutation.KEYED_BATCHES_UNSORTED: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.ops import Op, Sent, TooLargeError
@@ -42,15 +42,18 @@ class OpenBatch:
         by_bytes = self._max_bytes is not None and self._bytes >= self._max_bytes
         return by_bytes or len(self.sent) >= self._max_messages
 
-    def groups(self) -> list[list[Sent]]:
+    def groups(self, mutations: Set[Mutation]) -> list[list[Sent]]:
         """The messages of each entry, in the order to send them: by key where asked for, else all in one."""
-        if not self._keyed:
+        if not self._keyed or Mutation.KEYS_SHARE_A_BATCH in mutations:
             return [self.sent]
         by_key: dict[str | None, list[Sent]] = {}
         for sent in self.sent:
             key = sent.message.key if sent.message.ordering_key is None else sent.message.ordering_key
             by_key.setdefault(key, []).append(sent)
-        return sorted(by_key.values(), key=lambda group: group[-1].sequence_id)
+        if Mutation.KEYED_BATCHES_UNSORTED in mutations:
+            return list(by_key.values())
+        told = 0 if Mutation.KEYED_BATCH_TELLS_LOWEST in mutations else -1
+        return sorted(by_key.values(), key=lambda group: group[told].sequence_id)
 
 
 class Batching:
@@ -95,7 +98,7 @@ class Batching:
             return
         if batch.timer is not None:
             batch.timer.cancel()
-        for group in batch.groups():
+        for group in batch.groups(self._shared.mutations):
             try:
                 op = self._build(group, batch.first_ns)
             except TooLargeError as error:

@@ -109,6 +109,11 @@ class Mutation(StrEnum):
     FULL_QUEUE_STOPS_BATCH_TIMER = "full-queue-stops-batch-timer"
     OMITS_HIGHEST_SEQUENCE_ID = "omits-highest-sequence-id"
     OMITS_SINGLE_SEQUENCE_IDS = "omits-single-sequence-ids"
+    KEYS_SHARE_A_BATCH = "keys-share-a-batch"
+    KEYED_BATCH_WITHOUT_KEY = "keyed-batch-without-key"
+    KEYED_BATCH_TELLS_RANGE = "keyed-batch-tells-range"
+    KEYED_BATCH_TELLS_LOWEST = "keyed-batch-tells-lowest"
+    KEYED_BATCHES_UNSORTED = "keyed-batches-unsorted"
     SINGLE_IGNORES_KEYS = "single-ignores-keys"
     JAVA_HASH_OF_BYTES = "java-hash-of-bytes"
     MURMUR3_KEEPS_SIGN = "murmur3-keeps-sign"
@@ -579,6 +584,31 @@ MUTATIONS: dict[Mutation, Broken] = {
         "BAT-009",
         "messages inside a batch carry no sequence ids",
         "pulsar-rs: one id for a batch, none for a message",
+    ),
+    Mutation.KEYS_SHARE_A_BATCH: Broken(
+        "BAT-006",
+        "the key-based batcher batches whatever comes",
+        "an option taken and without effect: Key_Shared consumers get messages of others' keys",
+    ),
+    Mutation.KEYED_BATCH_WITHOUT_KEY: Broken(
+        "BAT-006",
+        "the entry of a key-based batch carries no key",
+        "pulsar-rs: the metadata of a batch have no partition_key",
+    ),
+    Mutation.KEYED_BATCH_TELLS_RANGE: Broken(
+        "BAT-006",
+        "key-based batches tell their lowest and highest id, as others do",
+        "Java client before its key-based batches went by their highest id alone: deduplication drops one of two",
+    ),
+    Mutation.KEYED_BATCH_TELLS_LOWEST: Broken(
+        "BAT-006",
+        "key-based batches go by their lowest id, sorted by it",
+        "C++ and Go clients (read in their source): the broker takes the lowest id for the last",
+    ),
+    Mutation.KEYED_BATCHES_UNSORTED: Broken(
+        "BAT-006",
+        "key-based batches leave in the order in which their keys came first",
+        "a map of batches, written as it is iterated",
     ),
     Mutation.SINGLE_IGNORES_KEYS: Broken(
         "RTE-001",

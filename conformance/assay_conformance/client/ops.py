@@ -107,8 +107,13 @@ class OpBuilder:
         Ids of several open batches interleave, so each goes by its highest id alone: with a range, deduplication would
         take the next one, which starts lower, for a duplicate.
         """
-        metadata = self._metadata(batch[-1], unix_ms, whole=False)
+        lowest = {Mutation.KEYED_BATCH_TELLS_LOWEST, Mutation.KEYED_BATCH_TELLS_RANGE} & self._mutations
+        metadata = self._metadata(batch[0 if lowest else -1], unix_ms, whole=False)
+        if Mutation.KEYED_BATCH_TELLS_RANGE in self._mutations:
+            metadata.highest_sequence_id = batch[-1].sequence_id
         message = batch[0].message
+        if Mutation.KEYED_BATCH_WITHOUT_KEY in self._mutations:
+            return self._batch(metadata, batch, max_message_bytes, created_ns)
         if message.key is not None:
             metadata.partition_key = message.key
         if message.ordering_key is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
 from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
+from assay_conformance.checks.batching.keyed import KeyedKeepsOrder, KeyedTellsHighest, OneKeyPerEntry
 from assay_conformance.checks.batching.outcome import EndsAsOne
 
 __all__ = [
@@ -12,6 +13,9 @@ __all__ = [
     "DelayedAlone",
     "EndsAsOne",
     "FlushClosesBatch",
+    "KeyedKeepsOrder",
+    "KeyedTellsHighest",
     "NamesAllIds",
+    "OneKeyPerEntry",
     "SmallQueueMovesOn",
 ]

@@ -1,0 +1,55 @@
+"""Batches by key, open side by side: their sequence ids interleave."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.batching import LONG
+from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
+from assay_conformance.cases.resend import QUICK
+from assay_conformance.model.case import Case, Config
+
+KEYED: Config = {**LONG, "batching_type": "key_based"}
+INTERLEAVED = ("a", "b", "b", "a", "a")
+"""Keys whose batches are {a: 0, 3, 4} and {b: 1, 2}."""
+
+
+def keys_apart() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    messages = [
+        *({"key": key} for key in INTERLEAVED),
+        {},
+        {"key": "a", "ordering_key": "o"},
+        {},
+        {"key": "b", "ordering_key": "o"},
+    ]
+    plan.agent("send", {"producer": producer, "messages": messages})
+    plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/keys-apart",
+        "Nine messages by turns: of two keys, without a key, and of two keys under one ordering key",
+        ("batching.one-key-per-entry", "batching.keyed-entry-tells-highest-id", "batching.keyed-entries-in-order"),
+        producer=KEYED,
+        limits=QUICK,
+    )
+
+
+def interleaved_keys() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in INTERLEAVED]})
+        plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/interleaved-keys",
+        "Twice five messages of two keys by turns, with deduplication",
+        ("batching.keyed-entries-in-order", "batching.keyed-entry-tells-highest-id"),
+        topology=DEDUPLICATED,
+        producer={**KEYED, **NAMED},
+        limits=QUICK,
+    )
+
+
+CASES = (keys_apart(), interleaved_keys())
