@@ -30,7 +30,7 @@ from typing import Any
 import duckdb
 
 from assay_conformance.catalogue import load
-from assay_conformance.ledger.tables import EVENTS, PARTS
+from assay_conformance.ledger.tables import ACK, EVENTS, PARTS
 from assay_conformance.ledger.words import ALL, WORDS, Folded, Merge
 from assay_reports.ledgers.opening import Ledger, open_ledger
 from assay_reports.spark import folds, screen, views
@@ -39,6 +39,7 @@ from assay_reports.spark.reconcile import reconcile, smalls
 from assay_reports.spark.session import Settings, spark_session
 
 CORES = 2
+_SUBSCRIPTIONS = 64
 _TICKS = os.sysconf("SC_CLK_TCK")
 _BIT = "(1::UBIGINT << (seq & 63)::UBIGINT)"
 _MASKS = (Merge.OR, Merge.XOR)
@@ -98,7 +99,9 @@ def _measure(ledger: Ledger, rounds: int, memory: str) -> None:
     print(f"{ledger.where}: {events} events, load {os.getloadavg()[0]:.1f}")
     with spark_session(Settings(f"local[{CORES}]", memory=memory)) as session:
         pid = _jvm(session)
-        views.show_small(session, smalls(ledger), ledger.info, range(64))
+        # As `reconcile` tells the screen: without a row of `ack` nobody acknowledges, and nothing is owed.
+        acking = range(_SUBSCRIPTIONS) if ledger.rows(ACK.name) else ()
+        views.show_small(session, smalls(ledger), ledger.info, acking)
         session.conf.set("spark.sql.shuffle.partitions", str(max(2, events // 16_000_000)))
         query = screen.screen(screen.stacked(folds.recount(session, ledger)))
         for _ in range(rounds):

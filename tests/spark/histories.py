@@ -34,7 +34,7 @@ from assay_conformance.ledger.tables import NONE, AckKind, Integrity, Result
 
 NACK_DELAY_US = 200_000
 TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
-FIRST_SEQS = (0, 0, 0, 61, 63, 64, 127, (1 << 41) - 3)
+FIRST_SEQS = (0, 0, 0, 61, 63, 64, 127, (1 << 39) - 3)
 """Where a stream begins: at edges of words, and beyond what 40 bits hold."""
 
 

@@ -13,7 +13,8 @@ from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import flagged, sums
 from assay_conformance.ledger.info import LedgerInfo, Order
 from assay_conformance.ledger.judge import judge_rows
-from assay_conformance.ledger.tables import DELIVERY, PARTS
+from assay_conformance.ledger.rows import Ack
+from assay_conformance.ledger.tables import ACK, DELIVERY, PARTS
 from assay_conformance.ledger.words import WORDS, Bucket, Words, fold
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
@@ -63,6 +64,15 @@ def test_words_are_those_of_python_and_of_another_engine(spark: Any, tmp_path: P
     for bucket, words in duck.folds(tmp_path / "ledger").items():
         ours_of = ours[Bucket(*bucket)]._asdict()
         assert {name: ours_of[name] for name in words} == words
+
+
+def test_the_last_bucket_of_the_last_stream_of_the_last_subscription_is_itself(spark: Any, tmp_path: Path) -> None:
+    last = Ack(2046, 0, (1 << 18) - 1, (1 << 40) - 1, 0, 0, 0, 0, 0, 0)
+    rows = [last, last._replace(sub=0), last._replace(stream=0), last._replace(seq=0)]
+    where = ledgers.write(tmp_path / "ledger", Packed(), info())
+    ledgers.add(where, ACK, 0, rows)
+    found = spark.sql(screen.merged(_stack(spark, where))).select("sub", "stream", "b").collect()
+    assert {tuple(row) for row in found} == {(row.sub, row.stream, row.seq >> 6) for row in rows}
 
 
 def test_a_bucket_is_flagged_by_spark_when_python_flags_it(spark: Any, tmp_path: Path) -> None:

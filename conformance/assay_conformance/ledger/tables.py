@@ -46,6 +46,8 @@ class Column:
     nullable: bool = False
     ours: bool = False
     """A certificate: computed by the ingest from the rows of one writer in their order, never taken from a client."""
+    below: int | None = None
+    """Values lie from 0 to below this: the three that place a row in a bucket fit into one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,6 @@ class Integrity(IntEnum):
     UNKNOWN = 2
 
 
-Word, Check = AckKind, Integrity
-"""As `words` still calls them."""
-
-
 class Plain(IntEnum):
     """Whether a delivery is an ordinary one: `delivery.plain`. Then only its place and time are left to be read."""
 
@@ -104,12 +102,18 @@ class Plain(IntEnum):
     KEYED = 2
 
 
-_STREAM = Column("stream", Kind.I32, "which producer on which partition: row of `stream`")
-_SEQ = Column("seq", Kind.I64, "number of the message in its stream, from 0 without gaps", Layout.DELTA)
+_STREAM = Column("stream", Kind.I32, "which producer on which partition: row of `stream`; below 2^18", below=1 << 18)
+_SEQ = Column(
+    "seq",
+    Kind.I64,
+    "number of the message in its stream, from 0 without gaps; below 2^40",
+    Layout.DELTA,
+    below=1 << 40,
+)
 _KEY = Column("key", Kind.I32, "row of `key`; -1: no key")
 _T = Column("t", Kind.I64, "when, in µs of the run's clock", Layout.DELTA)
 _CRC = Column("crc", Kind.I32, "CRC-32 (zlib) of the uncompressed payload, as a signed number", Layout.PLAIN)
-_SUB = Column("sub", Kind.I16, "row of `subscription`")
+_SUB = Column("sub", Kind.I16, "row of `subscription`; below 2047", below=2047)
 _CONSUMER = Column("consumer", Kind.I32, "row of `consumer`")
 _PLACE = (
     Column("ledger", Kind.I64, "ledger of the message id; -1: none was told", Layout.DELTA),

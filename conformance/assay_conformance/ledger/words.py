@@ -23,11 +23,11 @@ from assay_conformance.ledger.tables import (
     NONE,
     OUTCOME,
     STORED,
+    AckKind,
     Again,
-    Check,
+    Integrity,
     Plain,
     Result,
-    Word,
 )
 
 BUCKET_BITS = 6
@@ -154,7 +154,7 @@ WORDS: tuple[Folded, ...] = (
     _count("kn", _D, "key >= 0", lambda r: r.key >= 0, "deliveries with a key", f"plain = {Plain.KEYED}"),
     _count("badgap", _D, "gap < 1", lambda r: r.gap < 1, "first deliveries behind a later one"),
     _count("badkgap", _D, "kgap < 1", lambda r: r.kgap < 1, "first deliveries behind a later one of their key"),
-    _count("bad", _D, "ok = 0", lambda r: r.ok == Check.BAD, "payloads that are not what they say"),
+    _count("bad", _D, "ok = 0", lambda r: r.ok == Integrity.BAD, "payloads that are not what they say"),
     Folded(
         "dx", _D, Merge.XOR, SQL_CRC, "redeliv = 0", lambda r: None if r.redeliv else _crc(r), "their payloads", ALL
     ),
@@ -168,16 +168,16 @@ WORDS: tuple[Folded, ...] = (
     _count("dn", _D, _DUE, lambda r: r.again == 0 and r.wait is not None, "deliveries of what has a time"),
     Folded("least_due_us", _D, Merge.MIN, "wait", _DUE, lambda r: r.wait if r.again == 0 else None, "their least wait"),
     Folded("last_us", _D, Merge.MAX, "t", ALL, lambda r: r.t, "time of the last delivery", ALL),
-    _mask("ab", _K, _ACKED, lambda r: r.kind != Word.NACK, "acknowledged"),
-    _count("an", _K, _ACKED, lambda r: r.kind != Word.NACK, "acknowledgments"),
-    _mask("nb", _K, "kind = 1", lambda r: r.kind == Word.NACK, "refused"),
+    _mask("ab", _K, _ACKED, lambda r: r.kind != AckKind.NACK, "acknowledged"),
+    _count("an", _K, _ACKED, lambda r: r.kind != AckKind.NACK, "acknowledgments"),
+    _mask("nb", _K, "kind = 1", lambda r: r.kind == AckKind.NACK, "refused"),
     Folded(
         "least_done_us",
         _K,
         Merge.MIN,
         "t_done",
         _ACKED,
-        lambda r: r.t_done if r.kind != Word.NACK else None,
+        lambda r: r.t_done if r.kind != AckKind.NACK else None,
         "when the first acknowledgment had ended well",
     ),
     _mask("bb", _S, "chunk = 0", lambda r: r.chunk == 0, "stored"),

@@ -138,6 +138,7 @@ class PartWriter:
             self._opened_at = self._clock()
         if self._table is DELIVERY:
             columns = {**columns, "plain": _plain(columns)}
+        _see_bounds(self._table, columns)
         self._waiting.append({name: columns[name] for name in self._schema.names})
         self._held += length
         self.rows += length
@@ -224,6 +225,19 @@ def _take(pieces: list[Columns], length: int) -> Columns:
         pieces[0] = {name: values[length:] for name, values in first.items()}
         length = 0
     return {name: np.concatenate([piece[name] for piece in taken]) for name in taken[0]} if taken[1:] else taken[0]
+
+
+def _see_bounds(table: Table, columns: Columns) -> None:
+    """UsageError where a number cannot stand in its column; nobody would judge its part."""
+    for column in table.columns:
+        if column.below is None:
+            continue
+        values = columns[column.name]
+        for wrong in (values.min(), values.max()):
+            if not 0 <= wrong < column.below:
+                raise UsageError(
+                    f"{table.name}: {column.name} {wrong} cannot be kept; expected 0 to {column.below - 1}"
+                )
 
 
 def _plain(columns: Columns) -> Any:

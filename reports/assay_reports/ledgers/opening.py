@@ -169,20 +169,34 @@ def _part(files: Any, root: str, table: Table, file: str, where: str, info: Ledg
     except (pa.ArrowException, OSError) as error:
         return BadPart(table.name, file, f"is no whole Parquet file: {_said(error)}")
     _agree(table, metadata.schema.to_arrow_schema(), f"{where}/{file}", info)
-    return Part(table.name, file, metadata.num_rows, size, metadata.num_row_groups, *_times(metadata))
+    if beyond := _beyond(table, metadata):
+        return BadPart(table.name, file, beyond)
+    times = _extremes(metadata, "t") if "t" in metadata.schema.names else (None, None)
+    return Part(table.name, file, metadata.num_rows, size, metadata.num_row_groups, *times)
 
 
-def _times(metadata: Any) -> tuple[int | None, int | None]:
-    """The least and the greatest `t`, from the statistics of row groups."""
-    names = metadata.schema.names
-    if "t" not in names:
+def _beyond(table: Table, metadata: Any) -> str:
+    """What lies outside of a column's bounds, where a bucket would be taken for another; "" where nothing does."""
+    for column in table.columns:
+        if column.below is None or not metadata.num_rows:
+            continue
+        least, most = _extremes(metadata, column.name)
+        if least is None or most is None:
+            return f"says nothing about the greatest {column.name} of its row groups; expected statistics"
+        if least < 0 or most >= column.below:
+            wrong = least if least < 0 else most
+            return f"{column.name} {wrong} is out of bounds; expected 0 to {column.below - 1}"
+    return ""
+
+
+def _extremes(metadata: Any, name: str) -> tuple[int | None, int | None]:
+    """The least and the greatest value of a column, from the statistics of all row groups."""
+    place = metadata.schema.names.index(name)
+    groups = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
+    known = [group.statistics for group in groups if group.is_stats_set and group.statistics.has_min_max]
+    if len(known) < len(groups) or not known:
         return None, None
-    place = names.index("t")
-    groups = (metadata.row_group(number).column(place).statistics for number in range(metadata.num_row_groups))
-    known = [group for group in groups if group is not None and group.has_min_max]
-    return min((int(group.min) for group in known), default=None), max(
-        (int(group.max) for group in known), default=None
-    )
+    return min(int(one.min) for one in known), max(int(one.max) for one in known)
 
 
 def _agree(table: Table, found: Any, where: str, info: LedgerInfo) -> None:

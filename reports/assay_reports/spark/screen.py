@@ -25,6 +25,11 @@ REACH, SCOPES, STREAMS = "reach", "scopes", "streams"
 """Views of small tables: which subscriptions a bucket reaches, what holds for them, and the topic of each stream."""
 
 _PLACES = ("0S sub", "0 stream", "0L b")
+_STREAM_BITS, _B_BITS = 18, 34
+_KEYS_OF_PLACE = (
+    f"cast((place >> {_STREAM_BITS + _B_BITS}) - 1 as smallint) sub, "
+    f"cast((place >> {_B_BITS}) & {(1 << _STREAM_BITS) - 1} as int) stream, place & {(1 << _B_BITS) - 1} b"
+)
 _NAMES = tuple(word.name for word in WORDS)
 _OF_STREAM = re.compile(rf"\b({'|'.join(Scope._fields)})\b")
 
@@ -45,14 +50,26 @@ def fold(table: str, source: str, without: Collection[str] = ()) -> str:
 
 def _reduced(table: str, rows: str, where: Mapping[str, str]) -> str:
     """`where`: word -> of which of these rows it is. Others of the table stay as of no rows."""
-    sub = "sub" if table in GIVEN else f"cast({NONE} as smallint)"
-    words = ", ".join(
-        f"{_value(word, where[word.name]) if word.name in where else _empty(word)} {word.name}"
+    words = {
+        word.name: f"{_value(word, where[word.name]) if word.name in where else _empty(word)}"
         for word in WORDS
         if word.table == table
+    }
+    return _grouped(_place("sub" if table in GIVEN else str(NONE), "stream", f"seq >> {BUCKET_BITS}"), words, rows)
+
+
+def _grouped(place: str, words: Mapping[str, str], rows: str) -> str:
+    """`words` of each bucket; a hash of one number costs a sixth less than one of three columns."""
+    inner = ", ".join(f"{value} {name}" for name, value in words.items())
+    return (
+        f"select {_KEYS_OF_PLACE}, {', '.join(words)} from (select {place} place, {inner} from {rows} group by {place})"
     )
-    key = f"{sub}, stream, seq >> {BUCKET_BITS}"
-    return f"select {sub} sub, stream, seq >> {BUCKET_BITS} b, {words} from {rows} group by {key}"
+
+
+def _place(sub: str, stream: str, b: str) -> str:
+    """A bucket's number. Opening a ledger has seen to it that its rows lie within the bounds of the columns."""
+    above = f"((cast({sub} as bigint) + 1) << {_STREAM_BITS + _B_BITS})"
+    return f"({above} | (cast({stream} as bigint) << {_B_BITS}) | ({b}))"
 
 
 def _value(word: Folded, where: str) -> str:
@@ -82,11 +99,10 @@ def _widened(table: str, query: str) -> str:
     return f"select {', '.join(KEYS)}, {words} from ({query})"
 
 
-def merged(stack: str, keys: Iterable[str] = KEYS) -> str:
+def merged(stack: str) -> str:
     """One row for each bucket of a stack."""
-    names = ", ".join(keys)
-    words = ", ".join(f"{word.merge.value}({word.name}) {word.name}" for word in WORDS)
-    return f"select {names}, {words} from ({stack}) group by {names}"
+    words = {word.name: f"{word.merge.value}({word.name})" for word in WORDS}
+    return _grouped(_place(*KEYS), words, f"({stack})")
 
 
 def reached(stack: str) -> str:

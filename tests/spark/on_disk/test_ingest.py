@@ -384,7 +384,7 @@ def wild(run: Run, seed: int, steps: int) -> None:
     got = set()
     for _ in range(steps):
         t += draw.randint(1, 1000)
-        stream, seq = draw.randint(0, 1), draw.choice([draw.randint(0, 40), 1 << 16, (1 << 40) + draw.randint(0, 3)])
+        stream, seq = draw.randint(0, 1), draw.choice([draw.randint(0, 40), 1 << 16, (1 << 39) + draw.randint(0, 3)])
         entry = draw.randint(0, 60)
         match draw.randint(0, 5):
             case 0:

@@ -131,6 +131,32 @@ def test_a_broken_part_is_named_and_the_rest_is_there(ledger: Path) -> None:
     assert [part.file for part in opened.bad] == ["stored/w0-000000.parquet"]
 
 
+BEYOND = (("seq", 1 << 40), ("seq", -1), ("stream", 1 << 18))
+
+
+@pytest.mark.parametrize(("column", "value"), BEYOND)
+def test_a_number_that_would_share_a_bucket_is_not_written(ledger: Path, column: str, value: int) -> None:
+    with pytest.raises(UsageError, match=f"stored: {column} {value} cannot be kept; expected 0 to"):
+        write(ledger, STORED, stored(1) | {column: np.array([value])})
+
+
+@pytest.mark.parametrize(("column", "value"), BEYOND)
+def test_a_part_with_such_a_number_is_named(ledger: Path, column: str, value: int) -> None:
+    rows = stored(1) | {column: np.array([value])}
+    content = pa.Table.from_pydict(rows, schema=schema(STORED))
+    pq.write_table(content, ledger / "stored" / "w0-000000.parquet")
+    assert [str(part) for part in open_ledger(str(ledger)).bad] == [
+        f"stored/w0-000000.parquet: {column} {value} is out of bounds; "
+        f"expected 0 to {(1 << (40 if column == 'seq' else 18)) - 1}"
+    ]
+
+
+def test_a_part_that_does_not_tell_its_extremes_is_named(ledger: Path) -> None:
+    content = pa.Table.from_pydict(stored(1), schema=schema(STORED))
+    pq.write_table(content, ledger / "stored" / "w0-000000.parquet", write_statistics=False)
+    assert "expected statistics" in str(open_ledger(str(ledger)).bad[0])
+
+
 def test_a_ledger_is_not_written_over(ledger: Path) -> None:
     with pytest.raises(UsageError, match="is there already"):
         create(ledger, INFO_OF_A_RUN)
