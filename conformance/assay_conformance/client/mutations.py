@@ -86,6 +86,9 @@ class Mutation(StrEnum):
     NACK_KEEPS_BATCH_INDEX = "nack-keeps-batch-index"
     DROPS_WHAT_IT_HANDED_OVER = "drops-what-it-handed-over"
     NACK_TIMER_REARMED = "nack-timer-rearmed"
+    NACK_BACKOFF_STAYS = "nack-backoff-stays"
+    NACK_BACKOFF_UNBOUNDED = "nack-backoff-unbounded"
+    SHORT_NACK_WAITS_FOR_LONG = "short-nack-waits-for-long"
     NACK_REQUEUES_LOCALLY = "nack-requeues-locally"
     NACK_LEAVES_TIMEOUT = "nack-leaves-timeout"
     CLOSE_WAITS_FOR_NACKS = "close-waits-for-nacks"
@@ -484,6 +487,19 @@ MUTATIONS: dict[Mutation, Broken] = {
         "NCK-005",
         "what comes again with a refused message is dropped when it was handed over before",
         "a filter for duplicates that takes redelivery for one",
+    ),
+    Mutation.NACK_BACKOFF_STAYS: Broken(
+        "NCK-006",
+        "every refusal waits for as long as the first",
+        "Go client (read in its source): a refusal by id knows no redelivery count",
+    ),
+    Mutation.NACK_BACKOFF_UNBOUNDED: Broken(
+        "NCK-006", "the backoff of refusals grows beyond its maximum", "a bound read and never used"
+    ),
+    Mutation.SHORT_NACK_WAITS_FOR_LONG: Broken(
+        "NCK-008",
+        "a refusal does not move the timer of one that is due later",
+        "Java client since PIP-393 (read in its source): the timer is armed only where none runs",
     ),
     Mutation.NACK_TIMER_REARMED: Broken(
         "NCK-007",

@@ -22,18 +22,20 @@ _MANY = 64
 """Redeliveries after which no backoff grows any more; keeps powers small."""
 
 
-def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int) -> float:
+def nack_delay_ms(settings: ConsumerSettings, redelivery_count: int, *, bounded: bool = True) -> float:
     """How long a refusal waits: the fixed delay, or min * multiplier ** count up to the maximum (PIP-106)."""
     if not settings.nack_backoff_max_ms:
         return settings.nack_delay_ms
     grown = settings.nack_backoff_min_ms * settings.nack_backoff_multiplier ** min(redelivery_count, _MANY)
-    return min(grown, settings.nack_backoff_max_ms)
+    return min(grown, settings.nack_backoff_max_ms) if bounded else grown
 
 
 def nack_due_ns(shared: Shared, settings: ConsumerSettings, redelivery_count: int) -> int:
     """When a message refused now is asked for again. A coarse precision makes it earlier (PIP-393)."""
     least_ms = 0 if shared.mutated(Mutation.NACK_DELAY_UNCLAMPED) else MIN_DELAY_MS
-    delay_ns = round(max(nack_delay_ms(settings, redelivery_count), least_ms) * MS)
+    count = 0 if shared.mutated(Mutation.NACK_BACKOFF_STAYS) else redelivery_count
+    delay_ms = nack_delay_ms(settings, count, bounded=not shared.mutated(Mutation.NACK_BACKOFF_UNBOUNDED))
+    delay_ns = round(max(delay_ms, least_ms) * MS)
     delay_ns += shared.lateness_ns(Mutation.NACK_LATE) - shared.lateness_ns(Mutation.NACK_EARLY)
     due_ns = shared.now_ns + max(delay_ns, 0)
     return due_ns - due_ns % (settings.nack_precision_ms * MS) if settings.nack_precision_ms else due_ns
@@ -65,6 +67,8 @@ class DueTracker(Generic[T]):
     def _arm(self, due_ns: int) -> None:
         if self._timer is not None and self._timer.live:
             if self._timer.due_ns <= due_ns and not self._shared.mutated(Mutation.NACK_TIMER_REARMED):
+                return
+            if self._shared.mutated(Mutation.SHORT_NACK_WAITS_FOR_LONG):
                 return
             self._timer.cancel()
         self._timer = self._shared.timers.at(due_ns, self._fire)

@@ -3,6 +3,7 @@ acknowledged after all."""
 
 from __future__ import annotations
 
+from assay_conformance.checks.nack.backoff import BackoffGrows, ShortBehindLong
 from assay_conformance.checks.nack.counting import RedeliveriesCounted
 from assay_conformance.checks.nack.ending import AckedNotRedelivered, EndsAckTimeout
 from assay_conformance.checks.nack.entries import WholeEntry
@@ -14,12 +15,14 @@ from assay_conformance.checks.nack.timing import RedeliveredInWindow
 __all__ = [
     "AckedNotRedelivered",
     "AllInOrder",
+    "BackoffGrows",
     "DroppedOnClose",
     "EndsAckTimeout",
     "LeastDelay",
     "Merged",
     "RedeliveredInWindow",
     "RedeliveriesCounted",
+    "ShortBehindLong",
     "SteadyRefusals",
     "WholeEntry",
 ]

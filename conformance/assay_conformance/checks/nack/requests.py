@@ -16,7 +16,7 @@ from assay_conformance.checks.consumption import (
     number_in_force,
 )
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Frame
 
 REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
@@ -37,10 +37,28 @@ class Window:
 
 
 def window_of(view: View, consumer: OpenedConsumer) -> Window | None:
-    """None where the delay is not known."""
+    """None where the delay is not known, or every message has its own."""
     delay_ms = number_in_force(view, consumer, "nack_delay_ms")
-    if delay_ms is None:
+    return None if delay_ms is None or backs_off(view, consumer) else _window(view, consumer, delay_ms)
+
+
+def backs_off(view: View, consumer: OpenedConsumer) -> bool:
+    return bool(number_in_force(view, consumer, "nack_backoff_max_ms"))
+
+
+def backoff_window_of(view: View, call: Call) -> Window | None:
+    """Of one refusal, by its message's redelivery count (PIP-106); None where the consumer has no backoff."""
+    least_ms, most_ms, factor = (
+        in_force(view, call.consumer, f"nack_backoff_{key}") for key in ("min_ms", "max_ms", "multiplier")
+    )
+    if not most_ms or least_ms is None or factor is None:
         return None
+    # Bounded, for a power of a large count is no number any more.
+    grown_ms = float(least_ms) * float(factor) ** min(call.message.redelivery_count, 64)
+    return _window(view, call.consumer, max(round(min(grown_ms, float(most_ms))), LEAST_DELAY_MS))
+
+
+def _window(view: View, consumer: OpenedConsumer, delay_ms: int) -> Window:
     precision_ms = number_in_force(view, consumer, "nack_precision_ms")
     fraction = in_force(view, consumer, "nack_tick_fraction")
     tick_ms = max(delay_ms, LEAST_DELAY_MS) * float(WIDEST_TICK_FRACTION if fraction is None else fraction)

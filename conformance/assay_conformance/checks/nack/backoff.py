@@ -1,0 +1,153 @@
+"""Refusals whose delay grows with the redeliveries: each at its own time, whatever waits beside it.
+
+Judged on subscriptions whose consumers share messages, where a request names what it is for; a message that was refused
+twice before it was asked for may keep either time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import ConsumerCheck, buries, elapsed, from_client, late
+from assay_conformance.checks.nack.requests import REDELIVER, Window, backoff_window_of, requested
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class Growing:
+    """A refusal that waits for its time. `behind`: one that was refused before it, and is due later."""
+
+    call: Call
+    window: Window
+    behind: Growing | None
+    asked_ns: int
+    told_ns: int | None = None
+
+    @property
+    def latest_ns(self) -> int:
+        return (self.asked_ns if self.told_ns is None else self.told_ns) + self.window.latest_ns
+
+
+class BackoffCheck(ConsumerCheck):
+    """Keeps the refusals that wait, of consumers with a backoff."""
+
+    def start(self) -> None:
+        self._waiting: dict[tuple[int, Entry], Growing] = {}
+
+    def early(self, growing: Growing, event: Frame) -> None: ...
+
+    def in_time(self, growing: Growing, event: Frame) -> None: ...
+
+    def overdue_at(self, growing: Growing, event: Event) -> None: ...
+
+    def asked(self, call: Call) -> None:
+        handle = call.consumer.handle
+        earlier = self._waiting.pop((handle, call.entry), None)
+        window = backoff_window_of(self.view, call)
+        if call.invoke.verb != "nack" or earlier is not None or window is None or buries(self.view, call.consumer):
+            return
+        asked_ns = call.invoke.t_ns
+        longer = [
+            other
+            for (owner, _), other in self._waiting.items()
+            if owner == handle and other.asked_ns + other.window.earliest_ns > asked_ns + window.latest_ns
+        ]
+        self._waiting[handle, call.entry] = Growing(call, window, longer[0] if longer else None, asked_ns)
+
+    def called(self, call: Call) -> None:
+        growing = self._waiting.get((call.consumer.handle, call.entry))
+        if growing is not None and growing.call.invoke.op == call.invoke.op:
+            growing.told_ns = call.called_ns
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event):
+            return
+        handle = session.consumer.handle
+        mine = [entry for (owner, entry) in self._waiting if owner == handle]
+        for entry in requested(session, event, mine):
+            growing = self._waiting.pop((handle, entry))
+            if event.ids:
+                self._judge(growing, event)
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for session in consumer.sessions:
+            if session.ended is None:
+                self.over(session, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        """What was lost with a session comes again by itself."""
+        handle = session.consumer.handle if session.consumer is not None else None
+        for owner, entry in [key for key in self._waiting if key[0] == handle and key[1].topic == session.topic]:
+            growing = self._waiting.pop((owner, entry))
+            if late("nack-late", growing.latest_ns, event.t_ns):
+                self.overdue_at(growing, event)
+
+    def _judge(self, growing: Growing, event: Frame) -> None:
+        slack_ns = TOLERANCES["nack-early"].slack_ns
+        if event.t_ns < growing.asked_ns + growing.window.earliest_ns - slack_ns:
+            self.early(growing, event)
+        elif late("nack-late", growing.latest_ns, event.t_ns):
+            self.overdue_at(growing, event)
+        else:
+            self.in_time(growing, event)
+
+
+class BackoffGrows(BackoffCheck):
+    """Each refusal waits for as long as its redelivery count says, and no longer than the maximum."""
+
+    requirement = RequirementId("nack.backoff-grows")
+
+    def early(self, growing: Growing, event: Frame) -> None:
+        self.breach("too-early", self._said(growing, event), growing.call.invoke, event)
+
+    def in_time(self, growing: Growing, event: Frame) -> None:
+        if growing.call.message.redelivery_count:
+            self.exercise(event)
+
+    def overdue_at(self, growing: Growing, event: Event) -> None:
+        if growing.behind is None:
+            said = self._said(growing, event)
+            self.suspect("nack-late", growing.asked_ns, event.t_ns, "too-late", said, growing.call.invoke, event)
+
+    def _said(self, growing: Growing, event: Event) -> str:
+        call, window = growing.call, growing.window
+        did = "asked for it again" if isinstance(event, Frame) else "had not asked for it"
+        return (
+            f"consumer {call.consumer.handle} was told at {ms(call.invoke.t_ns)} that {call.entry}, redelivered "
+            f"{call.message.redelivery_count} times so far, is refused, and {did} "
+            f"{elapsed(event.t_ns, growing.asked_ns)} later; its backoff says {window.earliest_ns / MS:.0f} to "
+            f"{window.latest_ns / MS:.0f} ms"
+        )
+
+
+class ShortBehindLong(BackoffCheck):
+    """One that is due sooner than what was refused before it does not wait for that."""
+
+    requirement = RequirementId("nack.short-behind-long")
+
+    def in_time(self, growing: Growing, event: Frame) -> None:
+        if growing.behind is not None:
+            self.exercise(event)
+
+    def overdue_at(self, growing: Growing, event: Event) -> None:
+        if growing.behind is None:
+            return
+        longer, call = growing.behind.call, growing.call
+        self.suspect(
+            "nack-late",
+            growing.asked_ns,
+            event.t_ns,
+            "waits-for-longer",
+            f"consumer {call.consumer.handle} was told at {ms(longer.invoke.t_ns)} that {longer.entry} is refused, and "
+            f"at {ms(call.invoke.t_ns)} that {call.entry} is, which is due sooner: within "
+            f"{growing.window.latest_ns / MS:.0f} ms; it had not been asked for by {ms(event.t_ns)}",
+            longer.invoke,
+            call.invoke,
+            event,
+        )
