@@ -15,6 +15,7 @@ from tests.spark.ledgers import write
 from assay_fixtures.cli import _run
 from assay_fixtures.cli.reconcile import judge
 from assay_reports.ledgers.layout import VERSION_KEY
+from assay_reports.spark import watch
 
 Printed = pytest.CaptureFixture[str]
 Spoil = Callable[[Path], object]
@@ -97,3 +98,23 @@ def test_a_damaged_part_is_named_and_the_rest_is_judged(spark: Any, tmp_path: Pa
     code, found = judge(spark, str(where), tmp_path / "out")
     assert (code, [bad.file for bad in found.bad]) == (3, [f"delivery/{part(where).name}"])
     assert f"delivery/{part(where).name}: its rows cannot be read; the file is damaged" in capsys.readouterr().out
+
+
+# --- what is to be watched ------------------------------------------------------------------------------------------
+
+
+def test_who_watches_what_nobody_begins_hears_why_at_once_and_again_at_the_end(tmp_path: Path, capsys: Printed) -> None:
+    where = tmp_path / "none"
+    assert _run(["watch", str(where), "--wait", "0.3"]) == 2
+    why = f"{where}: no such folder; expected a ledger, as `assay ledger` writes one"
+    assert capsys.readouterr().err.splitlines() == [f"{why}; waiting for 0 s at most", f"assay: {why}"]
+
+
+def test_a_spoiled_ledger_is_not_waited_for_as_if_it_were_to_come(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "BEGINS_WITHIN_S", 0.0)
+    where = write(tmp_path / "ledger", Packed(), info())
+    (where / "topic.parquet").unlink()
+    assert _run(["watch", str(where), "--wait", "3600"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"assay: {where}: the table topic is missing")

@@ -92,6 +92,12 @@ def open_ledger(where: str) -> Ledger:
     return Ledger(where.rstrip("/"), info, small, parts, tuple(bad), files, root)
 
 
+def is_begun(where: str) -> bool:
+    """Whether somebody has put a ledger.json there, whatever it says."""
+    files, root = _place(where)
+    return bool(files.get_file_info(f"{root}/{INFO}").type is fs.FileType.File)
+
+
 def grown(ledger: Ledger) -> Ledger:
     """The same ledger as it is now: the small tables again, and of the parts only those that are new."""
     files, root, where = ledger.files, ledger.root, ledger.where

@@ -26,7 +26,7 @@ from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.tables import NONE, SMALL, Table
 from assay_conformance.ledger.words import ALL, BUCKET_BITS, EMPTY, Bucket, Folded, Merge, Words
 from assay_conformance.model.errors import HarnessError, UsageError
-from assay_reports.ledgers.opening import Ledger, open_ledger
+from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger
 from assay_reports.spark import views
 from assay_reports.spark.alarms import LIVE_WORDS, TABLES, Alarm, Look, Update, Watching
 from assay_reports.spark.shelf import Shelf
@@ -34,6 +34,7 @@ from assay_reports.spark.shelf import Shelf
 FOLDER: Final = "watch"
 TRIGGER: Final = "500 milliseconds"
 TICK_S: Final = 0.2
+BEGINS_WITHIN_S: Final = 5.0
 ERA_US: Final = 600_000_000
 _LET_GO_AFTER: Final = "40 minutes"
 _LET_GO_US: Final = 40 * 60 * 1_000_000
@@ -258,13 +259,24 @@ def _small(ledger: Ledger) -> Small:
     return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
 
 
-def await_ledger(where: str, within_s: float) -> Ledger:
-    """The ledger, once somebody has begun it; UsageError when nobody does."""
+def await_ledger(where: str, within_s: float, told: Callable[[str], None]) -> Ledger:
+    """The ledger, once somebody has begun it; UsageError when nobody does. `told` hears once why there is none yet."""
     until_s = time.monotonic() + within_s
+    begun_s: float | None = None
     while True:
         try:
             return open_ledger(where)
-        except UsageError:
-            if time.monotonic() > until_s:
+        except UsageError as error:
+            now_s = time.monotonic()
+            if begun_s is None and is_begun(where):
+                begun_s = now_s
+            # Whoever writes ledger.json has the rest there a moment later; what is still wrong then stays wrong.
+            if now_s > until_s or (begun_s is not None and now_s - begun_s > BEGINS_WITHIN_S):
                 raise
+            told(str(error))
+            told = _heard
             time.sleep(TICK_S)
+
+
+def _heard(_text: str) -> None:
+    pass
