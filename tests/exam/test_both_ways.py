@@ -132,6 +132,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     Mutation.KEYED_BATCH_TELLS_RANGE: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
     Mutation.KEYED_BATCHES_UNSORTED: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
+    Mutation.CHUNKS_LEAK_PERMITS: (frozenset({"ROB-009"}), "what waits for room that never comes does not end"),
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),

@@ -200,7 +200,7 @@ class FullQueue(TimedCheck):
         memory = self.view.setting("client", "memory_limit_bytes")
         if memory or partitioned or setting(handle, "chunking") or handle in self.tracker.lines.burst:
             return
-        under_way = [send for send in self._sends[handle].asked if _may_hold(send, invoke)]
+        under_way = [send for send in self._sends[handle].asked if may_hold(send, invoke)]
         if limit == 0 or len(under_way) < limit:
             self.breach(
                 "refused-with-room",
@@ -235,7 +235,7 @@ class FullQueue(TimedCheck):
                 )
 
 
-def _may_hold(send: Operation, call: Invoke) -> bool:
+def may_hold(send: Operation, call: Invoke) -> bool:
     """Whether a send asked for before this call may still have had its place in the queue at the call."""
     if send.invoke.seq >= call.seq:
         return False

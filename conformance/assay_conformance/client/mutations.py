@@ -54,6 +54,11 @@ class Mutation(StrEnum):
     CHUNKS_IGNORE_METADATA = "chunks-ignore-metadata"
     BATCHING_DROPS_CHUNKING = "batching-drops-chunking"
     SENDS_OVERSIZE = "sends-oversize"
+    CHUNKS_HOLD_ONE_PERMIT = "chunks-hold-one-permit"
+    CHUNKS_LEAK_PERMITS = "chunks-leak-permits"
+    REFUSED_CHUNKS_KEEP_PERMITS = "refused-chunks-keep-permits"
+    CHUNKED_MEMORY_UNDERFLOWS = "chunked-memory-underflows"
+    CHUNKED_MEMORY_DRIFTS = "chunked-memory-drifts"
     DELIVERS_FRAGMENTS = "delivers-fragments"
     JOINS_OVER_CHUNK_GAP = "joins-over-chunk-gap"
     DROPS_MESSAGE_ON_REPEATED_CHUNK = "drops-message-on-repeated-chunk"
@@ -385,6 +390,31 @@ MUTATIONS: dict[Mutation, Broken] = {
         "CHK-012",
         "a chunk the producer sent again is ignored and never acknowledged",
         "a filter that forgets what it filtered: the entry stays in the backlog for ever",
+    ),
+    Mutation.CHUNKS_HOLD_ONE_PERMIT: Broken(
+        "CHK-006",
+        "a message holds one place in the queue, however many chunks it has",
+        "a limit of messages taken for one of what is in flight",
+    ),
+    Mutation.CHUNKS_LEAK_PERMITS: Broken(
+        "CHK-006",
+        "of the places of a chunked message only the last chunk's becomes free again",
+        "a permit taken for each chunk, and returned for each message",
+    ),
+    Mutation.REFUSED_CHUNKS_KEEP_PERMITS: Broken(
+        "CHK-006",
+        "a chunked message that is refused half-way keeps the places it had found",
+        "C++ client (read in its source): permits are taken chunk by chunk, and one is returned",
+    ),
+    Mutation.CHUNKED_MEMORY_UNDERFLOWS: Broken(
+        "CHK-006",
+        "the memory of a chunked message is returned once for each chunk, to a counter without a sign",
+        "C++ client (read in its source): every later send finds the memory full",
+    ),
+    Mutation.CHUNKED_MEMORY_DRIFTS: Broken(
+        "FLW-011",
+        "the memory of a chunked message is returned once for each chunk",
+        "Java client (read in its source): the limit drifts open",
     ),
     Mutation.ACK_FLUSH_LATE: Broken(
         "ACK-001", "grouped acknowledgments leave late", "a timer that ticks coarsely", 200

@@ -50,7 +50,8 @@ class Sent:
 
 @dataclass(slots=True, eq=False)
 class Op:
-    """One unit. `session` is the registration it was last written in, None before; `number` counts units from 0."""
+    """One unit. `session` is the registration it was last written in, None before; `number` counts units from 0.
+    `part_of` is the message of a chunk that is not its last."""
 
     sequence_id: int
     frame: bytes
@@ -59,6 +60,7 @@ class Op:
     batch: bool = False
     session: int | None = None
     number: int = 0
+    part_of: Sent | None = None
 
     @property
     def certain(self) -> bool:
@@ -151,8 +153,9 @@ class OpBuilder:
             metadata.chunk_id = chunk
             frame = encode(send, metadata=metadata, data=data[chunk * room : (chunk + 1) * room])
             # Only the last chunk's receipt completes the message.
-            waiting = (sent,) if chunk == count - 1 else ()
-            ops.append(Op(sent.sequence_id, frame, created_ns, waiting))
+            last = chunk == count - 1
+            waiting, part_of = ((sent,), None) if last else ((), sent)
+            ops.append(Op(sent.sequence_id, frame, created_ns, waiting, part_of=part_of))
         return ops
 
     def _metadata(self, sent: Sent, unix_ms: int, *, whole: bool = True) -> MessageMetadata:

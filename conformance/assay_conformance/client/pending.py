@@ -1,7 +1,8 @@
 """The pending queue: every unit without a receipt, oldest first, and what its messages hold until they end.
 
 A message takes room in the queue and memory of the client from the moment it is accepted, batched or not, until it
-ends; each exactly once. A unit older than the send time-out fails, younger ones stay.
+ends; each exactly once. One that goes in chunks takes a place for each of them, until that one has its receipt. A unit
+older than the send time-out fails, younger ones stay.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Pending:
         self._settings = settings
         self._room = room
         self._ops: deque[Op] = deque()
-        self._messages = 0
+        self._places = 0
         self._bytes = 0
         self._added = 0
         self._flushes: deque[tuple[int, Callable[[Result], None]]] = deque()
@@ -47,21 +48,22 @@ class Pending:
 
     # --- in ---
 
-    def why_full(self) -> str | None:
-        """Why another message has to wait; None when there is room."""
+    def why_full(self, units: int = 1) -> str | None:
+        """Why another message, of so many units, has to wait; None when there is room."""
         limit, memory = self._settings.max_pending_messages, self._shared.settings.memory_limit_bytes
-        if 0 < limit <= self._messages and not self._shared.mutated(Mutation.IGNORES_PENDING_LIMIT):
-            return f"{self._messages} messages wait for receipts, at most {limit} may"
+        if 0 < limit < self._places + units and not self._shared.mutated(Mutation.IGNORES_PENDING_LIMIT):
+            return f"{self._places} messages and chunks wait for receipts, at most {limit} may"
         # One message may cross the memory limit, or one larger than it could never be sent (PIP-74).
         alone = self._shared.mutated(Mutation.MEMORY_PER_PRODUCER)
         held_bytes = self._bytes if alone else self._shared.memory_bytes
-        if 0 < memory <= held_bytes:
+        underflown = held_bytes < 0 and self._shared.mutated(Mutation.CHUNKED_MEMORY_UNDERFLOWS)
+        if memory > 0 and (memory <= held_bytes or underflown):
             return f"{held_bytes} bytes wait for receipts, at most {memory} may"
         return None
 
-    def accept(self, sent: Sent) -> None:
+    def accept(self, sent: Sent, units: int = 1) -> None:
         """A message begins to hold room and memory."""
-        self._messages += 1
+        self._places += units
         self._bytes += len(sent.message.payload)
         self._shared.memory_bytes += len(sent.message.payload)
 
@@ -75,19 +77,41 @@ class Pending:
     # --- out ---
 
     def pop_head(self) -> Op:
-        return self._ops.popleft()
+        op = self._ops.popleft()
+        self._left(op)
+        return op
 
     def take(self, wanted: Callable[[Op], bool]) -> list[Op]:
         """Take these units out, oldest first."""
         taken = [op for op in self._ops if wanted(op)]
         gone = set(taken)
         self._ops = deque(op for op in self._ops if op not in gone)
+        for op in taken:
+            self._left(op)
         return taken
+
+    def _left(self, op: Op) -> None:
+        """A chunk that is not its message's last leaves a place behind: the message ends with the last."""
+        if op.part_of is None:
+            return
+        leaks = (Mutation.CHUNKS_LEAK_PERMITS, Mutation.CHUNKS_HOLD_ONE_PERMIT)
+        if not any(map(self._shared.mutated, leaks)):
+            self._places -= 1
+        twice = (Mutation.CHUNKED_MEMORY_UNDERFLOWS, Mutation.CHUNKED_MEMORY_DRIFTS)
+        if any(map(self._shared.mutated, twice)):
+            self._shared.memory_bytes -= len(op.part_of.message.payload)
+
+    def refused(self, sent: Sent, failed: Failed) -> None:
+        """A message ends that found no room. Nothing of it had been taken in."""
+        numbered = sent.sequence_id >= 0
+        if numbered and self._shared.mutated(Mutation.REFUSED_CHUNKS_KEEP_PERMITS):
+            self._places = self._settings.max_pending_messages - 1
+        self.complete(sent, failed)
 
     def release(self, group: Sequence[Sent], result: Result) -> None:
         """These messages end so: their room and memory are free again."""
         for sent in group:
-            self._messages -= 1
+            self._places -= 1
             self._bytes -= len(sent.message.payload)
             self._shared.memory_bytes -= len(sent.message.payload)
             self.complete(sent, result)
@@ -155,6 +179,6 @@ class Pending:
         expired_ns = self._shared.now_ns - self._age_ns()
         expired = []
         while self._ops and self._ops[0].created_ns <= expired_ns:
-            expired.append(self._ops.popleft())
+            expired.append(self.pop_head())
         self.fail(expired, ErrorClass.TIMEOUT, "no receipt within the send time-out")
         self.settled()

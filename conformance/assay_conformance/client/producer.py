@@ -112,15 +112,14 @@ class Producer(Handler):
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
             self._pending.complete(sent, _CLOSED)
             return True
-        why_full = self._pending.why_full()
+        why_full = self._pending.why_full() or self._number(sent)
         if why_full is None:
-            self._number(sent)
-        elif self._settings.block_if_queue_full:
+            return True
+        if self._settings.block_if_queue_full:
             return False
-        else:
-            self._pending.complete(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
-            if self.shared.mutated(Mutation.SENDS_WHAT_IT_REFUSED):
-                self._number(Sent(None, sent.message, sent.sequence_id))
+        self._pending.refused(sent, Failed(ErrorClass.QUEUE_FULL, why_full, certain=True))
+        if self.shared.mutated(Mutation.SENDS_WHAT_IT_REFUSED):
+            self._number(Sent(None, sent.message, sent.sequence_id))
         return True
 
     def _accept_sync(self, sent: Sent) -> bool:
@@ -133,7 +132,8 @@ class Producer(Handler):
             sent.op = None
         return True
 
-    def _number(self, sent: Sent) -> None:
+    def _number(self, sent: Sent) -> str | None:
+        """Number a send and take it in; why its chunks have no room now, or None."""
         sent.sequence_id = self._numbering.of(sent.message)
         alone = (
             not self._settings.batching
@@ -146,17 +146,33 @@ class Producer(Handler):
             self._batching.close()
         try:
             ops = self._alone(sent) if alone else []
+            places = self._places(ops)
+            why_full = self._why_no_room(places) if places > 1 else None
         except TooLargeError as error:
             if self.shared.mutated(Mutation.TOO_LARGE_KEEPS_PLACE):
                 self._pending.accept(sent)
             self._pending.complete(sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
-            return
+            return None
+        if why_full is not None:
+            return why_full
         self._numbering.take(sent.sequence_id)
-        self._pending.accept(sent)
+        self._pending.accept(sent, places)
         if alone:
             self._enqueue(ops)
         else:
             self._batching.add(sent)
+        return None
+
+    def _why_no_room(self, chunks: int) -> str | None:
+        """Why so many chunks must wait. TooLargeError where they would wait for ever."""
+        limit = self._settings.max_pending_messages
+        if self._settings.block_if_queue_full and 0 < limit < chunks:
+            raise TooLargeError(f"message of {chunks} chunks, max_pending_messages is {limit}")
+        return self._pending.why_full(chunks)
+
+    def _places(self, ops: Sequence[Op]) -> int:
+        """What a message takes in the queue: one place, or one for each of its chunks."""
+        return 1 if self.shared.mutated(Mutation.CHUNKS_HOLD_ONE_PERMIT) else max(1, len(ops))
 
     def _alone(self, sent: Sent) -> list[Op]:
         return self._builder.message(sent, self._limit(), self.shared.now_ns, self.shared.unix_ms())

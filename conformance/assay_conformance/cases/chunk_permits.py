@@ -1,0 +1,141 @@
+"""Room for chunked messages: in a small queue, in little memory, and after they failed."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, SMALL
+from assay_conformance.cases.flow import STARVED_MS
+from assay_conformance.cases.resend import QUICK
+from assay_conformance.model.case import Case, Config, Isolation, Limits
+from assay_conformance.model.fault import Delay, Drop, Fault
+
+PLACES = 6
+"""Room for a message of four chunks and two small ones."""
+
+MEMORY_BYTES = 3 * LARGE_BYTES
+REFUSING: Config = {**CHUNKING, "max_pending_messages": PLACES, "block_if_queue_full": False}
+
+
+def _fill(plan: Schedule, producer: int, sends_before: int) -> None:
+    """As many small messages as there are places, and one more, while nothing is receipted."""
+    plan.wait_ms(150)
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, PLACES + 1)
+    plan.wait_sends(sends_before + PLACES, deadline_ms=STARVED_MS)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+
+
+def _chunks_and_small(words: str, title: str, requirement: str, large: int) -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    for _ in range(large):
+        plan.send(producer, size=LARGE_BYTES)
+    plan.send(producer, 3)
+    plan.wait_sends(PLACES, deadline_ms=STARVED_MS)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    _fill(plan, producer, PLACES)
+    return plan.case(
+        f"chunking/{words}",
+        title,
+        (requirement,),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer=REFUSING,
+        limits=QUICK,
+    )
+
+
+def chunks_in_a_small_queue() -> Case:
+    return _chunks_and_small(
+        "chunks-in-a-small-queue",
+        "A queue of six gets a message of four chunks and three small ones; later seven small ones",
+        "chunking.chunks-hold-permits",
+        1,
+    )
+
+
+def chunks_that_find_no_room() -> Case:
+    return _chunks_and_small(
+        "chunks-that-find-no-room",
+        "A queue of six gets two messages of four chunks and three small ones; later seven small ones",
+        "chunking.permits-return",
+        2,
+    )
+
+
+def chunks_that_wait() -> Case:
+    """Room comes chunk by chunk, and whoever waits for it must not stand in the way of the receipts that make it."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 2, size=LARGE_BYTES)
+    plan.wait_sends(4, deadline_ms=STARVED_MS)
+    plan.wait_ms(50)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "chunking/chunks-that-wait",
+        "Two messages of four chunks through a queue of four that blocks when it is full; the second receipt is slow",
+        ("chunking.chunks-hold-permits",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer={**CHUNKING, "max_pending_messages": 4, "block_if_queue_full": True},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Delay(delay_ms=200)),),
+        limits=Limits(operation_ms=3_000, case_ms=10_000),
+    )
+
+
+def room_after_a_chunked_time_out() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    _fill(plan, producer, 8)
+    return plan.case(
+        "chunking/room-after-a-chunked-time-out",
+        "A message of four chunks gets no receipts and times out, another gets them; there is room for six behind them",
+        ("chunking.permits-return",),
+        capabilities=("send_timeout",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer={**REFUSING, "send_timeout_ms": 500},
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=4), action=Drop()),),
+        limits=QUICK,
+    )
+
+
+def memory_of_chunks() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
+    plan.wait_ms(150)
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 20, size=10_000)
+    plan.wait_sends(8 + MEMORY_BYTES // 10_000, deadline_ms=STARVED_MS)
+    plan.wait_ms(50)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "chunking/memory-of-chunks",
+        "Two chunked messages end well, and then the client's memory is filled with small ones",
+        ("chunking.permits-return", "flow.bounded-memory"),
+        capabilities=("memory_limit",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        client={"memory_limit_bytes": MEMORY_BYTES},
+        producer={**CHUNKING, "block_if_queue_full": False},
+        limits=QUICK,
+    )
+
+
+CASES = (
+    chunks_in_a_small_queue(),
+    chunks_that_find_no_room(),
+    chunks_that_wait(),
+    room_after_a_chunked_time_out(),
+    memory_of_chunks(),
+)
