@@ -173,6 +173,11 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"DDP-010", "DLV-004"}),
         "a chunk that is gone takes its message, deduplicated or not",
     ),
+    Mutation.RETRY_LETTER_LOSES_KEYS: (frozenset({"RDL-002"}), "what a retry letter has lost its dead letter lacks"),
+    Mutation.HANDS_OVER_BEYOND_MAXIMUM: (
+        frozenset({"RDL-002"}),
+        "what is not buried when it is due is asked for again",
+    ),
     Mutation.LOSES_BEHIND_RECONNECT: (frozenset({"DLV-008"}), "what is lost is lost to those who count it, too"),
     Mutation.BLANKS_RESEND: (
         frozenset({"DLV-001", "DLV-004", "DLV-008", "ORD-001", "CMP-002"}),

@@ -24,7 +24,7 @@ from assay_conformance.client.redelivery import Redelivery
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.seeking import Place, Seeking
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition, SubscriptionType
-from assay_conformance.client.shared import Shared
+from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, command
@@ -68,7 +68,7 @@ class Consumer(Handler):
         self._opened: Callable[[Result], None] | None = opened
         self._permits = Permits(shared, settings, self, queue)
         self._acks = AckGroup(shared, settings, self)
-        self._dead_letters = DeadLetters(letters, settings, topic, self._posted)
+        self._dead_letters = DeadLetters(shared, letters, settings, topic, self._posted)
         self._redelivery: Redelivery[Handed] = Redelivery(
             shared, settings, self, self._refused, self._all_again, self._dead_letters.bury
         )
@@ -260,8 +260,9 @@ class Consumer(Handler):
         if isinstance(result, Done):
             self._acks.individual(entry, None)
             self._acks.issued(None)
-        else:
-            self._redelivery.at_once(entry)
+        elif not self.shared.mutated(Mutation.FAILED_LETTER_FORGOTTEN):
+            # At once it would come, fail and come again without end.
+            self.shared.after(self._settings.nack_delay_ms * MS, lambda: self._redelivery.at_once(entry))
 
     def _all_again(self) -> None:
         """Everything unacknowledged was asked for: what is prefetched would come twice."""

@@ -177,6 +177,18 @@ class Mutation(StrEnum):
     SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
     HANDS_OUT_ACKED_AGAIN = "hands-out-acked-again"
     SILENT_AFTER_RECONNECT = "silent-after-reconnect"
+    RETRY_LETTER_LOSES_KEYS = "retry-letter-loses-keys"
+    RETRY_LETTER_UNDELAYED = "retry-letter-undelayed"
+    RETRIES_UNRECEIPTED = "retries-unreceipted"
+    DEAD_LETTER_LOSES_ORIGIN = "dead-letter-loses-origin"
+    BURIES_UNRECEIPTED = "buries-unreceipted"
+    FAILED_LETTER_FORGOTTEN = "failed-letter-forgotten"
+    DEAD_LETTER_PRODUCERS_SHARE_NAME = "dead-letter-producers-share-name"
+    BURIES_TOO_SOON = "buries-too-soon"
+    HANDS_OVER_BEYOND_MAXIMUM = "hands-over-beyond-maximum"
+    DEAD_LETTERS_BATCHED = "dead-letters-batched"
+    DEAD_LETTERS_UNCHUNKED = "dead-letters-unchunked"
+    DEAD_LETTERS_UNKEPT = "dead-letters-unkept"
 
 
 @dataclass(frozen=True, slots=True)
@@ -890,5 +902,55 @@ MUTATIONS: dict[Mutation, Broken] = {
         "DLV-007",
         "a consumer that came back grants no permits",
         "pulsar-client-go#1128 and others: connected, subscribed, and silent",
+    ),
+    Mutation.RETRY_LETTER_LOSES_KEYS: Broken(
+        "RDL-001",
+        "a retry letter has no keys",
+        "pulsar-client-go#1400: keys of the original are not copied",
+    ),
+    Mutation.RETRY_LETTER_UNDELAYED: Broken(
+        "RDL-001", "a retry letter comes at once, whatever delay was asked for", "a delay that is written down only"
+    ),
+    Mutation.RETRIES_UNRECEIPTED: Broken(
+        "RDL-001",
+        "the original is acknowledged when its retry letter leaves",
+        "two calls one after the other, where the second belongs into the first one's callback",
+    ),
+    Mutation.DEAD_LETTER_LOSES_ORIGIN: Broken(
+        "RDL-002",
+        "a dead letter does not tell what it is a copy of",
+        "pulsar-client-go#1392: REAL_TOPIC and ORIGIN_MESSAGE_ID are lost on the way to the dead letter topic",
+    ),
+    Mutation.BURIES_UNRECEIPTED: Broken(
+        "RDL-002",
+        "the original is acknowledged when its dead letter leaves",
+        "two calls one after the other, where the second belongs into the first one's callback",
+    ),
+    Mutation.FAILED_LETTER_FORGOTTEN: Broken(
+        "RDL-002",
+        "a message whose dead letter could not be sent is not asked for again",
+        "C++ client (read in its source): nobody hears of a dead letter producer that is refused",
+    ),
+    Mutation.DEAD_LETTER_PRODUCERS_SHARE_NAME: Broken(
+        "RDL-002",
+        "the dead letter producers of a subscription's consumers have one name",
+        "pulsar-client-go#1156: the second one is refused as busy, and retries for ever",
+    ),
+    Mutation.BURIES_TOO_SOON: Broken("RDL-003", "a message is buried one redelivery too early", "off by one"),
+    Mutation.HANDS_OVER_BEYOND_MAXIMUM: Broken(
+        "RDL-003", "a message is handed over once more than the maximum allows", "off by one"
+    ),
+    Mutation.DEAD_LETTERS_BATCHED: Broken(
+        "RDL-004", "dead letters are batched", "a producer opened with the application's defaults"
+    ),
+    Mutation.DEAD_LETTERS_UNCHUNKED: Broken(
+        "RDL-004",
+        "a dead letter that is too large for one frame is not sent",
+        "apache/pulsar#21048: a chunked message cannot become a dead letter, and is redelivered for ever",
+    ),
+    Mutation.DEAD_LETTERS_UNKEPT: Broken(
+        "RDL-004",
+        "the dead letter topic is not given its first subscription",
+        "an option of the policy that never reaches the producer",
     ),
 }

@@ -35,7 +35,8 @@ Completed = Callable[[Result], None]
 class Producer(Handler):
     """`opened` is called once, with the name and last sequence id the broker gave, or with why it never opened.
 
-    Sends, flushes and the close that come before that wait for it, in order.
+    Sends, flushes and the close that come before that wait for it, in order. `first_subscription` is to be there, and
+    to keep what is sent, before the first send (PIP-124).
     """
 
     def __init__(
@@ -47,8 +48,10 @@ class Producer(Handler):
         settings: ProducerSettings,
         opened: Completed,
         partition: int = -1,
+        first_subscription: str | None = None,
     ) -> None:
         super().__init__(shared, pool, lookup, topic)
+        self._first_subscription = first_subscription
         self._settings = settings
         self._opened: Completed | None = opened
         self._producer_id = next(shared.producer_ids)
@@ -273,6 +276,8 @@ class Producer(Handler):
         name = self._builder.name or settings.producer_name
         if name and not (self.registrations and mutated(Mutation.RECONNECTS_NAMELESS)):
             built.producer.producer_name = name
+        if self._first_subscription is not None:
+            built.producer.initial_subscription_name = self._first_subscription
         if self._topic_epoch is not None:
             built.producer.topic_epoch = self._topic_epoch
         return built

@@ -110,7 +110,8 @@ class ConsumerSettings(_Settings, frozen=True):
 
     `nack_backoff_max_ms` 0 = every refusal waits `nack_delay_ms`; else the first waits `nack_backoff_min_ms`, and each
     further one longer by the multiplier.
-    `max_redeliver_count` 0 = no dead letters. `retry_letters`: also read the retry letter topic.
+    `max_redeliver_count` 0 = no dead letters; `dead_letter_subscription` is to be there before the first of them.
+    `retry_letters`: also read the retry letter topic.
     `durable` False = a reader: the broker keeps nothing of it, and it comes back behind what it has read.
     """
 
@@ -130,6 +131,7 @@ class ConsumerSettings(_Settings, frozen=True):
     ack_timeout_tick_ms: Positive = 1_000
     max_redeliver_count: Unsigned = 0
     dead_letter_topic: str | None = None
+    dead_letter_subscription: str | None = None
     retry_letters: bool = False
     retry_letter_topic: str | None = None
     batch_index_ack: bool = False

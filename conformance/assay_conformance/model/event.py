@@ -213,6 +213,10 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     chunk_total_bytes: int | None = None
     deliver_at_ms: int | None = None
     properties: int = 0
+    own_properties: int = 0
+    """CRC-32 of the application's properties; those that make a message a letter are in `letter`."""
+    letter: dict[str, str] = {}
+    """What a copy for a retry or dead letter topic tells of its original (PIP-22)."""
 
 
 class Opened(_Event, frozen=True, tag="opened"):

@@ -11,6 +11,8 @@ apart (producers of two partitions share both), so the caller says which stream 
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
@@ -30,6 +32,18 @@ MAX_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 
 # Bytes that come of one, at most: no stream of ZLIB makes more, and no message worth the name does.
 MOST_UNPACKED: Final = 1_100
+
+LETTER_PROPERTIES: Final = frozenset(
+    {
+        "RECONSUMETIMES",
+        "DELAY_TIME",
+        "REAL_TOPIC",
+        "RETRY_TOPIC",
+        "ORIGIN_MESSAGE_ID",
+        "ORIGIN_MESSAGE_IDY_TIME",
+    }
+)
+"""Those of PIP-22 and PIP-58, as the Java, C++ and Go clients write them."""
 
 
 class Description:
@@ -165,7 +179,16 @@ def _meta(metadata: MessageMetadata) -> Meta:
         rule = _META_FIELDS.get(descriptor)
         if rule is not None:
             fields[rule[0]] = value if rule[1] is None else rule[1](value)
+    if metadata.properties:
+        fields.update(_properties({pair.key: pair.value for pair in metadata.properties}))
     return Meta(**fields)
+
+
+def _properties(properties: Mapping[str, str]) -> dict[str, Any]:
+    own = sorted((name, value) for name, value in properties.items() if name not in LETTER_PROPERTIES)
+    letter = {name: value for name, value in properties.items() if name in LETTER_PROPERTIES}
+    crc = zlib.crc32(json.dumps(own).encode()) if own else 0
+    return {"properties": len(properties), "own_properties": crc, "letter": letter}
 
 
 def _by_descriptor(rules: Mapping[str, tuple[str, Callable[[Any], Any] | None]]) -> dict[Any, Any]:
@@ -189,6 +212,5 @@ _META_FIELDS: Final = _by_descriptor(
         "num_chunks_from_msg": ("chunks", None),
         "total_chunk_msg_size": ("chunk_total_bytes", None),
         "deliver_at_time": ("deliver_at_ms", None),
-        "properties": ("properties", len),
     }
 )

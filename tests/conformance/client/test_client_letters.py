@@ -68,9 +68,11 @@ def test_original_is_acknowledged_with_the_copys_receipt_and_not_before() -> Non
     assert peer.acked() == [(3,)]
 
 
-def test_original_is_asked_for_again_when_the_copy_fails() -> None:
+def test_original_is_asked_for_again_a_delay_after_the_copy_failed() -> None:
     peer = refused(2)
     peer.tell(C.SEND_ERROR, producer_id=peer.producer_id, sequence_id=0, error=pb.NotAllowedError, message="no")
+    assert peer.written(REDELIVER) == []
+    peer.advance(100)
     assert peer.acked() == []
     assert [named.entryId for named in peer.written(REDELIVER)[0].body.message_ids] == [3]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any
 
 import crc32c
@@ -56,7 +57,7 @@ def test_meta_has_what_the_metadata_has() -> None:
         "highest_sequence_id": 8,
         "deliver_at_time": 11,
         "uncompressed_size": 100,
-        "properties": [{"key": "a", "value": "b"}],
+        "properties": [{"key": "a", "value": "b"}, {"key": "REAL_TOPIC", "value": "t"}],
     }
     assert describe(**fields).meta == Meta(
         producer_name="p",
@@ -67,7 +68,9 @@ def test_meta_has_what_the_metadata_has() -> None:
         key="k",
         ordering_key=b"o",
         deliver_at_ms=11,
-        properties=1,
+        properties=2,
+        own_properties=zlib.crc32(b'[["a", "b"]]'),
+        letter={"REAL_TOPIC": "t"},
     )
 
 

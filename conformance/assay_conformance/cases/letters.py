@@ -1,0 +1,240 @@
+"""Cases for letters: messages refused until they are dead, and messages sent round once more.
+
+The letter topics are topics of the Case, so that what is stored there is known by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.stored import chunks, plains
+from assay_conformance.model.case import Case, Config, ConfigValue, Isolation, Topic, Topology
+from assay_conformance.model.fault import AnswerError, Delay, Fault, Scope
+from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
+
+TICK = DelayedDelivery(tick_ms=100)
+TOPICS = Topology(
+    topics=(Topic(name="t"), Topic(name="t-s-DLQ"), Topic(name="t-s-RETRY", delayed_delivery=TICK)),
+    settings=BrokerSettings(delayed_strict=True),
+)
+SHARED: Config = {"subscription_type": "shared", "initial_position": "earliest", "nack_delay_ms": 100}
+DEAD: Config = {**SHARED, "max_redeliver_count": 1}
+RETRY: Config = {**SHARED, "retry_letters": True}
+TO_DLQ, TO_RETRY = Scope(topic="t-s-DLQ"), Scope(topic="t-s-RETRY")
+WHOLE: dict[str, Any] = {"key": "k", "ordering_key": "o", "properties": {"sent": "with"}}
+"""Everything that a copy has to carry, too."""
+
+BURIES = ("consumer", "dead_letter", "nack_delay")
+RETRIES = ("producer", "consumer", "retry_letter")
+
+LATE_MS = 400
+"""Longer than a group of acknowledgments is kept."""
+
+ROUND_MS = 300
+KEYS = 8
+
+SHARE_MS = 500
+"""How long a consumer waits for its share of the messages: longer than a refusal and a redelivery take."""
+
+REDELIVERED_MS = 3_000
+"""How long a redelivery may take: a delay, its ticks, and both ways."""
+
+SETTLED_MS = 700
+"""How long an acknowledgment may take: longer than any group of them is kept, and any answer takes."""
+
+
+def _refuse(plan: Schedule, consumer: int, times: int) -> None:
+    """Refuse what comes, the same message again and again, so often."""
+    for delivery in range(1, times + 1):
+        plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
+        plan.wait_ops(plan.nack(consumer, messages=[delivery]))
+
+
+def _read_dead_letter(plan: Schedule, client: int, consumer: int) -> None:
+    """And nothing more comes to who refused it."""
+    mourner = plan.consumer(client, "t-s-DLQ", max_redeliver_count=0)
+    plan.wait_ops(plan.receive(mourner, 1, REDELIVERED_MS))
+    plan.wait_ops(plan.receive(consumer, 1, SETTLED_MS))
+
+
+def refused_until_dead() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, **WHOLE))
+    _refuse(plan, consumer, 3)
+    _read_dead_letter(plan, client, consumer)
+    return plan.case(
+        "letters/refused-until-dead",
+        "A message with keys and properties may be redelivered twice, and is refused three times",
+        ("letters.dead-letter-is-whole", "letters.counts-to-its-maximum", "letters.buried-alone"),
+        capabilities=("producer", *BURIES),
+        consumer={**DEAD, "max_redeliver_count": 2},
+        topology=TOPICS,
+    )
+
+
+def _refused_twice(
+    words: str, title: str, *faults: Fault, about: str = "letters.buried-then-acked", **config: ConfigValue
+) -> Case:
+    """The last wait is for whatever a letter that could not be sent at first takes: it comes again unseen."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains([0]))
+    client = plan.client()
+    consumer = plan.consumer(client)
+    _refuse(plan, consumer, 2)
+    _read_dead_letter(plan, client, consumer)
+    return plan.case(
+        f"letters/{words}",
+        title,
+        (about,),
+        capabilities=BURIES,
+        consumer={**DEAD, **config},
+        topology=TOPICS,
+        faults=faults,
+        isolation=Isolation.OWN_PROCESS if faults else Isolation.SHARED_PROCESS,
+    )
+
+
+def dead_letter_receipt_late() -> Case:
+    return _refused_twice(
+        "dead-letter-receipt-late",
+        "The receipt of a dead letter takes longer than acknowledgments are kept together",
+        Fault(trigger=down("SEND_RECEIPT"), scope=TO_DLQ, action=Delay(LATE_MS)),
+    )
+
+
+def dead_letter_refused() -> Case:
+    return _refused_twice(
+        "dead-letter-refused",
+        "The broker does not take a dead letter the first time",
+        Fault(trigger=up("SEND"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
+    )
+
+
+def dead_letter_producer_refused() -> Case:
+    return _refused_twice(
+        "dead-letter-producer-refused",
+        "The broker does not let the producer of dead letters in the first time",
+        Fault(trigger=up("PRODUCER"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
+    )
+
+
+def kept_for_later() -> Case:
+    return _refused_twice(
+        "kept-for-later",
+        "The dead letter topic is to have a subscription before the first letter comes",
+        about="letters.asks-for-first-subscription",
+        dead_letter_subscription="keeper",
+    )
+
+
+def two_consumers_bury() -> Case:
+    """Each has the messages of some keys, so both have dead letters to send at the same time."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    consumers = [plan.consumer(plan.client()) for _ in range(2)]
+    for number in range(KEYS):
+        plan.send(producer, key=f"k{number}")
+    for _ in range(2):
+        plan.wait_ops(*(plan.receive(consumer, KEYS, SHARE_MS) for consumer in consumers))
+        plan.wait_ops(*(plan.nack(consumer, numbers=range(KEYS)) for consumer in consumers))
+    plan.wait_ms(SETTLED_MS)
+    return plan.case(
+        "letters/two-consumers-bury",
+        "Two consumers of one subscription have dead letters to send",
+        ("letters.buried-then-acked",),
+        capabilities=("producer", *BURIES),
+        consumer={**DEAD, "subscription_type": "key_shared"},
+        topology=TOPICS,
+    )
+
+
+def large_is_buried() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=chunks(0, 3, size=5_000))
+    client = plan.client()
+    consumer = plan.consumer(client)
+    _refuse(plan, consumer, 2)
+    _read_dead_letter(plan, client, consumer)
+    return plan.case(
+        "letters/large-is-buried",
+        "A message in three chunks is refused twice, where a frame holds 2,000 bytes",
+        ("letters.large-is-buried",),
+        capabilities=(*BURIES, "chunking_consumer", "chunking_producer"),
+        consumer=DEAD,
+        topology=msgspec.structs.replace(TOPICS, max_message_bytes=2_000),
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def _sent_round(words: str, title: str, *faults: Fault, rounds: int = 1, **config: ConfigValue) -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, **WHOLE))
+    for delivery in range(1, rounds + 1):
+        plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS))
+        plan.reconsume_later(consumer, ROUND_MS, messages=[delivery])
+        plan.wait_ops()
+    plan.wait_ops(plan.receive(consumer, 1, REDELIVERED_MS if not config else SETTLED_MS))
+    plan.wait_ms(SETTLED_MS)
+    about = ("letters.retried-then-acked",) if faults else ("letters.retry-letter-is-whole",)
+    return plan.case(
+        f"letters/{words}",
+        title,
+        (*about, "letters.counts-to-its-maximum") if config else about,
+        capabilities=(*RETRIES, "dead_letter", "nack_delay") if config else RETRIES,
+        consumer={**RETRY, **config},
+        topology=TOPICS,
+        faults=faults,
+    )
+
+
+def sent_round_twice() -> Case:
+    return _sent_round("sent-round-twice", "A message with keys and properties is to come later, twice", rounds=2)
+
+
+def retry_letter_receipt_late() -> Case:
+    return _sent_round(
+        "retry-letter-receipt-late",
+        "The receipt of a retry letter takes longer than acknowledgments are kept together",
+        Fault(trigger=down("SEND_RECEIPT"), scope=TO_RETRY, action=Delay(LATE_MS)),
+    )
+
+
+def retry_letter_refused() -> Case:
+    """The first call fails, the message comes again, and is sent round after all."""
+    return _sent_round(
+        "retry-letter-refused",
+        "The broker does not take a retry letter the first time",
+        Fault(trigger=up("SEND"), scope=TO_RETRY, action=AnswerError("NotAllowedError")),
+        rounds=2,
+    )
+
+
+def sent_round_too_often() -> Case:
+    return _sent_round(
+        "sent-round-too-often",
+        "A message that may go round once is sent round twice",
+        rounds=2,
+        max_redeliver_count=1,
+    )
+
+
+CASES = (
+    refused_until_dead(),
+    dead_letter_receipt_late(),
+    dead_letter_refused(),
+    dead_letter_producer_refused(),
+    kept_for_later(),
+    two_consumers_bury(),
+    large_is_buried(),
+    sent_round_twice(),
+    retry_letter_receipt_late(),
+    retry_letter_refused(),
+    sent_round_too_often(),
+)

@@ -1,0 +1,347 @@
+"""What becomes of the original: acknowledged with its letter's receipt and not before, redelivered without one.
+
+A message that is to become a letter waits for its client at three places: for the letter to be sent, for it to be sent
+anew or given up where that failed, and for the acknowledgment once there is a receipt. Each is bounded. What the broker
+takes its time for, the opening of a producer and the receipt, is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    acked_entries,
+    entry_on,
+    from_client,
+    in_force,
+    late,
+    number_in_force,
+    plain_acks,
+    to_client,
+)
+from assay_conformance.checks.letters.counting import INDIVIDUAL
+from assay_conformance.checks.letters.posting import Address, Letter, LetterCheck
+from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Received
+from assay_conformance.model.requirement import RequirementId
+
+TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError", "ServiceNotReady")
+"""Errors of a SEND that a producer answers by sending it again: its letter is still under way."""
+
+
+@dataclass(slots=True, eq=False)
+class _Errand:
+    """One message on its way to a letter topic. `source` is the entry to settle: the original, or a copy that came
+    back. `waits` is since when it has been the client's turn; None while it is the broker's."""
+
+    consumer: OpenedConsumer
+    source: Entry
+    cause: Event
+    waits: int | None
+    allowed_ns: int = 0
+    letter: Unit | None = None
+    receipt: Frame | None = None
+    failure: Frame | None = None
+
+    @property
+    def last(self) -> Event:
+        return self.receipt or self.failure or self.cause
+
+
+class _Settling(ConsumerCheck, LetterCheck):
+    """Judged for messages that came alone in their entry, and that the application did not acknowledge itself."""
+
+    def start(self) -> None:
+        super().start()
+        self.errands: dict[Entry, _Errand] = {}
+        """Original -> errand."""
+        self._acked: set[Entry] = set()
+        self._registering: dict[tuple[int, int], tuple[Address, Frame]] = {}
+
+    def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
+        stored = self.stored.get(source)
+        if stored is None or stored.meta.batch is not None or source in self._acked:
+            return
+        self.errands[self.origin_of(source)] = _Errand(consumer, source, cause, waits, self._delay_ns(consumer))
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb == "ack":
+            self._acked.add(call.entry)
+            self.errands.pop(self.origin_of(call.entry), None)
+
+    # --- the letter ---
+
+    @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
+    def looking_up(self, event: Frame) -> None:
+        address = self.addresses.get(str(event.fields.get("topic", "")))
+        if address is not None and from_client(event):
+            for errand in self._unsent(address):
+                errand.waits = None
+
+    @on(Frame, "PRODUCER")
+    def registering(self, event: Frame) -> None:
+        address = self.addresses.get(str(event.fields.get("topic", "")))
+        if address is None or not from_client(event):
+            return
+        self._registering[event.conn, event.request_id or 0] = (address, event)
+        for errand in self._unsent(address):
+            errand.waits = None
+
+    @on(Frame, "PRODUCER_SUCCESS", "ERROR")
+    def registered(self, event: Frame) -> None:
+        registration = self._registering.pop((event.conn, event.request_id or 0), None)
+        if registration is None or not to_client(event):
+            return
+        address, request = registration
+        if event.fields.get("error") == "ProducerBusy" and event.fate is Fate.PASSED:
+            self.taken(address, request, event)
+        for errand in self._unsent(address):
+            errand.waits = event.t_ns
+            if event.command == "ERROR":
+                errand.failure = event
+
+    def taken(self, address: Address, request: Frame, answer: Frame) -> None:
+        """The name of a letter producer is another one's."""
+
+    def posted(self, letter: Letter) -> None:
+        errand = self._alike(letter) if letter.origin is None else self.errands.get(letter.origin)
+        if errand is not None:
+            errand.letter, errand.waits, errand.failure = letter.unit, None, None
+
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answered(self, event: Frame) -> None:
+        unit = self.tracker.lines.unit
+        errand = next((each for each in self.errands.values() if each.letter is unit), None) if unit else None
+        if errand is None or not to_client(event):
+            return
+        if event.command == "SEND_RECEIPT":
+            errand.receipt, errand.waits = event, event.t_ns
+        elif event.fields.get("error") not in TRANSIENT:
+            errand.failure, errand.letter, errand.waits = event, None, event.t_ns
+
+    # --- the original ---
+
+    @on(Frame, "ACK")
+    def acknowledged(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or not from_client(event) or not plain_acks(event):
+            return
+        for entry in acked_entries(session, event):
+            origin = self.origin_of(entry)
+            errand = self.errands.get(origin)
+            if errand is None or errand.source != entry:
+                continue
+            del self.errands[origin]
+            if errand.receipt is None:
+                self.breach(
+                    "acked-first",
+                    f"consumer {errand.consumer.handle}: {entry} was acknowledged at {ms(event.t_ns)}, and no copy of "
+                    "it had its receipt: if the copy is lost, the message is",
+                    errand.last,
+                    event,
+                )
+            else:
+                self._judge(errand, event)
+                self.exercise(event)
+
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def asked_again(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or not from_client(event):
+            return
+        named = {entry_on(session, id) for id in event.ids}
+        for origin, errand in list(self.errands.items()):
+            if errand.source in named or (not event.ids and errand.source.topic == session.topic):
+                del self.errands[origin]
+                self.given_back(errand, event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        """Whatever was not settled comes again by itself. Its letter may be under way all the same, and settle it when
+        the consumer is back."""
+        for errand in self.errands.values():
+            if errand.source.topic == session.topic and errand.consumer is session.consumer:
+                self._judge(errand, event)
+                errand.waits = None
+
+    def closing(self, consumer: OpenedConsumer, event: Event) -> None:
+        for origin, errand in list(self.errands.items()):
+            if errand.consumer is consumer:
+                del self.errands[origin]
+                self._judge(errand, event)
+
+    # --- inside ---
+
+    def given_back(self, errand: _Errand, event: Frame) -> None:
+        """A message on its way to a letter topic is asked for again instead."""
+        self._judge(errand, event)
+        if errand.failure is not None:
+            self.exercise(event)
+
+    def _alike(self, letter: Letter) -> _Errand | None:
+        """Whose copy a letter is that does not tell, by what is in it."""
+        contents = {(member.size, member.digest) for member in letter.frame.members}
+        for errand in self.errands.values():
+            original = self.message_of(errand.source)
+            if original is not None and contents & {(member.size, member.digest) for member in original.members}:
+                return errand
+        return None
+
+    def _delay_ns(self, consumer: OpenedConsumer) -> int:
+        keys = ("nack_delay_ms", "nack_backoff_max_ms")
+        return MS * max(number_in_force(self.view, consumer, key) or 0 for key in keys)
+
+    def _unsent(self, address: Address) -> Iterator[_Errand]:
+        for errand in self.errands.values():
+            if errand.letter is None and errand.consumer.subscription == address.consumer.subscription:
+                yield errand
+
+    def _judge(self, errand: _Errand, end: Event) -> None:
+        if errand.waits is None:
+            return
+        due_ns = errand.waits + errand.allowed_ns
+        if not late("answer", due_ns, end.t_ns):
+            return
+        if errand.receipt is not None:
+            code, what = "not-acked", "its copy had a receipt, and it was not acknowledged"
+        elif errand.failure is not None:
+            code, what = "not-redelivered", "its copy could not be sent, and it was neither sent again nor asked for"
+        else:
+            code, what = "not-posted", "no copy of it was sent, and it was not asked for again"
+        self.overdue(
+            "answer",
+            due_ns,
+            end.t_ns,
+            code,
+            f"consumer {errand.consumer.handle}: {errand.source} was to become a letter since {ms(errand.cause.t_ns)}; "
+            f"since {ms(errand.waits)} {what} by {ms(end.t_ns)}",
+            errand.cause,
+            errand.last,
+            end,
+        )
+
+
+class RetriedThenAcked(_Settling):
+    """Messages that the application had come again later."""
+
+    requirement = RequirementId("letters.retried-then-acked")
+
+    @on(Invoke, "reconsume_later")
+    def reconsumed(self, event: Invoke) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle or 0)
+        for ordinal in event.args.get("messages", ()):
+            message = self.tracker.delivery(event.handle or 0, ordinal)
+            entry = None if message is None else self.handed(message)
+            if consumer is not None and entry is not None:
+                self.begin(consumer, entry, event, event.t_ns)
+
+
+class _Buried(_Settling):
+    """Messages that were refused when they had been redelivered as often as they may be, or that come once more often
+    than that."""
+
+    large: ClassVar[bool]
+    """Whether about those that came in chunks."""
+
+    def called(self, call: Call) -> None:
+        most, completion = self._most(call.consumer), call.operation.completion
+        refused = call.invoke.verb == "nack" and completion is not None and self.session_of(call) is not None
+        if refused and completion is not None and most and call.message.redelivery_count >= most:
+            self._buries(call.consumer, call.entry, completion, call.called_ns)
+
+    @on(Frame, "MESSAGE")
+    def sent(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not to_client(event) or not event.intact or not event.ids:
+            return
+        most, entry = self._most(session.consumer), entry_on(session, event.ids[0])
+        if most and (event.redelivery_count or 0) > most and self.origin_of(entry) not in self.errands:
+            self._buries(session.consumer, entry, event, event.t_ns)
+
+    def given_back(self, errand: _Errand, event: Frame) -> None:
+        super().given_back(errand, event)
+        if errand.waits is not None and errand.failure is None and errand.letter is None:
+            self.breach(
+                "asked-again",
+                f"consumer {errand.consumer.handle}: {errand.source} had been redelivered as often as it may be by "
+                f"{ms(errand.cause.t_ns)}; no copy of it was sent, nothing had failed on the way, and it was asked for "
+                f"once more at {ms(event.t_ns)}",
+                errand.cause,
+                event,
+            )
+
+    def _most(self, consumer: OpenedConsumer) -> int | None:
+        kind = in_force(self.view, consumer, "subscription_type")
+        return number_in_force(self.view, consumer, "max_redeliver_count") if kind in INDIVIDUAL else None
+
+    def _buries(self, consumer: OpenedConsumer, entry: Entry, cause: Event, since_ns: int) -> None:
+        stored = self.stored.get(entry)
+        if stored is not None and (stored.meta.chunk_id is not None) is self.large:
+            self.begin(consumer, entry, cause, since_ns)
+
+
+class BuriedThenAcked(_Buried):
+    requirement = RequirementId("letters.buried-then-acked")
+    large = False
+
+    def taken(self, address: Address, request: Frame, answer: Frame) -> None:
+        """One that comes back may find itself still there; one that comes for the first time should not have chosen
+        that name."""
+        if request.fields.get("producer_name") and not request.fields.get("epoch"):
+            self.breach(
+                "name-taken",
+                f"a producer of {address.kind}s for subscription {address.consumer.subscription} asked for the name "
+                f"{request.fields['producer_name']!r} at {ms(request.t_ns)}, and another one has it: its letters wait "
+                "until that one goes",
+                request,
+                answer,
+            )
+
+
+class LargeIsBuried(_Buried):
+    """One that is refused and does not come again, as when only some of its chunks do, never gets there."""
+
+    requirement = RequirementId("letters.large-is-buried")
+    large = True
+
+    def start(self) -> None:
+        super().start()
+        self._refused: dict[Entry, tuple[Call, int]] = {}
+        """Original -> the refusal below its maximum, and when it should have been asked for."""
+
+    def called(self, call: Call) -> None:
+        super().called(call)
+        most, stored = self._most(call.consumer), self.stored.get(call.entry)
+        chunked = stored is not None and stored.meta.chunk_id is not None
+        if call.invoke.verb == "nack" and chunked and most and call.message.redelivery_count < most:
+            due_ns = call.called_ns + self._delay_ns(call.consumer)
+            self._refused[call.entry] = (call, due_ns)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        entry = self.handed(event)
+        if entry is not None:
+            self._refused.pop(entry, None)
+
+    @on(Completion, "receive")
+    def receive_ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        short = operation is not None and (event.count or 0) < int(operation.invoke.args.get("count", 1))
+        for entry, (call, due_ns) in list(self._refused.items()):
+            if short and event.handle == call.consumer.handle and late("answer", due_ns, event.t_ns):
+                del self._refused[entry]
+                self.overdue(
+                    "answer",
+                    due_ns,
+                    event.t_ns,
+                    "never-again",
+                    f"consumer {event.handle}: {entry}, which came in chunks, was refused at {ms(call.called_ns)} and "
+                    f"had not come again by {ms(event.t_ns)}, when a receive ended short",
+                    call.message,
+                    event,
+                )

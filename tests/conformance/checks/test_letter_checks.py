@@ -1,0 +1,348 @@
+"""Retry letters and dead letters: copies that lack something, originals settled too early or never, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.letters import (
+    AsksForFirstSubscription,
+    BuriedAlone,
+    BuriedThenAcked,
+    CountsToItsMaximum,
+    LargeIsBuried,
+    RetriedThenAcked,
+    WholeDeadLetter,
+    WholeRetryLetter,
+)
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script, digest_of
+from assay_conformance.model.event import Fate, Invoke, Member, Meta
+
+STORED = 9
+"""The producer handle of the original: none that the story opens."""
+
+DELAY_MS = 300
+
+
+class _Letters(Script):
+    """A message on a shared subscription whose letters go to topics of their own; `own` its properties."""
+
+    def __init__(self, own: int = 7, chunk: int | None = None, **config: Any) -> None:
+        super().__init__()
+        config = {"subscription_type": "shared", "nack_delay_ms": 100, "max_redeliver_count": 1, **config}
+        meta = Meta(producer_name="p", sequence_id=0, key="k", own_properties=own, chunk_id=chunk)
+        self.stored(0, handle=STORED, meta=meta)
+        self.consumer(kind="Shared", **config)
+
+    def comes(self, count: int) -> None:
+        self.message(0, handle=STORED, redelivery_count=count)
+        self.received(0, handle=STORED, redelivery_count=count)
+
+    def refuse(self, delivery: int = 1) -> None:
+        self.complete(self.invoke("nack", CONSUMER, args={"messages": [delivery]}))
+
+    def opens(self, kind: str = "DLQ", **fields: Any) -> None:
+        self.producer_ready(producer_id=5, topic=f"{self.full('t')}-s-{kind}", name="letters", **fields)
+
+    def posts(self, own: int = 7, digest: int | None = None, **told: Any) -> None:
+        letter = {"REAL_TOPIC": self.full("t"), "ORIGIN_MESSAGE_ID": "(1,0,-1,-1)", **told.pop("letter", {})}
+        meta = Meta(producer_name="letters", sequence_id=0, own_properties=own, letter=letter, **{"key": "k", **told})
+        member = Member(size=64, digest=digest_of(0, STORED) if digest is None else digest)
+        self.send_frame(0, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
+
+    def acks(self) -> None:
+        self.ack_frame(0)
+
+    def judged(self, check: type[Check]) -> Check:
+        return trial(check, self.at(5_000).done())
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+def _refused_twice(**config: Any) -> _Letters:
+    story = _Letters(**config)
+    story.comes(0)
+    story.refuse(1)
+    story.redeliver_frame(0)
+    story.comes(1)
+    story.refuse(2)
+    story.opens()
+    return story
+
+
+# --- dead-letter-is-whole ---------------------------------------------------------------------------------------------
+
+
+def test_dead_letter_with_all_of_its_original_is_accepted() -> None:
+    story = _refused_twice()
+    story.posts()
+    check = story.judged(WholeDeadLetter)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_origin_in_the_spelling_of_the_java_client_is_accepted() -> None:
+    story = _refused_twice()
+    story.posts(letter={"ORIGIN_MESSAGE_ID": "", "ORIGIN_MESSAGE_IDY_TIME": "1:0:-1"})
+    assert _codes(story.judged(WholeDeadLetter)) == ["no-origin"]
+    story = _refused_twice()
+    letter = {"REAL_TOPIC": story.full("t"), "ORIGIN_MESSAGE_IDY_TIME": "1:0:-1"}
+    meta = Meta(producer_name="letters", sequence_id=0, own_properties=7, letter=letter, key="k")
+    story.send_frame(0, producer_id=5, handle=STORED, meta=meta)
+    assert _codes(story.judged(WholeDeadLetter)) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ({"letter": {"ORIGIN_MESSAGE_ID": "nobody"}}, "no-origin"),
+        ({"letter": {"REAL_TOPIC": "another"}}, "other-topic"),
+        ({"digest": 1}, "payload-changed"),
+        ({"key": None}, "keys-changed"),
+        ({"ordering_key": b"o"}, "keys-changed"),
+        ({"own": 0}, "properties-changed"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else value,
+)
+def test_dead_letter_that_lacks_something_is_found(told: dict[str, Any], code: str) -> None:
+    story = _refused_twice()
+    story.posts(**told)
+    assert _codes(story.judged(WholeDeadLetter)) == [code]
+
+
+# --- buried-then-acked ------------------------------------------------------------------------------------------------
+
+
+def test_original_that_goes_with_its_letters_receipt_is_accepted() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.receipt(0, producer_id=5)
+    story.acks()
+    check = story.judged(BuriedThenAcked)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_original_acknowledged_before_its_letters_receipt_is_found() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.acks()
+    story.receipt(0, producer_id=5)
+    assert _codes(story.judged(BuriedThenAcked)) == ["acked-first"]
+
+
+def test_original_that_stays_behind_its_letters_receipt_is_found() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.receipt(0, producer_id=5)
+    assert _codes(story.judged(BuriedThenAcked)) == ["not-acked"]
+
+
+def test_message_asked_for_again_because_its_letter_was_refused_is_accepted() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.redeliver_frame(0)
+    check = story.judged(BuriedThenAcked)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_forgotten_when_its_letter_was_refused_is_found() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    assert _codes(story.judged(BuriedThenAcked)) == ["not-redelivered"]
+
+
+def test_message_forgotten_when_the_producer_of_letters_was_refused_is_found() -> None:
+    story = _Letters()
+    story.comes(1)
+    story.refuse()
+    asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ")
+    story.down("ERROR", request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    assert _codes(story.judged(BuriedThenAcked)) == ["not-redelivered"]
+
+
+def test_message_at_its_maximum_that_is_asked_for_again_is_found() -> None:
+    story = _refused_twice()
+    story.redeliver_frame(0)
+    assert _codes(story.judged(BuriedThenAcked)) == ["asked-again"]
+
+
+def test_message_at_its_maximum_of_which_nothing_becomes_is_found() -> None:
+    story = _Letters()
+    story.comes(1)
+    story.refuse()
+    assert _codes(story.judged(BuriedThenAcked)) == ["not-posted"]
+
+
+def test_message_that_the_application_acknowledged_after_all_is_none_of_it() -> None:
+    story = _refused_twice()
+    story.complete(story.invoke("ack", CONSUMER, args={"messages": [2]}))
+    story.acks()
+    check = story.judged(BuriedThenAcked)
+    assert (check.findings, check.exercised) == ([], 0)
+
+
+def _second_producer(epoch: int) -> Check:
+    story = _Letters()
+    asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="taken", epoch=epoch)
+    story.down("ERROR", request_id=asked.request_id, fields={"error": "ProducerBusy"}, fate=Fate.PASSED)
+    return story.judged(BuriedThenAcked)
+
+
+def test_second_producer_of_letters_under_one_name_is_found() -> None:
+    assert _codes(_second_producer(epoch=0)) == ["name-taken"]
+
+
+def test_producer_of_letters_that_finds_itself_still_there_is_accepted() -> None:
+    assert _codes(_second_producer(epoch=1)) == []
+
+
+def test_large_message_is_a_matter_of_its_own() -> None:
+    story = _refused_twice(chunk=0)
+    story.redeliver_frame(0)
+    assert _codes(story.judged(LargeIsBuried)) == ["asked-again"]
+    assert trial(BuriedThenAcked, story.events).findings == []
+
+
+def test_large_message_that_is_buried_is_accepted() -> None:
+    story = _refused_twice(chunk=0)
+    story.posts()
+    story.receipt(0, producer_id=5)
+    story.acks()
+    check = story.judged(LargeIsBuried)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_large_message_that_never_comes_again_is_found() -> None:
+    story = _Letters(chunk=0)
+    story.comes(0)
+    story.refuse()
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.at(3_000).complete(waiting, count=0)
+    assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
+
+
+def test_letter_under_way_when_the_connection_ends_settles_its_original_later() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.cut()
+    story.connected(1)
+    story.subscribed(1, kind="Shared")
+    story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
+    story.ack_frame(0, conn=1)
+    assert _codes(story.judged(BuriedThenAcked)) == ["acked-first"]
+
+
+# --- counts-to-its-maximum --------------------------------------------------------------------------------------------
+
+
+def test_message_buried_at_its_maximum_is_accepted() -> None:
+    story = _refused_twice()
+    story.posts()
+    check = story.judged(CountsToItsMaximum)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_buried_before_its_maximum_is_found() -> None:
+    story = _Letters()
+    story.comes(0)
+    story.refuse()
+    story.opens()
+    story.posts()
+    assert _codes(story.judged(CountsToItsMaximum)) == ["too-soon"]
+
+
+def test_message_handed_over_beyond_its_maximum_is_found() -> None:
+    story = _Letters()
+    story.comes(2)
+    assert _codes(story.judged(CountsToItsMaximum)) == ["beyond-maximum"]
+
+
+def test_message_sent_round_beyond_its_maximum_is_found() -> None:
+    story = _sent_round()
+    story.posts(letter={"RECONSUMETIMES": "2", "DELAY_TIME": str(DELAY_MS)})
+    assert _codes(story.judged(CountsToItsMaximum)) == ["beyond-maximum"]
+
+
+# --- how dead letters are sent ----------------------------------------------------------------------------------------
+
+
+def test_dead_letter_alone_is_accepted() -> None:
+    story = _refused_twice()
+    story.posts()
+    check = story.judged(BuriedAlone)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_dead_letter_in_a_batch_is_found() -> None:
+    story = _refused_twice()
+    story.posts(batch=1)
+    assert _codes(story.judged(BuriedAlone)) == ["batched"]
+
+
+@pytest.mark.parametrize(("named", "codes"), [("keeper", []), ("other", ["not-asked-for"])])
+def test_first_subscription_is_to_be_the_one_configured(named: str, codes: list[str]) -> None:
+    story = _Letters(dead_letter_subscription="keeper")
+    story.opens(initial_subscription_name=named)
+    check = story.judged(AsksForFirstSubscription)
+    assert (_codes(check), check.exercised) == (codes, 1)
+
+
+# --- retry letters ----------------------------------------------------------------------------------------------------
+
+
+def _sent_round() -> _Letters:
+    story = _Letters(retry_letters=True)
+    story.comes(0)
+    story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS})
+    story.opens("RETRY")
+    return story
+
+
+def _retry_letter(due_ms: int | None = DELAY_MS, **letter: str) -> Check:
+    story = _sent_round()
+    call = next(event for event in story.events if isinstance(event, Invoke) and event.verb == "reconsume_later")
+    due_ms = None if due_ms is None else due_ms + round(call.t_ns / 1e6)
+    told = {"RECONSUMETIMES": "1", "DELAY_TIME": str(DELAY_MS), **letter}
+    story.posts(letter=told, deliver_at_ms=due_ms)
+    return story.judged(WholeRetryLetter)
+
+
+def test_retry_letter_with_its_delay_is_accepted() -> None:
+    check = _retry_letter()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ({"RECONSUMETIMES": "0"}, "rounds-miscounted"),
+        ({"DELAY_TIME": "1"}, "other-delay"),
+        ({"due_ms": 0}, "other-time"),
+        ({"due_ms": None}, "other-time"),
+    ],
+    ids=str,
+)
+def test_retry_letter_that_says_something_else_is_found(told: dict[str, Any], code: str) -> None:
+    assert _codes(_retry_letter(**told)) == [code]
+
+
+def test_message_sent_round_goes_with_its_letters_receipt() -> None:
+    story = _sent_round()
+    story.posts()
+    story.receipt(0, producer_id=5)
+    story.acks()
+    check = story.judged(RetriedThenAcked)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_sent_round_and_acknowledged_too_early_is_found() -> None:
+    story = _sent_round()
+    story.acks()
+    story.posts()
+    assert _codes(story.judged(RetriedThenAcked)) == ["acked-first"]
