@@ -112,6 +112,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "receipts for nothing that is pending make the client connect again and again, and its sends never end",
     ),
     Mutation.AWAITS_OLD_BROKER: (frozenset({"ROB-009"}), "what waits for an answer that never comes does not end"),
+    Mutation.PERMITS_TWICE: (frozenset({"ACK-012"}), "of permits too many nobody sees what they were granted for"),
+    Mutation.ACKED_AGAIN_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
+    Mutation.BAD_BODY_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
+    Mutation.CORRUPT_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
     Mutation.IGNORES_CLOSE_PRODUCER: (
         frozenset({"ROB-009"}),
         "what goes to a broker that does not listen never ends",

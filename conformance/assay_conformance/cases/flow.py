@@ -58,7 +58,7 @@ def partly_acked_batch() -> Case:
     return plan.case(
         "flow/partly-acked-batch",
         "Nine of ten messages of a batch are acknowledged, the connection is lost, and the batch comes again for one",
-        ("flow.permits-within-queue",),
+        ("flow.filtered-earn-nothing", "flow.permits-within-queue"),
         capabilities=("batch_index_ack",),
         consumer={**EARLIEST, "subscription_type": "shared", "receiver_queue_size": 10, "batch_index_ack": True},
         faults=(Fault(trigger=up("ACK"), action=Cut()),),

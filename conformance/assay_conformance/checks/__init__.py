@@ -47,6 +47,7 @@ from assay_conformance.checks import (
     refusals,
     requests,
     resend,
+    returned_permits,
     returning,
     robustness,
     roundtrip,
@@ -61,6 +62,7 @@ from assay_conformance.checks import (
     transient,
     unacked,
     unreadable,
+    zero_queue,
 )
 from assay_conformance.checks.base import Check
 
@@ -108,6 +110,8 @@ _CHAPTERS = (
     compression,
     flow,
     permits,
+    returned_permits,
+    zero_queue,
     unacked,
     limits,
     seek,

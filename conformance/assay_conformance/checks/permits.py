@@ -37,7 +37,7 @@ def charged(message: Frame) -> int:
 
 
 @dataclass(slots=True)
-class _Ledger:
+class Ledger:
     """Of one session, as the client's side of the wire shows it. `taken` by the application and not granted again; a
     grant may be seen before the deliveries that led to it."""
 
@@ -49,6 +49,15 @@ class _Ledger:
     ripe: Received | None = None
     """The delivery that made half a queue taken."""
     last: Frame | None = None
+    came: Frame | None = None
+    """The last MESSAGE."""
+    filtered: int = 0
+    """Messages that ack_sets took out of batches; they were not charged."""
+    last_filtered: Frame | None = None
+
+    @property
+    def outstanding(self) -> int:
+        return self.granted - self.charged
 
     @property
     def refill(self) -> int:
@@ -60,18 +69,26 @@ class PermitCheck(ConsumerCheck):
     """Keeps the ledger of every session whose queue size is told."""
 
     def start(self) -> None:
-        self._ledgers: dict[int, _Ledger] = {}
+        self._ledgers: dict[int, Ledger] = {}
 
-    def ledger(self, session: ConsumerSession | None) -> _Ledger | None:
+    def ledger(self, session: ConsumerSession | None) -> Ledger | None:
         if session is None or session.ready is None:
             return None
         queue = queue_of(self.view, session)
-        return None if queue is None else self._ledgers.setdefault(session.request.seq, _Ledger(queue))
+        if queue is None:
+            return None
+        if session.request.seq not in self._ledgers:
+            self._ledgers[session.request.seq] = Ledger(queue)
+            self.opened(session)
+        return self._ledgers[session.request.seq]
 
-    def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+    def opened(self, session: ConsumerSession) -> None:
+        """Its ledger begins."""
+
+    def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         """A FLOW that is not the session's first; the ledger has it already."""
 
-    def first_granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None: ...
+    def first_granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None: ...
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
@@ -91,7 +108,12 @@ class PermitCheck(ConsumerCheck):
     def message(self, event: Frame) -> None:
         ledger = self.ledger(self.tracker.consumer_of(event))
         if ledger is not None and to_client(event):
-            ledger.charged += charged(event)
+            cost, size = charged(event), (event.meta.batch if event.meta is not None else None) or 1
+            ledger.charged += cost
+            ledger.came = event
+            if cost < size:
+                ledger.filtered += size - cost
+                ledger.last_filtered = event
 
 
 class HalfQueue(PermitCheck):
@@ -113,7 +135,7 @@ class HalfQueue(PermitCheck):
         if ledger.taken >= ledger.refill and ledger.ripe is None:
             ledger.ripe = event
 
-    def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+    def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         self._overdue(session, ledger, event)
         permits = event.permits or 0
         if permits < max(1, ledger.queue // 2) and session.consumer is not None:
@@ -134,7 +156,7 @@ class HalfQueue(PermitCheck):
         if ledger is not None:
             self._overdue(session, ledger, event)
 
-    def _overdue(self, session: ConsumerSession, ledger: _Ledger, event: Event) -> None:
+    def _overdue(self, session: ConsumerSession, ledger: Ledger, event: Event) -> None:
         ripe, consumer = ledger.ripe, session.consumer
         if ripe is None or consumer is None:
             return
@@ -157,19 +179,20 @@ class WithinQueue(PermitCheck):
     """What was granted is never more than what came and a queue on top.
 
     Counted is what was written towards the client: what it had not read yet makes this bound wider, never narrower.
+    What is too many by no more than ack_sets had taken out is another requirement's.
     """
 
     requirement = RequirementId("flow.permits-within-queue")
 
-    def granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
-        outstanding = ledger.granted - ledger.charged
-        if outstanding <= ledger.queue:
+    def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
+        if ledger.outstanding <= ledger.queue:
             self.exercise(event)
-        elif session.consumer is not None:
+        elif session.consumer is not None and ledger.outstanding > ledger.queue + ledger.filtered:
             self.breach(
                 "more-than-the-queue",
                 f"consumer {session.consumer.handle} had granted {ledger.granted} permits by {ms(event.t_ns)} and "
-                f"{ledger.charged} messages had come for them; {outstanding} are open, its queue holds {ledger.queue}",
+                f"{ledger.charged} messages had come for them; {ledger.outstanding} are open, its queue holds "
+                f"{ledger.queue}",
                 *([ledger.first] if ledger.first else []),
                 event,
             )
@@ -180,7 +203,7 @@ class RestartsAfterReconnect(PermitCheck):
 
     requirement = RequirementId("flow.restarts-after-reconnect")
 
-    def first_granted(self, session: ConsumerSession, ledger: _Ledger, event: Frame) -> None:
+    def first_granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         consumer = session.consumer
         if consumer is None or not self._again(session):
             return

@@ -116,7 +116,8 @@ class Arrivals:
         if progress.acks:
             self._acks.immediately(progress.acks)
         if progress.joined is None:
-            self._permits.give_back(1)
+            if not self._shared.mutated(Mutation.EARLY_CHUNK_KEEPS_PERMIT):
+                self._permits.give_back(1)
         else:
             self._open(metadata, uncompress(metadata, progress.joined.data), progress.joined.positions, body)
 

@@ -221,7 +221,8 @@ class Consumer(Handler):
         ]
         # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
         # their permits here; those it had acknowledged were never charged (ACK-012).
-        self._permits.give_back(max(0, charged - len(wanted)))
+        if len(opened) == entry.size or not self.shared.mutated(Mutation.COMPACTED_KEEPS_PERMIT):
+            self._permits.give_back(max(0, charged - len(wanted)))
         if self.shared.mutated(Mutation.REVERSES_BATCH):
             wanted.reverse()
         if self._dead_letters.keep(entry, wanted, redelivery_count):

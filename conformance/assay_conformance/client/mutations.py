@@ -168,6 +168,11 @@ class Mutation(StrEnum):
     SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
     FLOW_AFTER_WHOLE_QUEUE = "flow-after-whole-queue"
     PERMITS_FOR_FILTERED = "permits-for-filtered"
+    PERMITS_TWICE = "permits-twice"
+    EARLY_CHUNK_KEEPS_PERMIT = "early-chunk-keeps-permit"
+    COMPACTED_KEEPS_PERMIT = "compacted-keeps-permit"
+    ZERO_QUEUE_PREFETCHES = "zero-queue-prefetches"
+    ZERO_QUEUE_FORGETS_WAITING = "zero-queue-forgets-waiting"
     LESS_PERMITS_AFTER_RECONNECT = "less-permits-after-reconnect"
     IGNORES_PENDING_LIMIT = "ignores-pending-limit"
     MEMORY_PER_PRODUCER = "memory-per-producer"
@@ -760,8 +765,33 @@ MUTATIONS: dict[Mutation, Broken] = {
         "permits are renewed only when the whole queue was taken",
         "DotPulsar (read in its source): FLOW(n) follows the n-th message, the pipeline runs dry",
     ),
-    Mutation.PERMITS_FOR_FILTERED: Broken(
+    Mutation.PERMITS_TWICE: Broken(
         "FLW-003",
+        "the permit of a message is returned twice when it is handed over",
+        "two queues, of a consumer and of its parent, that each return it",
+    ),
+    Mutation.EARLY_CHUNK_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a chunk that is not the last returns no permit",
+        "Java and Go clients (read in their source), for some chunks: an early return past the accounting",
+    ),
+    Mutation.COMPACTED_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a batch returns permits for the members that are left of it",
+        "DotPulsar (read in its source): what is dropped of an entry counts as one",
+    ),
+    Mutation.ZERO_QUEUE_PREFETCHES: Broken(
+        "FLW-007",
+        "a consumer without a queue asks for the next message when one was handed over",
+        "a queue of one taken for none",
+    ),
+    Mutation.ZERO_QUEUE_FORGETS_WAITING: Broken(
+        "FLW-007",
+        "a consumer without a queue asks for nothing behind a reconnect, although a receive waits",
+        "a permit that is granted where receive is called, and nowhere else",
+    ),
+    Mutation.PERMITS_FOR_FILTERED: Broken(
+        "ACK-012",
         "permits are returned for messages that an ack_set had taken out of a batch",
         "Go and C++ clients (read in their source): skipped messages count as used, the prefetch grows",
     ),

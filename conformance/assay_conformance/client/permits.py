@@ -41,7 +41,8 @@ class Permits:
         if self._paused:
             self._consumed = self._size
         elif self._size == 0:
-            self._queue.starved()
+            if first or not self._shared.mutated(Mutation.ZERO_QUEUE_FORGETS_WAITING):
+                self._queue.starved()
         elif not first and self._shared.mutated(Mutation.SILENT_AFTER_RECONNECT):
             return
         elif not self._shared.mutated(Mutation.FLOW_BEFORE_SUBSCRIBED):
@@ -58,9 +59,11 @@ class Permits:
     def handed_over(self, *, current: bool) -> None:
         """The application got a message; `current`: it came in this registration, so its permit counts."""
         if self._size == 0:
-            self._asked_one = False
+            self._asked_one = self._shared.mutated(Mutation.ZERO_QUEUE_PREFETCHES) and self._outlet.ready
+            if self._asked_one:
+                self._flow(1)
         elif current:
-            self.give_back(1)
+            self.give_back(2 if self._shared.mutated(Mutation.PERMITS_TWICE) else 1)
 
     def give_back(self, count: int) -> None:
         """So many of the messages granted are used up, handed over or dropped."""

@@ -98,7 +98,7 @@ def test_messages_an_ack_set_takes_out_are_not_charged() -> None:
     story.consumer(receiver_queue_size=4)
     story.flow(4)
     story.message(0, 1, 2, 3, ack_sets=((0b1000,),))
-    story.flow(3)
+    story.flow(5)
     assert judged(WithinQueue, story)[0] == ["more-than-the-queue"]
 
 

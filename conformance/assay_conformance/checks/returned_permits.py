@@ -1,0 +1,85 @@
+"""Permits of messages that no application sees: returned for what the broker charged, and for nothing else."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import late
+from assay_conformance.checks.permits import Ledger, PermitCheck
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.model.event import Completion, Frame, Outcome, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+class FilteredEarnNothing(PermitCheck):
+    """More permits are open than the queue holds, by no more than what ack_sets took out: those were returned."""
+
+    requirement = RequirementId("flow.filtered-earn-nothing")
+
+    def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
+        if not ledger.filtered or session.consumer is None:
+            return
+        if ledger.outstanding <= ledger.queue:
+            self.exercise(event)
+        elif ledger.outstanding <= ledger.queue + ledger.filtered:
+            self.breach(
+                "permits-for-filtered",
+                f"consumer {session.consumer.handle} granted {event.permits} permits at {ms(event.t_ns)}; "
+                f"{ledger.outstanding} are open then, its queue holds {ledger.queue}. {ledger.filtered} messages had "
+                "come that an ack_set takes out of their batch, and for which the broker had charged nothing",
+                *([ledger.last_filtered] if ledger.last_filtered else []),
+                event,
+            )
+
+
+class DroppedReturnPermits(PermitCheck):
+    """A receive that ended for want of messages shows an empty queue: whatever came was handed over or dropped, and
+    less than half a queue of permits may wait to be granted again."""
+
+    requirement = RequirementId("flow.dropped-return-permits")
+
+    def start(self) -> None:
+        super().start()
+        self._received: dict[int, int] = {}
+        self._before: dict[int, int] = {}
+
+    def opened(self, session: ConsumerSession) -> None:
+        if session.consumer is not None:
+            self._before[session.request.seq] = self._received.get(session.consumer.handle, 0)
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        self._received[event.handle] = self._received.get(event.handle, 0) + 1
+
+    @on(Completion, "receive")
+    def starved(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        consumer = self.tracker.opened_consumers.get(event.handle or 0)
+        if operation is None or consumer is None or event.outcome is not Outcome.OK:
+            return
+        if (event.count or 0) < operation.invoke.args.get("count", 0):
+            self._queue_is_empty(consumer, event)
+
+    def _queue_is_empty(self, consumer: OpenedConsumer, event: Completion) -> None:
+        session = consumer.live_on(consumer.topics[0])
+        ledger = self.ledger(session)
+        if session is None or ledger is None or ledger.first is None or ledger.came is None:
+            return
+        taken = self._received.get(consumer.handle, 0) - self._before[session.request.seq]
+        dropped, owed = ledger.charged - taken, ledger.queue - ledger.outstanding
+        if dropped <= 0 or not late("answer", ledger.came.t_ns, event.t_ns):
+            return
+        if owed < ledger.refill:
+            self.exercise(event)
+            return
+        self.overdue(
+            "answer",
+            ledger.came.t_ns,
+            event.t_ns,
+            "permits-lost",
+            f"of {ledger.charged} messages that came for consumer {consumer.handle} by {ms(ledger.came.t_ns)} the "
+            f"application got {taken}, and at {ms(event.t_ns)} there were no others; {ledger.outstanding} permits were "
+            f"open, its queue holds {ledger.queue}: those of the {dropped} that were dropped were not granted again",
+            ledger.first,
+            ledger.came,
+            event,
+        )

@@ -1,0 +1,160 @@
+"""Consumers without a queue: one permit for each message the application waits for, and again behind a reconnect.
+
+Judged are consumers of one unpartitioned topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.permits import charged
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What the application of one consumer asked for and got. `waiting`: receives that have not ended."""
+
+    asked: int = 0
+    got: int = 0
+    waiting: int = 0
+
+
+@dataclass(slots=True)
+class _Granted:
+    """Of one session. `got` is what the application had got before it."""
+
+    got: int
+    permits: int = 0
+    came: int = 0
+
+
+class ZeroQueueCheck(ConsumerCheck):
+    def start(self) -> None:
+        self._wanted: dict[int, _Wanted] = {}
+        self._sessions: dict[int, _Granted] = {}
+
+    def flowed(self, session: ConsumerSession, granted: _Granted, event: Frame) -> None:
+        """A FLOW of a consumer without a queue; `granted` has it already."""
+
+    def wanted(self, consumer: OpenedConsumer) -> _Wanted:
+        return self._wanted.setdefault(consumer.handle, _Wanted())
+
+    def granted(self, session: ConsumerSession | None) -> _Granted | None:
+        consumer = session.consumer if session is not None else None
+        if session is None or consumer is None or len(consumer.topics) != 1 or "-partition-" in session.topic:
+            return None
+        if number_in_force(self.view, consumer, "receiver_queue_size") != 0:
+            return None
+        return self._sessions.setdefault(session.request.seq, _Granted(self.wanted(consumer).got))
+
+    @on(Invoke, "receive")
+    def asks(self, event: Invoke) -> None:
+        wanted = self._wanted.setdefault(event.handle or 0, _Wanted())
+        wanted.asked += event.args.get("count", 0)
+        wanted.waiting += 1
+
+    @on(Completion, "receive")
+    def has(self, event: Completion) -> None:
+        self._wanted.setdefault(event.handle or 0, _Wanted()).waiting -= 1
+
+    @on(Received)
+    def gets(self, event: Received) -> None:
+        self._wanted.setdefault(event.handle, _Wanted()).got += 1
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        granted = self.granted(self.tracker.consumer_of(event))
+        if granted is not None and to_client(event):
+            granted.came += charged(event)
+
+    @on(Frame, "FLOW")
+    def flow(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        granted = self.granted(session)
+        if session is not None and granted is not None and from_client(event):
+            granted.permits += event.permits or 0
+            self.flowed(session, granted, event)
+
+
+class PermitForReceive(ZeroQueueCheck):
+    """Never more permits than messages the application has asked for, and one at a time."""
+
+    requirement = RequirementId("flow.permit-for-receive")
+
+    def flowed(self, session: ConsumerSession, granted: _Granted, event: Frame) -> None:
+        assert session.consumer is not None
+        wanted = self.wanted(session.consumer)
+        handle, at = session.consumer.handle, ms(event.t_ns)
+        if granted.permits - granted.came > 1:
+            self.breach(
+                "more-than-one",
+                f"consumer {handle} has no queue and granted {event.permits} permits at {at}; "
+                f"{granted.permits - granted.came} are open then, expected one",
+                session.request,
+                event,
+            )
+        elif granted.got + granted.permits > wanted.asked:
+            self.breach(
+                "unasked",
+                f"consumer {handle} has no queue and granted a permit at {at}, its {granted.permits}. on this "
+                f"connection; its application had asked for {wanted.asked} messages in all, and had got {granted.got} "
+                "of them before",
+                session.request,
+                event,
+            )
+        else:
+            self.exercise(event)
+
+
+class WaitingAsksAgain(ZeroQueueCheck):
+    """Behind a reconnect the permit of a receive that waits is granted again."""
+
+    requirement = RequirementId("flow.waiting-receive-asks-again")
+
+    def flowed(self, session: ConsumerSession, granted: _Granted, event: Frame) -> None:
+        assert session.consumer is not None
+        if granted.permits == event.permits and self._again(session) and self.wanted(session.consumer).waiting:
+            self.exercise(event)
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        granted, consumer = self.granted(session), session.consumer
+        if granted is None or consumer is None or session.ready is None or granted.permits or not self._again(session):
+            return
+        until_ns = consumer.closing.t_ns if consumer.closing is not None else event.t_ns
+        if self.wanted(consumer).waiting and late("answer", session.ready.t_ns, until_ns):
+            self._silent(session, consumer, until_ns, event)
+
+    @on(Completion, "receive")
+    def gave_up(self, event: Completion) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle or 0)
+        session = consumer.live_on(consumer.topics[0]) if consumer is not None else None
+        granted = self.granted(session)
+        operation = self.tracker.operations.get(event.op)
+        if consumer is None or session is None or granted is None or session.ready is None or operation is None:
+            return
+        waited = operation.invoke.seq < session.ready.seq and late("answer", session.ready.t_ns, event.t_ns)
+        if waited and not granted.permits and not event.count and self._again(session):
+            self._silent(session, consumer, event.t_ns, event)
+
+    def _silent(self, session: ConsumerSession, consumer: OpenedConsumer, until_ns: int, event: Event) -> None:
+        assert session.ready is not None
+        self.overdue(
+            "answer",
+            session.ready.t_ns,
+            until_ns,
+            "waits-without-permit",
+            f"consumer {consumer.handle} has no queue, and its application waits for a message; it was subscribed "
+            f"again at {ms(session.ready.t_ns)} and had granted no permit by {ms(until_ns)}",
+            session.ready,
+            event,
+        )
+
+    def _again(self, session: ConsumerSession) -> bool:
+        assert session.consumer is not None
+        sessions = session.consumer.sessions
+        return any(other.ready is not None for other in sessions[: sessions.index(session)])

@@ -1,0 +1,169 @@
+"""Permits of what no application sees, and of consumers without a queue, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.permits import WithinQueue
+from assay_conformance.checks.returned_permits import DroppedReturnPermits, FilteredEarnNothing
+from assay_conformance.checks.trial import trial
+from assay_conformance.checks.zero_queue import PermitForReceive, WaitingAsksAgain
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import Completion, Invoke
+
+
+class Asking(Script):
+    """A consumer with that queue; what is asked for without a queue is granted by the lines of the test."""
+
+    def __init__(self, queue: int) -> None:
+        super().__init__()
+        self.consumer(receiver_queue_size=queue)
+        if queue:
+            self.flow(queue)
+
+    def receive(self, count: int) -> Invoke:
+        return self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": count})
+
+    def starves(self) -> Completion:
+        receive = self.receive(1)
+        self.after(1_000)
+        return self.complete(receive, count=0)
+
+    def again(self) -> None:
+        self.cut()
+        self.connected(1)
+        self.subscribed(1)
+
+    def judged(self, check: type[Check]) -> tuple[list[str], int]:
+        said = trial(check, self.done())
+        return [finding.code for finding in said.findings], said.exercised
+
+
+def _partly_acked(permits: int) -> Asking:
+    """Of a batch of four one message is left; then so many permits follow."""
+    story = Asking(queue=4)
+    story.message(0, 1, 2, 3, ack_sets=((0b1000,),))
+    story.flow(permits)
+    return story
+
+
+# --- flow.filtered-earn-nothing ---
+
+
+def test_permit_of_the_message_that_is_left() -> None:
+    assert _partly_acked(1).judged(FilteredEarnNothing) == ([], 1)
+
+
+def test_permits_for_filtered_messages_are_found() -> None:
+    assert _partly_acked(4).judged(FilteredEarnNothing)[0] == ["permits-for-filtered"]
+
+
+def test_permits_for_filtered_messages_are_found_once() -> None:
+    assert _partly_acked(4).judged(WithinQueue)[0] == []
+
+
+def test_more_permits_than_filtered_messages_explain_are_found() -> None:
+    assert _partly_acked(5).judged(WithinQueue)[0] == ["more-than-the-queue"]
+
+
+# --- flow.dropped-return-permits ---
+
+
+def _three_of_four_dropped(permits: int) -> Asking:
+    story = Asking(queue=4)
+    story.message(0, 1, 2, 3)
+    story.received(0)
+    if permits:
+        story.flow(permits)
+    story.starves()
+    return story
+
+
+def test_dropped_messages_return_their_permits() -> None:
+    assert _three_of_four_dropped(4).judged(DroppedReturnPermits) == ([], 1)
+
+
+def test_lost_permits_of_dropped_messages_are_found() -> None:
+    assert _three_of_four_dropped(0).judged(DroppedReturnPermits)[0] == ["permits-lost"]
+
+
+def test_less_than_half_a_queue_may_wait() -> None:
+    assert _three_of_four_dropped(3).judged(DroppedReturnPermits) == ([], 1)
+
+
+def test_nothing_dropped_is_nothing_judged() -> None:
+    story = Asking(queue=4)
+    story.message(0)
+    story.received(0)
+    story.starves()
+    assert story.judged(DroppedReturnPermits) == ([], 0)
+
+
+# --- flow.permit-for-receive ---
+
+
+def _takes_one() -> Asking:
+    story = Asking(queue=0)
+    receive = story.receive(1)
+    story.flow(1)
+    story.message(0)
+    story.received(0)
+    story.complete(receive, count=1)
+    return story
+
+
+def test_permit_for_each_receive() -> None:
+    story = _takes_one()
+    story.receive(1)
+    story.flow(1)
+    assert story.judged(PermitForReceive) == ([], 2)
+
+
+def test_permit_that_nobody_waits_for_is_found() -> None:
+    story = _takes_one()
+    story.flow(1)
+    assert story.judged(PermitForReceive)[0] == ["unasked"]
+
+
+def test_two_permits_at_once_are_found() -> None:
+    story = Asking(queue=0)
+    story.receive(2)
+    story.flow(2)
+    assert story.judged(PermitForReceive)[0] == ["more-than-one"]
+
+
+def test_permit_of_a_lost_connection_is_granted_again() -> None:
+    story = Asking(queue=0)
+    story.receive(1)
+    story.flow(1)
+    story.again()
+    story.flow(1, conn=1)
+    assert story.judged(PermitForReceive) == ([], 2)
+
+
+# --- flow.waiting-receive-asks-again ---
+
+
+def test_waiting_receive_asks_again() -> None:
+    story = Asking(queue=0)
+    story.receive(1)
+    story.flow(1)
+    story.again()
+    story.flow(1, conn=1)
+    assert story.judged(WaitingAsksAgain) == ([], 1)
+
+
+def test_waiting_receive_without_a_permit_is_found() -> None:
+    story = Asking(queue=0)
+    receive = story.receive(1)
+    story.flow(1)
+    story.again()
+    story.after(1_000)
+    story.complete(receive, count=0)
+    assert story.judged(WaitingAsksAgain)[0] == ["waits-without-permit"]
+
+
+def test_nobody_waits_and_nothing_is_asked() -> None:
+    story = _takes_one()
+    story.again()
+    story.after(1_000)
+    assert story.judged(WaitingAsksAgain) == ([], 0)
