@@ -137,6 +137,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.KEYED_BATCH_TELLS_RANGE: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
     Mutation.KEYED_BATCHES_UNSORTED: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
     Mutation.CHUNKS_LEAK_PERMITS: (frozenset({"ROB-009"}), "what waits for room that never comes does not end"),
+    Mutation.BATCH_OF_ONE_UNOPENED: (frozenset({"DLV-005", "ROB-008"}), "a message with a header in front is another"),
+    Mutation.DEFAULT_HASH_IS_MURMUR3: (frozenset({"RTE-002"}), "the default it declares is not what it does"),
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),

@@ -51,6 +51,19 @@ def hashing(scheme: str, words: str, requirement: str) -> Case:
     )
 
 
+def default_hash() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    _send_keys(plan, producer, TELLING_KEYS)
+    plan.wait_ops()
+    return plan.case(
+        "routing/default-hash",
+        f"{len(TELLING_KEYS)} telling keys to five partitions, and no word of how they are hashed",
+        ("routing.default-hash",),
+        topology=FIVE,
+    )
+
+
 def single_partition() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -87,6 +100,7 @@ CASES = (
     keys_choose_partition(),
     hashing("java_string", "java-string-hash", "routing.java-string-hash"),
     hashing("murmur3_32", "murmur3-hash", "routing.murmur3-hash"),
+    default_hash(),
     single_partition(),
     round_robin(),
 )

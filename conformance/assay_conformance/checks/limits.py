@@ -21,7 +21,7 @@ SETTLED_NS = 100 * MS
 """How long before a call another send must have ended for its place to be certainly free."""
 
 
-class _InFlight(Check):
+class InFlight(Check):
     """Which messages left and have no receipt. Those whose send did not succeed may have left the queue at any time,
     and chunks, which have no number, are not counted."""
 
@@ -59,7 +59,7 @@ class _InFlight(Check):
             self._units.get(unit.line.handle, {}).pop(id(unit), None)
 
 
-class BoundedPending(_InFlight):
+class BoundedPending(InFlight):
     """Messages without a receipt, batch members one by one, against max_pending_messages of each partition."""
 
     requirement = RequirementId("flow.bounded-pending")
@@ -88,7 +88,7 @@ class BoundedPending(_InFlight):
         return unit is not None and unit.line.topic == topic
 
 
-class BoundedMemory(_InFlight):
+class BoundedMemory(InFlight):
     """Bytes of messages without a receipt, of all producers of a client together; one message may cross the limit."""
 
     requirement = RequirementId("flow.bounded-memory")

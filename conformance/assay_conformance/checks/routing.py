@@ -165,6 +165,28 @@ class Murmur3Hash(HashCheck):
         return murmur3_32(key.encode())
 
 
+class DefaultHash(RoutingCheck):
+    """Without a word about it, keys are hashed as the Java and Go clients do it by default."""
+
+    requirement = RequirementId("routing.default-hash")
+
+    def routed(self, message: Routed) -> None:
+        opening = self.tracker.lines.openings[message.handle]
+        told = {**self.view.case.config.producer, **(opening.args.get("config") or {})}
+        if message.key is None or "hashing_scheme" in told:
+            return
+        self.exercise(message.frame)
+        expected = sign_safe_mod(java_string_hash(message.key), message.partitions)
+        if message.partition != expected:
+            self.breach(
+                "other-default",
+                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; no hashing scheme was "
+                f"configured, and JavaStringHash makes partition {expected} of {message.partitions}",
+                message.send.invoke,
+                message.frame,
+            )
+
+
 class SingleStays(RoutingCheck):
     """Under routing to a single partition all messages without a key go to one."""
 

@@ -135,7 +135,7 @@ class Arrivals:
     def _open(
         self, metadata: MessageMetadata, data: bytes, positions: tuple[Position, ...], body: pb.CommandMessage
     ) -> None:
-        opened = open_entry(metadata, data)
+        opened = open_entry(metadata, data, self._shared.mutations)
         size = _size(metadata)
         self._taken(Entry(positions, size, bits_of(body.ack_set, size)), opened, metadata, body.redelivery_count)
 

@@ -103,6 +103,8 @@ class Batching:
                 op = self._build(group, batch.first_ns)
             except TooLargeError as error:
                 self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+                if self._shared.mutated(Mutation.OVERSIZE_BATCH_FAILS_PENDING):
+                    self._pending.fail(self._pending.take(lambda _op: True), ErrorClass.TOO_LARGE, str(error))
                 self._pending.settled()
             else:
                 self._built([op])

@@ -98,9 +98,10 @@ def uncompress(metadata: MessageMetadata, data: bytes | memoryview, mutations: S
         raise BadEntryError(pb.CommandAck.DecompressionError, str(error)) from error
 
 
-def open_entry(metadata: MessageMetadata, body: bytes) -> list[Opened]:
+def open_entry(metadata: MessageMetadata, body: bytes, mutations: Set[Mutation] = frozenset()) -> list[Opened]:
     """The messages of an entry in order, compacted ones left out; BadEntryError when a batch cannot be taken apart."""
-    if not is_batch(metadata):
+    unopened = metadata.num_messages_in_batch == 1 and Mutation.BATCH_OF_ONE_UNOPENED in mutations
+    if not is_batch(metadata) or unopened:
         key = metadata.partition_key if metadata.HasField("partition_key") else None
         event_time_ms = metadata.event_time if metadata.HasField("event_time") else None
         properties = {pair.key: pair.value for pair in metadata.properties}

@@ -122,6 +122,14 @@ class Mutation(StrEnum):
     KEYED_BATCH_TELLS_RANGE = "keyed-batch-tells-range"
     KEYED_BATCH_TELLS_LOWEST = "keyed-batch-tells-lowest"
     KEYED_BATCHES_UNSORTED = "keyed-batches-unsorted"
+    BATCH_OF_ONE_UNOPENED = "batch-of-one-unopened"
+    OVERSIZE_BATCH_FAILS_PENDING = "oversize-batch-fails-pending"
+    DEFAULT_HASH_IS_MURMUR3 = "default-hash-is-murmur3"
+    IGNORES_ACROSS_PARTITIONS = "ignores-across-partitions"
+    ACROSS_PARTITIONS_UNDIVIDED = "across-partitions-undivided"
+    TAKES_ANY_HIGHEST_ID = "takes-any-highest-id"
+    SEEKS_LAST_CHUNK = "seeks-last-chunk"
+    SENT_ID_OF_FIRST_CHUNK = "sent-id-of-first-chunk"
     SINGLE_IGNORES_KEYS = "single-ignores-keys"
     JAVA_HASH_OF_BYTES = "java-hash-of-bytes"
     MURMUR3_KEEPS_SIGN = "murmur3-keeps-sign"
@@ -672,6 +680,42 @@ MUTATIONS: dict[Mutation, Broken] = {
         "BAT-006",
         "key-based batches leave in the order in which their keys came first",
         "a map of batches, written as it is iterated",
+    ),
+    Mutation.BATCH_OF_ONE_UNOPENED: Broken(
+        "BAT-007",
+        "a batch of one message is handed over as it is, header included",
+        "a number of messages looked at where the presence of the field decides",
+    ),
+    Mutation.OVERSIZE_BATCH_FAILS_PENDING: Broken(
+        "BAT-010",
+        "a batch that is too large fails everything pending with it",
+        "an error of one batch handled as one of its producer",
+    ),
+    Mutation.DEFAULT_HASH_IS_MURMUR3: Broken(
+        "RTE-004",
+        "keys are hashed by Murmur3 unless told otherwise",
+        "pulsar-rs and DotPulsar: a default of their own",
+    ),
+    Mutation.IGNORES_ACROSS_PARTITIONS: Broken(
+        "FLW-010", "the limit across partitions is not looked at", "a limit read and never used"
+    ),
+    Mutation.ACROSS_PARTITIONS_UNDIVIDED: Broken(
+        "FLW-010", "each partition has the limit across partitions for itself", "a limit handed down as it is"
+    ),
+    Mutation.TAKES_ANY_HIGHEST_ID: Broken(
+        "RSD-009",
+        "a receipt for another batch's highest id completes the oldest one",
+        "all clients but the Java one: the highest id of a receipt is not looked at",
+    ),
+    Mutation.SEEKS_LAST_CHUNK: Broken(
+        "CHK-009",
+        "a seek to a chunked message names its last chunk",
+        "a chunked message known by one id: what is sought cannot be put together again",
+    ),
+    Mutation.SENT_ID_OF_FIRST_CHUNK: Broken(
+        "CHK-009",
+        "a chunked message is reported under the id of its first chunk",
+        "the first receipt taken for the message's",
     ),
     Mutation.SINGLE_IGNORES_KEYS: Broken(
         "RTE-001",

@@ -61,6 +61,8 @@ class Op:
     session: int | None = None
     number: int = 0
     part_of: Sent | None = None
+    highest: int = -1
+    """The highest id that its SEND tells, where it tells one."""
 
     @property
     def certain(self) -> bool:
@@ -136,7 +138,8 @@ class OpBuilder:
             num_messages=len(batch),
             highest_sequence_id=metadata.highest_sequence_id,
         )
-        return Op(metadata.sequence_id, encode(send, metadata=metadata, data=data), created_ns, batch, batch=True)
+        frame, highest = encode(send, metadata=metadata, data=data), metadata.highest_sequence_id
+        return Op(metadata.sequence_id, frame, created_ns, batch, batch=True, highest=highest)
 
     def _chunks(self, sent: Sent, metadata: MessageMetadata, data: bytes, room: int, created_ns: int) -> list[Op]:
         count = -(-len(data) // room)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.growth import Growth
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
@@ -49,6 +51,7 @@ class Publisher:
         self._lookup = lookup
         self._topic = topic
         self._settings = settings
+        self._each = _of_each(settings, partitions, shared)
         self._producers = self._new(range(partitions), opened)
         self._start = int(shared.jitter() * len(self._producers))
         self._turns = 0
@@ -82,7 +85,7 @@ class Publisher:
         parts = parts_of(self._topic, partitions)
         together = AllOf(len(parts), opened)
         return [
-            Producer(self._shared, self._pool, self._lookup, name, self._settings, together.one, partition)
+            Producer(self._shared, self._pool, self._lookup, name, self._each, together.one, partition)
             for name, partition in parts
         ]
 
@@ -118,12 +121,24 @@ class Publisher:
         return self._start + turns - 1
 
     def _hash(self, key: str) -> int:
-        scheme = self._settings.hashing_scheme
+        other = self._shared.mutated(Mutation.DEFAULT_HASH_IS_MURMUR3)
+        default = HashingScheme.MURMUR3_32 if other else HashingScheme.JAVA_STRING
+        scheme = self._settings.hashing_scheme or default
         if scheme is HashingScheme.MURMUR3_32 and self._shared.mutated(Mutation.MURMUR3_KEEPS_SIGN):
             return murmur3_32_raw(key.encode())
         if scheme is HashingScheme.JAVA_STRING and self._shared.mutated(Mutation.JAVA_HASH_OF_BYTES):
             return _java_hash_of_bytes(key.encode())
         return _HASHES[scheme](key)
+
+
+def _of_each(settings: ProducerSettings, partitions: int, shared: Shared) -> ProducerSettings:
+    """The settings of the producer of one partition: its share of the limit across partitions, one message at least."""
+    across = settings.max_pending_across_partitions
+    if not partitions or not across or shared.mutated(Mutation.IGNORES_ACROSS_PARTITIONS):
+        return settings
+    share = across if shared.mutated(Mutation.ACROSS_PARTITIONS_UNDIVIDED) else max(1, across // partitions)
+    limit = min(share, settings.max_pending_messages or share)
+    return msgspec.structs.replace(settings, max_pending_messages=limit)
 
 
 def _ignore(result: Result) -> None:

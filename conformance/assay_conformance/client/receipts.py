@@ -55,6 +55,7 @@ class Receipts:
         self._finish = finish
         self._last_position: tuple[int, int] | None = None
         self._deaf = False
+        self._first_chunk: pb.MessageIdData | None = None
 
     def receipt(self, body: pb.CommandSendReceipt) -> None:
         head = self._pending.head
@@ -71,11 +72,26 @@ class Receipts:
         elif position == self._last_position and NO_ID not in position and self._is_of_last(head):
             # Chunks share a sequence id: one receipt that comes twice must not stand for two of them.
             return
+        elif self._is_of_another(head, body) and not self._shared.mutated(Mutation.TAKES_ANY_HIGHEST_ID):
+            self._reconnect(f"receipt up to {body.highest_sequence_id}, the oldest pending goes up to {head.highest}")
+            return
         self.count += 1
         self.last = self._pending.pop_head()
         self._last_position = position
-        self._succeed(head, body.message_id)
+        self._succeed(head, self._told(head, body.message_id))
         self._pending.settled()
+
+    def _is_of_another(self, head: Op, body: pb.CommandSendReceipt) -> bool:
+        """Whether it names the highest id of another batch. For a SEND that told none a broker answers NO_ID."""
+        return body.sequence_id < body.highest_sequence_id != NO_ID and body.highest_sequence_id != head.highest
+
+    def _told(self, op: Op, message_id: pb.MessageIdData) -> pb.MessageIdData:
+        """The id the application gets: a chunked message goes by that of its last chunk."""
+        if op.part_of is None or not self._shared.mutated(Mutation.SENT_ID_OF_FIRST_CHUNK):
+            first, self._first_chunk = self._first_chunk, None
+            return first or message_id
+        self._first_chunk = self._first_chunk or message_id
+        return message_id
 
     def _is_of_last(self, head: Op) -> bool:
         """Whether it is a further chunk of the unit receipted last. What is not stored has one position for all."""

@@ -10,7 +10,7 @@ acknowledgments that have not left: they go before SEEK does, and none of that t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay_conformance.client.acks import Outlet
 from assay_conformance.client.entries import Position, ack_set_of
@@ -68,9 +68,14 @@ class Seeking:
             return
         pending = self._pending = _Pending(place, sought)
         self._outlet.ask(
-            lambda request_id: _seek(self._outlet.consumer_id, request_id, place),
+            lambda request_id: _seek(self._outlet.consumer_id, request_id, self._named(place)),
             lambda answer: self._answered(pending, answer),
         )
+
+    def _named(self, place: Place) -> Place:
+        """A chunked message is sought by its first chunk: delivery must begin with that to make it whole (PIP-107)."""
+        last = self._shared.mutated(Mutation.SEEKS_LAST_CHUNK)
+        return replace(place, positions=place.positions[-1:]) if last else place
 
     def passes(self, position: Position, index: int | None) -> bool:
         """Whether a message is behind the one sought: the broker starts with that one, or with its batch."""

@@ -81,7 +81,8 @@ class ClientSettings(_Settings, frozen=True):
 
 
 class ProducerSettings(_Settings, frozen=True):
-    """`send_timeout_ms` and `partitions_update_ms` 0 = never. `max_pending_messages` 0 = unlimited.
+    """`send_timeout_ms` and `partitions_update_ms` 0 = never. `max_pending_messages` and
+    `max_pending_across_partitions` 0 = unlimited. `hashing_scheme` None = the default, JavaStringHash.
     `initial_sequence_id` precedes the first.
     """
 
@@ -99,7 +100,8 @@ class ProducerSettings(_Settings, frozen=True):
     initial_sequence_id: Unsigned | None = None
     access_mode: AccessMode = AccessMode.SHARED
     routing: Routing = Routing.ROUND_ROBIN
-    hashing_scheme: HashingScheme = HashingScheme.JAVA_STRING
+    hashing_scheme: HashingScheme | None = None
+    max_pending_across_partitions: Unsigned = 0
     partitions_update_ms: Unsigned = 60_000
 
 

@@ -10,6 +10,7 @@ import msgspec
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.routing import (
     KEYS_THAT_SPREAD,
+    DefaultHash,
     JavaStringHash,
     KeysChoosePartition,
     Murmur3Hash,
@@ -138,6 +139,24 @@ def test_murmur3_with_its_sign_bit_is_found() -> None:
 
 def test_keys_of_another_scheme_are_not_judged() -> None:
     assert _hashed("boost", "key1", 4).judged(Murmur3Hash) == ([], 0)
+
+
+def _default(partition: int, **config: Any) -> tuple[list[str], int]:
+    story = Story(**config)
+    story.goes(0, partition, "key1")
+    return story.judged(DefaultHash)
+
+
+def test_keys_of_an_unconfigured_producer_by_java_string_hash_are_accepted() -> None:
+    assert _default(3) == ([], 1)
+
+
+def test_keys_of_an_unconfigured_producer_by_another_hash_are_found() -> None:
+    assert _default(1) == (["other-default"], 1)
+
+
+def test_configured_producer_has_no_default() -> None:
+    assert _default(1, hashing_scheme="murmur3_32") == ([], 0)
 
 
 # --- without keys ---

@@ -6,6 +6,8 @@ from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushC
 from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
 from assay_conformance.checks.batching.keyed import KeyedKeepsOrder, KeyedTellsHighest, OneKeyPerEntry
 from assay_conformance.checks.batching.outcome import EndsAsOne
+from assay_conformance.checks.batching.oversize import OversizeFailsOwn
+from assay_conformance.checks.batching.single import TakesBatchesOfOne
 
 __all__ = [
     "ClosesAtFirstLimit",
@@ -17,5 +19,7 @@ __all__ = [
     "KeyedTellsHighest",
     "NamesAllIds",
     "OneKeyPerEntry",
+    "OversizeFailsOwn",
     "SmallQueueMovesOn",
+    "TakesBatchesOfOne",
 ]

@@ -1,0 +1,71 @@
+"""A limit on unreceipted messages that the partitions of a topic share."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.limits import InFlight, may_hold
+from assay_conformance.model.event import Completion, ErrorClass, Frame
+from assay_conformance.model.requirement import RequirementId
+
+
+class AcrossPartitions(InFlight):
+    """Each partition's messages without a receipt, against its share. A share of none is not judged.
+
+    That nothing is refused with room is judged under routing to a single partition: elsewhere nobody saw where a
+    refused message was to go.
+    """
+
+    requirement = RequirementId("flow.across-partitions")
+
+    def more(self, handle: int, event: Frame) -> None:
+        lines, unit = self.tracker.lines, self.tracker.lines.unit
+        limit = self._limit(handle)
+        if limit is None or unit is None or lines.forged_receipts or handle in lines.torn_sends:
+            return
+        known = [send for send in self.in_flight(handle) if self._leads_to(handle, send.invoke.number, unit.line.topic)]
+        if len(known) > limit:
+            self.breach(
+                "too-many-pending",
+                f"producer {handle}: {len(known)} messages on {unit.line.topic} were without a receipt at "
+                f"{ms(event.t_ns)}; its share of the limit across partitions is {limit}",
+                known[0].invoke,
+                event,
+            )
+        elif len(known) == limit:
+            self.exercise(event)
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        handle = event.handle or 0
+        limit, operation = self._limit(handle), self.tracker.operations.get(event.op)
+        single = self.view.producer_setting(handle, "routing") == "single"
+        if limit is None or operation is None or event.error is not ErrorClass.QUEUE_FULL or not single:
+            return
+        if self.view.setting("client", "memory_limit_bytes") or handle in self.tracker.lines.burst:
+            return
+        held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, operation.invoke)]
+        if len(held) < limit:
+            self.breach(
+                "refused-with-room",
+                f"producer {handle}: message {operation.invoke.number} was refused at {ms(event.t_ns)} because a queue "
+                f"is full, with {len(held)} under way to its partition; its share of the limit is {limit}",
+                operation.invoke,
+                event,
+            )
+
+    def _limit(self, handle: int) -> int | None:
+        """What a partition of this producer's topic may have; None where no limit is shared."""
+        opening, setting = self.tracker.lines.openings.get(handle), self.view.producer_setting
+        across, own = setting(handle, "max_pending_across_partitions"), setting(handle, "max_pending_messages")
+        if opening is None or not across:
+            return None
+        name = opening.args.get("topic")
+        partitions = next((topic.partitions for topic in self.view.case.topology.topics if topic.name == name), 0)
+        share = int(across) // partitions if partitions else 0
+        if not share or any(step.verb == "grow" for step in self.view.case.steps):
+            return None
+        return min(share, int(own)) if own else share
+
+    def _leads_to(self, handle: int, number: int | None, topic: str) -> bool:
+        unit = self.tracker.lines.by_message.get((handle, number or 0))
+        return unit is not None and unit.line.topic == topic

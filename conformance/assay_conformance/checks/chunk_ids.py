@@ -1,0 +1,87 @@
+"""Ids of chunked messages: which chunk an application is told of, and which one a seek asks for."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.consumption import from_client, to_client
+from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.model.event import Completion, Frame, Invoke, MessageId, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+Position = tuple[int, int]
+
+
+class IdSpansChunks(Check):
+    """The id of a send is that of its last chunk's receipt; a SEEK to a chunked message names the first chunk.
+
+    Judged are seeks to one consumer's own deliveries, of messages whose chunks have come once each.
+    """
+
+    requirement = RequirementId("chunking.id-spans-chunks")
+
+    def start(self) -> None:
+        self._firsts: dict[tuple[int, str], list[Frame]] = {}
+        """Consumer handle and uuid -> its chunks as they came."""
+        self._wanted: dict[int, Invoke] = {}
+        """Consumer handle -> its seek to a message that has not left yet."""
+
+    @on(Completion, "send")
+    def sent(self, event: Completion) -> None:
+        number = self.tracker.operations[event.op].invoke.number or 0
+        unit = self.tracker.lines.by_message.get((event.handle or 0, number))
+        told = event.message_id
+        if unit is None or unit.first.meta is None or unit.first.meta.chunk_id is None or told is None:
+            return
+        receipts = [receipt for receipt in unit.receipts if receipt.ids and not is_duplicate(receipt)]
+        if event.outcome is not Outcome.OK or not receipts or self.tracker.lines.forged_receipts:
+            return
+        self.exercise(event)
+        named = receipts[-1].ids[0].position
+        if told.position not in [receipt.ids[0].position for receipt in receipts]:
+            self.breach(
+                "other-id",
+                f"{unit.line}: message {number}, sent in chunks, was reported as {told.ledger}:{told.entry} at "
+                f"{ms(event.t_ns)}; its last chunk is {named[0]}:{named[1]}",
+                receipts[-1],
+                event,
+            )
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session, meta = self.tracker.consumer_of(event), event.meta
+        if session is not None and session.consumer is not None and to_client(event) and meta and meta.uuid:
+            self._firsts.setdefault((session.consumer.handle, meta.uuid), []).append(event)
+
+    @on(Invoke, "seek")
+    def seek(self, event: Invoke) -> None:
+        if event.args.get("message_id") is not None and event.handle is not None:
+            self._wanted[event.handle] = event
+
+    @on(Frame, "SEEK")
+    def asked(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+            return
+        wanted = self._wanted.pop(session.consumer.handle, None)
+        chunks = None if wanted is None else self._chunks(session.consumer.handle, wanted)
+        if not chunks:
+            return
+        self.exercise(event)
+        first, named = chunks[0].ids[0].position, event.ids[0].position
+        if named != first:
+            self.breach(
+                "sought-inside",
+                f"consumer {session.consumer.handle} was to seek a message of {len(chunks)} chunks, the first of which "
+                f"is {first[0]}:{first[1]}; its SEEK at {ms(event.t_ns)} names {named[0]}:{named[1]}",
+                chunks[0],
+                event,
+            )
+
+    def _chunks(self, handle: int, seek: Invoke) -> list[Frame]:
+        """The chunks of the message sought, first to last; none where it is no chunked one, or they are not clear."""
+        target = MessageId(*seek.args["message_id"])
+        for (owner, _), chunks in self._firsts.items():
+            ids = [chunk.meta.chunk_id for chunk in chunks if chunk.meta is not None]
+            if owner == handle and chunks[-1].ids[0].position == target.position and ids == list(range(len(ids))):
+                return chunks if len(ids) > 1 else []
+        return []

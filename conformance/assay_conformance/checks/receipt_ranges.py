@@ -1,0 +1,39 @@
+"""Receipts of batches by their range: the highest id they name."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.lines import Unit
+from assay_conformance.model.event import Fate, Frame
+from assay_conformance.model.requirement import RequirementId
+
+
+class ChecksHighest(Check):
+    """Behind a receipt that was altered to another highest id the batch leaves once more; or it was taken as it is."""
+
+    requirement = RequirementId("resend.checks-highest-receipted")
+
+    def start(self) -> None:
+        self._told: list[tuple[Unit, Frame]] = []
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipt(self, event: Frame) -> None:
+        unit, told = self.tracker.lines.unit, event.highest_sequence_id or 0
+        if unit is None or event.fate is not Fate.ALTERED or not event.to_receiver or unit.first.meta is None:
+            return
+        # Whether its SEND tells it, or not, is another clause: a client knows what it has batched.
+        ids = [member.sequence_id for member in unit.first.members if member.sequence_id is not None]
+        if len(ids) > 1 and event.sequence_id == unit.sequence_id < told != max(ids):
+            self._told.append((unit, event))
+
+    def finish(self) -> None:
+        for unit, receipt in self._told:
+            self.exercise(receipt)
+            if not any(send.seq > receipt.seq for _, send in unit.sends):
+                self.breach(
+                    "taken",
+                    f"{unit.line}: the receipt at {ms(receipt.t_ns)} goes up to {receipt.highest_sequence_id}, and the "
+                    f"batch it was taken for begins with {unit.sequence_id}; nothing was sent again",
+                    unit.first,
+                    receipt,
+                )

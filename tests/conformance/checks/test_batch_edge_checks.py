@@ -1,0 +1,129 @@
+"""Batches of one, batches too large, and receipts of another range: both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.batching.oversize import OversizeFailsOwn
+from assay_conformance.checks.batching.single import TakesBatchesOfOne
+from assay_conformance.checks.receipt_ranges import ChecksHighest
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import Script, entry_id
+from assay_conformance.model.event import ErrorClass, Fate
+
+LIMIT = 1_000
+
+
+def _judged(check: type[Check], story: Script) -> tuple[list[str], int]:
+    said = trial(check, story.done())
+    return [finding.code for finding in said.findings], said.exercised
+
+
+# --- batches of one ---
+
+
+def _batch_of_one(**fields: Any) -> tuple[list[str], int]:
+    story = Script()
+    story.consumer()
+    story.message(0, batch=True)
+    story.received(0, message_id=entry_id(0, 0, 1), **fields)
+    return _judged(TakesBatchesOfOne, story)
+
+
+def test_batch_of_one_that_is_opened_is_accepted() -> None:
+    assert _batch_of_one() == ([], 1)
+
+
+def test_batch_of_one_handed_over_with_its_header_is_found() -> None:
+    assert _batch_of_one(size=70, digest=1) == (["changed"], 1)
+
+
+def test_batch_of_one_that_is_kept_is_found() -> None:
+    story = Script()
+    story.consumer()
+    receive = story.invoke("receive", 2, args={"consumer": 2, "count": 1})
+    story.message(0, batch=True)
+    story.after(2_000)
+    story.complete(receive, count=0)
+    assert _judged(TakesBatchesOfOne, story) == (["not-delivered"], 0)
+
+
+def test_message_that_is_no_batch_shows_nothing() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    story.received(0)
+    assert _judged(TakesBatchesOfOne, story) == ([], 0)
+
+
+# --- batches that are too large ---
+
+
+def _before_the_flush(size: int) -> Script:
+    """Two messages, a flush, and a third one, of a producer that batches."""
+    story = Script()
+    story.up("CONNECT")
+    story.down("CONNECTED", fields={"max_message_size": LIMIT})
+    story.producer(batching=True)
+    for number in range(2):
+        story.send(number, size=size)
+    story.invoke("flush", 1)
+    story.send(2)
+    return story
+
+
+def test_messages_of_a_batch_that_is_too_large_may_fail() -> None:
+    story = _before_the_flush(600)
+    for number in range(2):
+        story.fail(number, ErrorClass.TOO_LARGE)
+    story.ok(2)
+    assert _judged(OversizeFailsOwn, story) == ([], 2)
+
+
+def test_messages_in_smaller_batches_are_accepted() -> None:
+    story = _before_the_flush(600)
+    for number in range(3):
+        story.ok(number)
+    assert _judged(OversizeFailsOwn, story) == ([], 2)
+
+
+def test_message_that_fails_for_a_batch_it_was_not_in_is_found() -> None:
+    story = _before_the_flush(600)
+    for number in range(3):
+        story.fail(number, ErrorClass.TOO_LARGE)
+    assert _judged(OversizeFailsOwn, story) == (["failed-with-others"], 2)
+
+
+def test_batches_that_fit_show_nothing() -> None:
+    story = _before_the_flush(100)
+    for number in range(3):
+        story.ok(number)
+    assert _judged(OversizeFailsOwn, story) == ([], 0)
+
+
+# --- receipts of another range ---
+
+
+def _receipt(*, highest: int, fate: Fate = Fate.ALTERED) -> Script:
+    story = Script()
+    story.producer()
+    story.send_frame(0, 1, 2, highest_sequence_id=2)
+    story.receipt(0, highest_sequence_id=highest, fate=fate)
+    return story
+
+
+def test_batch_sent_again_behind_a_receipt_of_another_range_is_accepted() -> None:
+    story = _receipt(highest=7)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, 1, 2, conn=1, highest_sequence_id=2)
+    assert _judged(ChecksHighest, story) == ([], 1)
+
+
+def test_receipt_of_another_range_that_is_taken_is_told() -> None:
+    assert _judged(ChecksHighest, _receipt(highest=7)) == (["taken"], 1)
+
+
+def test_receipt_of_the_same_range_shows_nothing() -> None:
+    assert _judged(ChecksHighest, _receipt(highest=2, fate=Fate.PASSED)) == ([], 0)

@@ -1,0 +1,62 @@
+"""Ids of chunked messages, both ways. Message 0 has three chunks, stored as entries 0 to 2."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.chunk_ids import IdSpansChunks
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, NAME, Script, entry_id
+from assay_conformance.model.event import Meta
+
+CHUNKS = 3
+
+
+def _meta(chunk: int) -> Meta:
+    return Meta(producer_name=NAME, sequence_id=0, uuid="p-0", chunk_id=chunk, chunks=CHUNKS)
+
+
+def _judged(story: Script) -> tuple[list[str], int]:
+    said = trial(IdSpansChunks, story.done())
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def _sent(told: int) -> tuple[list[str], int]:
+    """Reported under the entry of chunk `told`."""
+    story = Script()
+    story.producer(chunking=True)
+    story.send(0)
+    for chunk in range(CHUNKS - 1):
+        story.send_frame(0, meta=_meta(chunk), unit=chunk, members=())
+    story.send_frame(0, meta=_meta(CHUNKS - 1))
+    for chunk in range(CHUNKS):
+        story.receipt(0, id=entry_id(chunk))
+    story.ok(0, message_id=entry_id(told))
+    return _judged(story)
+
+
+def test_id_of_the_last_chunk_is_accepted() -> None:
+    assert _sent(2) == ([], 1)
+
+
+def test_id_of_the_first_chunk_is_found() -> None:
+    assert _sent(0) == (["other-id"], 1)
+
+
+def _sought(named: int) -> tuple[list[str], int]:
+    """The chunked message is sought, and SEEK names chunk `named`."""
+    story = Script()
+    story.consumer()
+    for chunk in range(CHUNKS - 1):
+        story.message(0, entry=chunk, meta=_meta(chunk), members=())
+    story.message(0, entry=CHUNKS - 1, meta=_meta(CHUNKS - 1))
+    story.received(0, entry=2)
+    story.invoke("seek", CONSUMER, args={"consumer": CONSUMER, "message_id": [1, 2, -1, -1, 0]})
+    story.up("SEEK", consumer_id=0, request_id=9, ids=(entry_id(named),))
+    return _judged(story)
+
+
+def test_seek_to_the_first_chunk_is_accepted() -> None:
+    assert _sought(0) == ([], 1)
+
+
+def test_seek_to_the_last_chunk_is_found() -> None:
+    assert _sought(2) == (["sought-inside"], 1)
