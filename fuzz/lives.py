@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from assay_conformance.machines import mixed, plan
+from assay_conformance.machines import areas, plan
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
@@ -29,7 +29,7 @@ LATENCY_MS: Final = 8
 
 def tried(seed: int) -> Iterator[Tried]:
     """One round: every life that the seed draws."""
-    for number, case in enumerate(plan.draw(mixed.mixed_lives(), ROUND, seed)):
+    for number, case in enumerate(plan.draw(areas.lives(), ROUND, seed)):
         yield ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS).in_virtual_time(case)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 
 import msgspec
 
-from assay_conformance.machines import mixed, plan
+from assay_conformance.machines import areas, plan
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.verdict import Verdict
@@ -44,7 +44,7 @@ fails, everything is stored, and nothing is malformed but by a flipped bit."""
 
 @cache
 def _drawn() -> tuple[Case, ...]:
-    return tuple(plan.draw(mixed.mixed_lives(), LIVES, SEED))
+    return tuple(plan.draw(areas.lives(), LIVES, SEED))
 
 
 @cache
@@ -83,5 +83,5 @@ def test_most_checks_had_something_to_judge() -> None:
 
 
 def test_the_same_seed_gives_the_same_lives() -> None:
-    again = plan.draw(mixed.mixed_lives(), LIVES, SEED)
+    again = plan.draw(areas.lives(), LIVES, SEED)
     assert msgspec.json.encode(again) == msgspec.json.encode(_drawn())

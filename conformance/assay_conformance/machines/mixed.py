@@ -1,39 +1,22 @@
 """Mixed lives: several producers and consumers of one topic, what they do to each other, and what goes wrong meanwhile.
 
-Drawn like the lives of one producer (`life`): plain lists of opcodes, interpreted by a small model that skips what does
-not apply. An opcode picks a handle by number, counted round among those that are open, so that every list is a life and
-a shorter one stays so. These lives look for what checks should not say, rather than for what a client should not do:
+Drawn (`areas`) like the lives of one producer (`life`): plain lists of opcodes, interpreted by a small model that skips
+what does not apply. An opcode picks a handle by number, counted round among those that are open, so that every list is
+a life and a shorter one stays so. They look for what checks should not say as much as for what a client should not do:
 payloads too small for an identity, producers reopened under their name, two consumers of one subscription, and streams
 that no network would tear are all in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from hypothesis import strategies as st
-
 from assay_conformance.model.case import Case, ClientConfig, Config, Limits, Step, Topic, Topology, Who
-from assay_conformance.model.fault import (
-    Action,
-    AnswerError,
-    Corrupt,
-    Cut,
-    CutHow,
-    Delay,
-    Direction,
-    Drop,
-    Duplicate,
-    Fault,
-    Hold,
-    OnFrame,
-    Resegment,
-    Until,
-)
+from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Until
 
 T = TypeVar("T")
 
@@ -92,6 +75,10 @@ class Do(StrEnum):
     GROW = "grow"
 
 
+NEEDS: Mapping[Do, str] = {Do.SEEK: "seek", Do.NACK: "nack_delay", Do.ACK_UP_TO: "cumulative_ack"}
+"""What a client has to be able to do for it; everybody can do the others."""
+
+
 class Act(NamedTuple):
     """`who` picks among the open handles, round and round; `number` counts messages, names one, or picks a pause;
     `size` picks one of SIZES; `key` and `delay` pick one of KEYS and DELAYS_MS for a send."""
@@ -140,6 +127,19 @@ class Terms:
     ack_timeout_ms: int = 0
 
 
+WITHOUT: Mapping[str, Mapping[str, Any]] = {
+    "batching": {"batching": False},
+    "key_based_batcher": {"batching_type": "default"},
+    "chunking_producer": {"chunking": False},
+    "chunking_consumer": {"chunking": False},
+    "partitioned_topics": {"partitions": 0},
+    "compression": {"compression": "NONE"},
+    "batch_index_ack": {"batch_index_ack": False},
+    "short_ack_timeout": {"ack_timeout_ms": 0},
+}
+"""The terms that are left to a client without a capability."""
+
+
 DIRECTIONS: dict[str, Direction] = {
     **dict.fromkeys(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "ACK", "FLOW"), Direction.TO_BROKER),
     **dict.fromkeys(
@@ -154,6 +154,8 @@ class _Mixed:
     """The model: who is open, and under which name."""
 
     terms: Terms
+    able: Collection[str] | None = None
+    """Capabilities of the client; None: every one."""
     steps: list[Step] = field(default_factory=list)
     producers: dict[int, str] = field(default_factory=dict)
     """Open producers -> name; empty where the broker gives one."""
@@ -165,6 +167,8 @@ class _Mixed:
     """Partitions the topic got."""
 
     def live(self, act: Act) -> None:
+        if not self._can(NEEDS.get(act.do, "")):
+            return
         match act.do:
             case Do.OPEN_PRODUCER if len(self.producers) < MAX_HANDLES:
                 self.names += 1
@@ -192,7 +196,7 @@ class _Mixed:
             count = min(act.number, MAX_SENDS - self.sent)
             self.sent += count
             if count > 0:
-                self._step(Who.AGENT, "send", producer=producer, count=count, **_message(act))
+                self._step(Who.AGENT, "send", producer=producer, count=count, **self._message(act))
         elif act.do is Do.FLUSH:
             self._step(Who.AGENT, "flush", producer=producer)
         else:
@@ -221,6 +225,19 @@ class _Mixed:
             verb, args = named[act.do]
             self._step(Who.AGENT, verb, consumer=consumer, **args)
 
+    def _message(self, act: Act) -> dict[str, Any]:
+        """What the messages of a send have in common."""
+        key, delay_ms = _pick(KEYS, act.key), _pick(DELAYS_MS, act.delay)
+        return {
+            "size": _pick(SIZES, act.size),
+            **({} if key is None else {"key": key}),
+            **({"deliver_after_ms": delay_ms} if delay_ms and self._can("delayed_delivery") else {}),
+            **({"mode": "sync"} if act.sync and self._can("sync_send") else {}),
+        }
+
+    def _can(self, capability: str) -> bool:
+        return not capability or self.able is None or capability in self.able
+
     def _most_consumers(self) -> int:
         return 1 if self.terms.subscription_type == "exclusive" else MAX_HANDLES
 
@@ -246,9 +263,16 @@ _OF_PRODUCERS = frozenset({Do.SEND, Do.FLUSH, Do.CLOSE_PRODUCER, Do.REOPEN_PRODU
 _OF_CONSUMERS = frozenset({Do.RECEIVE, Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK, Do.SEEK, Do.CLOSE_CONSUMER})
 
 
-def case_of(acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str) -> Case:
-    """The Case these are. One producer and one consumer are there from the start."""
-    life = _Mixed(terms)
+def case_of(
+    acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str, able: Collection[str] | None = None
+) -> Case:
+    """The Case these are, of what the client is `able` to do. One producer and one consumer are there from the
+    start."""
+    if able is not None:
+        terms = replace(
+            terms, **{key: value for lacks in WITHOUT.keys() - set(able) for key, value in WITHOUT[lacks].items()}
+        )
+    life = _Mixed(terms, able)
     for act in (Act(Do.OPEN_PRODUCER), Act(Do.OPEN_CONSUMER), *acts):
         life.live(act)
     return Case(
@@ -272,17 +296,6 @@ def case_of(acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str)
 def _fault(harm: Harm) -> Fault:
     trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k)
     return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
-
-
-def _message(act: Act) -> dict[str, Any]:
-    """What the messages of a send have in common."""
-    key, delay_ms = _pick(KEYS, act.key), _pick(DELAYS_MS, act.delay)
-    return {
-        "size": _pick(SIZES, act.size),
-        **({} if key is None else {"key": key}),
-        **({"deliver_after_ms": delay_ms} if delay_ms else {}),
-        **({"mode": "sync"} if act.sync else {}),
-    }
 
 
 def _producer_config(terms: Terms) -> Config:
@@ -319,75 +332,3 @@ def _consumer_config(terms: Terms) -> Config:
 
 def _pick(among: Sequence[T], number: int) -> T:
     return among[number % len(among)]
-
-
-_numbers = st.integers(0, 5)
-_times = st.integers(1, 5)
-_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers, _numbers, _numbers, st.booleans())
-_calls = st.builds(Act, st.sampled_from(Do), _numbers, _times, _numbers)
-_receives = st.builds(Act, st.just(Do.RECEIVE), _numbers, _times, st.just(0))
-_settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
-_pauses = st.builds(Act, st.just(Do.PAUSE), st.just(0), _numbers)
-# A scene is a call, or messages on their way to being settled, in the end after all.
-_scenes = st.one_of(
-    st.tuples(_sends),
-    st.tuples(_calls),
-    st.tuples(_sends, _receives),
-    st.tuples(_sends, _receives, _settles),
-    st.tuples(_sends, _receives, _settles, _pauses, _settles),
-)
-_cuts = st.sampled_from(
-    (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
-)
-_lasting = st.sampled_from((100, 500))
-_anywhere = st.builds(Harm, st.sampled_from(tuple(DIRECTIONS)), _cuts, _times, _lasting)
-# These name what they are for: most frames may neither be lost nor come twice without the connection dying of it.
-_torn = st.builds(
-    Harm,
-    st.sampled_from(("SEND", "SEND_RECEIPT", "MESSAGE")),
-    st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
-    _times,
-    _lasting,
-)
-_refused = st.builds(
-    Harm,
-    st.sampled_from(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP")),
-    st.sampled_from(
-        ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
-    ).map(AnswerError),
-    _times,
-    _lasting,
-)
-terms = st.builds(
-    Terms,
-    deduplication=st.booleans(),
-    partitions=st.sampled_from((0, 0, 3)),
-    batching=st.booleans(),
-    batching_type=st.sampled_from(("default", "default", "key_based")),
-    batching_max_publish_delay_ms=st.sampled_from((10, 10, 700)),
-    small_queue=st.sampled_from((False, False, True)),
-    routing=st.sampled_from(("round_robin", "single")),
-    hashing_scheme=st.sampled_from(("java_string", "murmur3_32")),
-    chunking=st.booleans(),
-    named=st.booleans(),
-    compression=st.sampled_from(("NONE", "LZ4", "ZSTD", "ZLIB", "SNAPPY")),
-    subscription_type=st.sampled_from(("exclusive", "shared", "failover", "key_shared")),
-    receiver_queue_size=st.sampled_from((1_000, 1, 3)),
-    ack_group_ms=st.sampled_from((100, 0, 50)),
-    ack_group_max=st.sampled_from((1_000, 2)),
-    ack_receipt=st.booleans(),
-    batch_index_ack=st.booleans(),
-    max_pending_messages=st.sampled_from((1_000, 1_000, 3)),
-    nack_delay_ms=st.sampled_from((100, 1, 300)),
-    ack_timeout_ms=st.sampled_from((0, 200)),
-)
-
-
-def mixed_lives() -> st.SearchStrategy[Case]:
-    """Cases of any requirement. Their ids say nothing: the plan numbers them."""
-    return st.builds(
-        lambda scenes, harms, agreed: case_of(chain.from_iterable(scenes), harms, agreed, "mixed"),
-        st.lists(_scenes),
-        st.lists(st.one_of(_anywhere, _torn, _refused)),
-        terms,
-    )

@@ -52,9 +52,9 @@ def _needs(case: Case) -> Iterator[Need]:
             yield f"disk:{fault.action.target.role.value}"
 
 
-def changed(value: msgspec.Struct) -> tuple[str, ...]:
-    """The fields that are not as they are by default."""
-    plain = type(value)()
+def changed(value: msgspec.Struct, plain: msgspec.Struct | None = None) -> tuple[str, ...]:
+    """The fields that are not as they are by default, or in `plain`."""
+    plain = plain or type(value)()
     return tuple(name for name in value.__struct_fields__ if getattr(value, name) != getattr(plain, name))
 
 

@@ -25,6 +25,8 @@ class FileKind(StrEnum):
     AGENT_PROTOCOL = "agent-protocol"
     CERTIFICATE = "certificate"
     LEDGER = "ledger"
+    EXPLORED = "explored"
+    EXPLORATION = "exploration"
 
 
 class Version(msgspec.Struct, frozen=True, order=True):

@@ -1,0 +1,203 @@
+"""What is drawn, area by area: each has its own share of calls, of harm, and of terms, and one has everything.
+
+All areas write Cases of the same kind (`mixed`), and the checks of every chapter judge each of them: an area only says
+what happens more often. Strategies draw plain lists, never a length first, and filter nothing; those shapes reduce to
+the minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import chain
+from typing import Any
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.mixed import DIRECTIONS, Act, Do, Harm, Terms, case_of
+from assay_conformance.model.case import Case
+from assay_conformance.model.fault import (
+    AnswerError,
+    Corrupt,
+    Cut,
+    CutHow,
+    Delay,
+    Drop,
+    Duplicate,
+    Hold,
+    Resegment,
+)
+
+Strategy = st.SearchStrategy[Any]
+
+
+class Area(StrEnum):
+    MIXED = "mixed"
+    ORDERING = "ordering"
+    RESEND = "resend"
+    DEDUP = "dedup"
+    CHUNKING = "chunking"
+    ACK = "ack"
+    NACK = "nack"
+
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+_numbers = st.integers(0, 5)
+_times = st.integers(1, 5)
+_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers, _numbers, _numbers, st.booleans())
+_calls = st.builds(Act, st.sampled_from(Do), _numbers, _times, _numbers)
+_receives = st.builds(Act, st.just(Do.RECEIVE), _numbers, _times, st.just(0))
+_settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
+_pauses = st.builds(Act, st.just(Do.PAUSE), st.just(0), _numbers)
+
+
+def _one_of(*calls: Do) -> Strategy:
+    return st.tuples(st.builds(Act, st.sampled_from(calls), _numbers, _times, _numbers))
+
+
+_CALL = st.tuples(_calls)
+_SEND = st.tuples(_sends)
+_SEND_AND_RECEIVE = st.tuples(_sends, _receives)
+_SETTLED = st.tuples(_sends, _receives, _settles)
+_SETTLED_AFTER_ALL = st.tuples(_sends, _receives, _settles, _pauses, _settles)
+# A scene is a call, or messages on their way to being settled, in the end after all.
+_SCENES = st.one_of(_SEND, _CALL, _SEND_AND_RECEIVE, _SETTLED, _SETTLED_AFTER_ALL)
+_AWAY = _one_of(Do.UNLOAD, Do.RESTART, Do.REOPEN_PRODUCER)
+
+# --- harm -------------------------------------------------------------------------------------------------------------
+
+_ends = st.sampled_from((Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE)))
+_cuts = st.sampled_from(
+    (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
+)
+_lasting = st.sampled_from((100, 500))
+_anywhere = st.builds(Harm, st.sampled_from(tuple(DIRECTIONS)), _cuts, _times, _lasting)
+# These name what they are for: most frames may neither be lost nor come twice without the connection dying of it.
+_torn = st.builds(
+    Harm,
+    st.sampled_from(("SEND", "SEND_RECEIPT", "MESSAGE")),
+    st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
+    _times,
+    _lasting,
+)
+_refused = st.builds(
+    Harm,
+    st.sampled_from(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP")),
+    st.sampled_from(
+        ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
+    ).map(AnswerError),
+    _times,
+    _lasting,
+)
+_HARMS = st.one_of(_anywhere, _torn, _refused)
+
+
+def _cut_at(*commands: str) -> Strategy:
+    """The way ends, or is slow, at one of these frames."""
+    return st.builds(Harm, st.sampled_from(commands), st.one_of(_ends, _cuts), _times, _lasting)
+
+
+def _lost_or_late(*commands: str) -> Strategy:
+    """One of these frames is lost, late, or comes twice; the connection lives on."""
+    actions = st.sampled_from((Drop(), Hold(), Delay(50), Duplicate()))
+    return st.builds(Harm, st.sampled_from(commands), actions, _times, _lasting)
+
+
+# --- terms ------------------------------------------------------------------------------------------------------------
+
+TERMS: Mapping[str, Strategy] = {
+    "deduplication": st.booleans(),
+    "partitions": st.sampled_from((0, 0, 3)),
+    "batching": st.booleans(),
+    "batching_type": st.sampled_from(("default", "default", "key_based")),
+    "batching_max_publish_delay_ms": st.sampled_from((10, 10, 700)),
+    "small_queue": st.sampled_from((False, False, True)),
+    "routing": st.sampled_from(("round_robin", "single")),
+    "hashing_scheme": st.sampled_from(("java_string", "murmur3_32")),
+    "chunking": st.booleans(),
+    "named": st.booleans(),
+    "compression": st.sampled_from(("NONE", "LZ4", "ZSTD", "ZLIB", "SNAPPY")),
+    "subscription_type": st.sampled_from(("exclusive", "shared", "failover", "key_shared")),
+    "receiver_queue_size": st.sampled_from((1_000, 1, 3)),
+    "ack_group_ms": st.sampled_from((100, 0, 50)),
+    "ack_group_max": st.sampled_from((1_000, 2)),
+    "ack_receipt": st.booleans(),
+    "batch_index_ack": st.booleans(),
+    "max_pending_messages": st.sampled_from((1_000, 1_000, 3)),
+    "nack_delay_ms": st.sampled_from((100, 1, 300)),
+    "ack_timeout_ms": st.sampled_from((0, 200)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Bent:
+    """How an area differs: scenes and harms of its own, and the terms it insists on."""
+
+    scenes: Strategy = _SCENES
+    harms: Strategy = _HARMS
+    terms: Mapping[str, Strategy] = field(default_factory=dict)
+
+
+_PLAIN = {"compression": st.just("NONE"), "chunking": st.just(False), "small_queue": st.just(False)}
+
+_AREAS: Mapping[Area, _Bent] = {
+    Area.MIXED: _Bent(),
+    Area.ORDERING: _Bent(
+        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.SETTLE, Do.FLUSH, Do.OPEN_PRODUCER)),
+        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE"), _anywhere),
+        terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "failover", "key_shared"))},
+    ),
+    Area.RESEND: _Bent(
+        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER)),
+        harms=st.one_of(
+            _cut_at("SEND", "SEND_RECEIPT", "PRODUCER", "PRODUCER_SUCCESS", "LOOKUP", "LOOKUP_RESPONSE"),
+            _lost_or_late("SEND_RECEIPT"),
+            _refused,
+        ),
+        terms={"batching_max_publish_delay_ms": st.just(10), "ack_timeout_ms": st.just(0)},
+    ),
+    Area.DEDUP: _Bent(
+        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.REOPEN_PRODUCER, Do.SETTLE)),
+        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"), _lost_or_late("SEND_RECEIPT"), _torn),
+        terms={"deduplication": st.just(True), "named": st.just(True)},
+    ),
+    Area.CHUNKING: _Bent(
+        scenes=st.one_of(
+            st.tuples(st.builds(Act, st.just(Do.SEND), _numbers, st.integers(1, 2), st.integers(3, 5))),
+            _SEND_AND_RECEIVE,
+            _SETTLED,
+            _AWAY,
+        ),
+        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _torn),
+        terms={"chunking": st.just(True), "batching": st.just(False), "ack_timeout_ms": st.just(0)},
+    ),
+    Area.ACK: _Bent(
+        scenes=st.one_of(_SETTLED, _SETTLED, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER)),
+        harms=st.one_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), _anywhere),
+        terms={"chunking": st.just(False), "small_queue": st.just(False)},
+    ),
+    Area.NACK: _Bent(
+        scenes=st.one_of(
+            st.tuples(_sends, _receives, st.builds(Act, st.just(Do.NACK), _numbers, _times), _pauses, _receives),
+            _SETTLED_AFTER_ALL,
+            _AWAY,
+            _one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
+        ),
+        harms=st.one_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), _anywhere),
+        terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},
+    ),
+}
+
+
+def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:
+    """Cases of an area for a client that is `able` to do so much (None: everything). Their ids say nothing: the plan
+    numbers them."""
+    bent = _AREAS[area]
+    return st.builds(
+        lambda scenes, harms, agreed: case_of(chain.from_iterable(scenes), harms, agreed, area.value, able),
+        st.lists(bent.scenes),
+        st.lists(bent.harms),
+        st.builds(Terms, **{**TERMS, **bent.terms}),
+    )

@@ -1,0 +1,88 @@
+"""What exploration found, each cause once: findings of one requirement whose reduced Cases have one shape.
+
+A reduced Case needs all that is left in it, so a failing Case that lacks a word of its shape has another cause. One
+that has all of them is taken for the same: a person mends the first, and explores again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from assay_conformance.machines.shape import Shape, shape
+from assay_conformance.model.case import Case
+
+Breach = tuple[str, str]
+"""(requirement, finding code)."""
+
+MOST_SHAPES = 3
+"""Causes of one (requirement, code) that are told apart; of more than that nobody reads the fourth."""
+
+
+@dataclass
+class Cause:
+    """`breach` is what its Case was reduced by, `also` what else breaks in it. `confirmed` of `tries` fresh runs of
+    what was drawn showed it. `minimal`: nothing can be taken from the Case; else there was no time, or it fails only
+    sometimes. `seen` counts the drawn Cases it showed in."""
+
+    breach: Breach
+    case: Case
+    also: frozenset[Breach] = frozenset()
+    confirmed: int = 0
+    tries: int = 0
+    minimal: bool = True
+    took_s: float = 0.0
+    seen: int = 1
+    words: Shape = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = shape(self.case)
+
+    @property
+    def breaches(self) -> frozenset[Breach]:
+        return self.also | {self.breach}
+
+    def explains(self, breach: Breach, words: Shape) -> bool:
+        """A Case of these words may break so because of it."""
+        return breach in self.breaches and self.words <= words
+
+
+class Causes:
+    """Those found so far, in the order in which they were."""
+
+    def __init__(self) -> None:
+        self.found: list[Cause] = []
+
+    def unexplained(self, case: Case, breaches: Iterable[Breach]) -> list[Breach]:
+        """The breaches of a Case that no cause explains; those that one does are counted."""
+        words = shape(case)
+        left, counted = [], set[int]()
+        for breach in breaches:
+            cause = self._of(breach, words)
+            if cause is None:
+                left.append(breach)
+            elif id(cause) not in counted:
+                counted.add(id(cause))
+                cause.seen += 1
+        return left
+
+    def add(self, cause: Cause) -> Cause:
+        """The cause as it stands from now on: itself, or the one that it turned out to be, with the smaller Case."""
+        for known in self.found:
+            same = cause.breach in known.breaches or known.breach in cause.breaches
+            if same and (known.words <= cause.words or cause.words <= known.words):
+                return self._merged(known, cause)
+        self.found.append(cause)
+        return cause
+
+    def _of(self, breach: Breach, words: Shape) -> Cause | None:
+        alike = [cause for cause in self.found if breach in cause.breaches]
+        fitting = [cause for cause in alike if cause.explains(breach, words)]
+        if fitting or len(alike) < MOST_SHAPES:
+            return fitting[0] if fitting else None
+        return alike[0]
+
+    def _merged(self, known: Cause, cause: Cause) -> Cause:
+        known.seen += cause.seen
+        known.also = (known.breaches | cause.breaches) - {known.breach}
+        return known

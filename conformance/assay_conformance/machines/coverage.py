@@ -1,0 +1,107 @@
+"""What one history of a generated Case covered: steps, faults, reconnects, and in which state the client met a fault.
+
+A state is what the client was in the middle of, as the witnesses tell it; the same fault in another state is another
+test. Exploration counts these pairs and goes where there are few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Closed, Completion, Event, Fired, Frame, Invoke, Opened, Received, Stepped
+from assay_conformance.model.fault import Fault, OnFrame
+
+Pair = tuple[str, str]
+"""(state, what went wrong in it)."""
+
+IDLE = "idle"
+CONNECTING, SENDING, RECEIVING, SETTLING, REQUESTING = "connecting", "sending", "receiving", "settling", "requesting"
+
+_BACK = frozenset({"PRODUCER_SUCCESS", "SUCCESS"})
+_DOING = {"send": SENDING, "burst": SENDING, "flush": SENDING, "receive": RECEIVING, "ack": SETTLING, "nack": SETTLING}
+"""By verb, what a client is in the middle of while it is under way; every other verb asks the broker something."""
+
+
+class Coverage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """`steps` were carried out, waits not counted. `touched`: a fault acted on a frame. `pairs` without repetition."""
+
+    wall_ms: int = 0
+    steps: int = 0
+    fired: tuple[int, ...] = ()
+    touched: bool = False
+    reconnected: bool = False
+    pairs: tuple[Pair, ...] = ()
+
+
+def coverage(events: Iterable[Event], case: Case) -> Coverage:
+    """One pass over the events of an attempt."""
+    sight = _Sight(case)
+    for event in events:
+        sight.see(event)
+    return Coverage(
+        wall_ms=sight.wall_ms,
+        steps=sight.steps,
+        fired=tuple(sorted(sight.fired)),
+        touched=sight.touched,
+        reconnected=sight.reconnected,
+        pairs=tuple(sorted(sight.pairs)),
+    )
+
+
+def label(fault: Fault) -> str:
+    """`drop SEND_RECEIPT`: the action and the frame it waits for."""
+    action = str(fault.action.__struct_config__.tag)
+    how = getattr(fault.action, "how", None)
+    where = fault.trigger.command if isinstance(fault.trigger, OnFrame) else ""
+    return " ".join(word for word in (action, how.value if how else "", where) if word)
+
+
+class _Sight:
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._under_way: dict[int, str] = {}
+        self._held = 0
+        self._lost = False
+        self.wall_ms = 0
+        self.steps = 0
+        self.fired: set[int] = set()
+        self.touched = False
+        self.reconnected = False
+        self.pairs: set[Pair] = set()
+
+    def see(self, event: Event) -> None:
+        self.wall_ms = max(self.wall_ms, event.t_ns // 1_000_000)
+        match event:
+            case Stepped(skipped=""):
+                self.steps += self._case.steps[event.step].who != "wait"
+            case Invoke():
+                self._under_way[event.op] = _DOING.get(event.verb, REQUESTING)
+                self._held -= event.verb in ("ack", "nack")
+            case Completion():
+                self._under_way.pop(event.op, None)
+            case Received():
+                self._held += 1
+            case Closed():
+                self._lost = True
+            case Opened():
+                self.reconnected |= self._lost
+            case Frame() if event.command in _BACK:
+                self._lost = False
+            case Fired():
+                self._fire(event)
+
+    def _fire(self, event: Fired) -> None:
+        self.fired.add(event.fault)
+        self.touched |= bool(event.frames)
+        self.pairs.add((self._state(), label(self._case.faults[event.fault])))
+
+    def _state(self) -> str:
+        doing = set(self._under_way.values())
+        if self._lost:
+            doing.add(CONNECTING)
+        if self._held > 0:
+            doing.add("holding")
+        return "+".join(sorted(doing)) or IDLE

@@ -1,0 +1,65 @@
+"""What a Case is made of, in words that do not count: two failures of one cause reduce to Cases of one shape.
+
+A reduced Case needs everything that is left in it. So a failing Case that lacks a word of a known shape fails for
+another reason, however alike the findings are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_conformance.model.case import Case, Step, Topology, Who
+from assay_conformance.model.fault import Fault
+from assay_conformance.model.needs import changed
+
+Shape = frozenset[str]
+
+_PLAIN = frozenset({"open_client", "open_producer", "open_consumer"})
+_TOLD_BY_VALUE = (bool, str)
+"""Settings of which every value is a word of its own; of numbers only that they are set."""
+
+_FAMILY = {
+    **dict.fromkeys(("cut", "truncate", "refuse"), "the way ends"),
+    "drop": "something is lost",
+    **dict.fromkeys(("hold", "delay", "reorder"), "something is late"),
+    "duplicate": "something comes twice",
+    **dict.fromkeys(("corrupt", "resegment", "rewrite", "inject"), "something is garbled"),
+    "answer-error": "something is refused",
+}
+"""What a client suffers, by action: at which frame is another matter, and often the same bug."""
+
+
+def shape(case: Case) -> Shape:
+    """Verbs, faults, and what topology and configuration change."""
+    return frozenset(_words(case))
+
+
+def _words(case: Case) -> Iterator[str]:
+    yield from (word for step in case.steps for word in _of_step(step))
+    yield from (_of_fault(fault) for fault in case.faults)
+    yield from _of_topology(case.topology)
+    for part in ("client", "producer", "consumer"):
+        for key, value in getattr(case.config, part).items():
+            if value is not False and value != "NONE":
+                yield f"{part} {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"{part} {key}"
+
+
+def _of_step(step: Step) -> Iterator[str]:
+    if step.who is not Who.WAIT and step.verb not in _PLAIN:
+        yield f"{step.who.value} {step.verb}"
+        yield from (f"{step.verb} {name}" for name in ("cumulative", "deliver_after_ms", "key") if step.args.get(name))
+
+
+def _of_fault(fault: Fault) -> str:
+    action = str(fault.action.__struct_config__.tag)
+    return _FAMILY.get(action, action)
+
+
+def _of_topology(topology: Topology) -> Iterator[str]:
+    yield from (f"topology {name}" for name in changed(topology) if name not in ("topics", "settings"))
+    yield from (f"setting {name}" for name in changed(topology.settings))
+    plain = Topology().topics[0]
+    for topic in topology.topics:
+        for name in topic.__struct_fields__:
+            if name != "name" and (value := getattr(topic, name)) != getattr(plain, name):
+                yield f"topic {name}" if value else f"topic without {name}"

@@ -1,0 +1,67 @@
+"""Which of the drawn Cases to run first: those likely to exercise what few Cases have exercised yet.
+
+Pure and simple: a Case's traits (the words of its shape, its faults) are all it knows of a Case before it runs. What a
+Case with a trait exercised, others with it may exercise, too; two traits that have not met yet are worth a try by
+themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+
+from assay_conformance.machines.coverage import Coverage, Pair, label
+from assay_conformance.machines.shape import shape
+from assay_conformance.model.case import Case
+
+RARE = 20
+"""Cases that exercised a clause, or met a fault in a state, before it is no longer sought."""
+
+_NEW_MEETING = 0.05
+"""What a pair of traits that has not been run together is worth, in clauses that are sure to be exercised."""
+
+
+class Steering:
+    """Told of every Case that was run; ranks those that may be run next."""
+
+    def __init__(self, clauses: Iterable[str]) -> None:
+        self.clauses: Counter[str] = Counter(dict.fromkeys(clauses, 0))
+        """Clause -> Cases that exercised it."""
+        self.pairs: Counter[Pair] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._runs: Counter[str] = Counter()
+        self._shown: dict[str, Counter[str]] = {}
+        self._met: set[tuple[str, str]] = set()
+
+    def saw(self, case: Case, exercised: Collection[str], covered: Coverage) -> None:
+        """A Case was run."""
+        self.clauses.update(name for name in exercised if name in self.clauses)
+        self.pairs.update(covered.pairs)
+        self._faults.update(fault for _, fault in covered.pairs)
+        traits = _traits(case)
+        self._runs.update(traits)
+        self._met.update(combinations(traits, 2))
+        for trait in traits:
+            self._shown.setdefault(trait, Counter()).update(exercised)
+
+    def best(self, cases: Sequence[Case], count: int) -> list[Case]:
+        """The `count` most promising ones, in the order in which they were drawn."""
+        rare = [name for name, seen in self.clauses.items() if 0 < seen < RARE]
+        ranked = sorted(range(len(cases)), key=lambda index: -self._promise(cases[index], rare))
+        return [cases[index] for index in sorted(ranked[:count])]
+
+    def _promise(self, case: Case, rare: Sequence[str]) -> float:
+        traits = _traits(case)
+        clauses = sum(max((self._share(trait, name) for trait in traits), default=0) for name in rare)
+        meetings = sum(_NEW_MEETING for pair in combinations(traits, 2) if pair not in self._met)
+        faults = sum(1 / (1 + self._faults[label(fault)] / RARE) for fault in case.faults)
+        return clauses + meetings + faults
+
+    def _share(self, trait: str, clause: str) -> float:
+        runs = self._runs[trait]
+        return self._shown[trait][clause] / runs if runs else 0.0
+
+
+def _traits(case: Case) -> list[str]:
+    return sorted(shape(case) | {label(fault) for fault in case.faults})

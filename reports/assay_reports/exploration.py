@@ -1,0 +1,198 @@
+"""exploration.json: what an exploration did and found, in figures and in causes; the terminal's words for it.
+
+The run folder around it holds the Cases worth keeping, and is judged, shown and compared like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
+from assay_reports.text import clean, counted, one_line
+
+SLOW_S = 2.0
+"""A Case that took longer waited for the client's own time-outs."""
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """`cases` were run and judged within `wall_s`, those of confirmations and reductions apart (`more_runs`). Shares
+    are of `cases`: a fault acted on a frame, the client connected again, it took longer than SLOW_S."""
+
+    cases: int
+    wall_s: float
+    more_runs: int
+    drawn: int
+    median_steps: float
+    touched: float
+    reconnected: float
+    slow: float
+    clauses: int
+    clauses_there: int
+    pairs: int
+    inconclusive: int
+    harness_errors: int
+    agents: int
+
+    @property
+    def cases_per_s(self) -> float:
+        return self.cases / self.wall_s if self.wall_s else 0.0
+
+
+class Goal(msgspec.Struct, frozen=True, kw_only=True):
+    """What an exploration on two idle cores should reach: `measured` against `least`."""
+
+    name: str
+    least: float
+    measured: float
+
+    @property
+    def met(self) -> bool:
+        return self.measured >= self.least
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to."""
+
+    requirement: str
+    code: str
+    verdict: str
+    sentence: str
+    also: tuple[str, ...]
+    shape: tuple[str, ...]
+    case: str
+    replay: str
+    steps: int
+    faults: int
+    confirmed: int
+    tries: int
+    minimal: bool
+    took_s: float
+    seen: int
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A known failure that showed, by the entry of the expectations file that names it."""
+
+    requirement: str
+    code: str
+    listed_in: str
+    seen: int
+
+
+class Once(msgspec.Struct, frozen=True, kw_only=True):
+    """A breach that did not come again when its Case was run again. What was seen is kept at `replay`."""
+
+    requirement: str
+    code: str
+    sentence: str
+    confirmed: int
+    tries: int
+    replay: str
+
+
+class Exploration(Header, frozen=True, kw_only=True):
+    """`unexercised` are the clauses that no Case reached, of those this client could be asked."""
+
+    run: str
+    agent: str
+    version: str
+    areas: tuple[str, ...]
+    seed: int
+    interrupted: bool
+    figures: Figures
+    goals: tuple[Goal, ...]
+    found: tuple[Found, ...]
+    listed: tuple[Listed, ...]
+    once: tuple[Once, ...]
+    unexercised: tuple[str, ...]
+
+
+def goals(figures: Figures) -> tuple[Goal, ...]:
+    return (
+        Goal(name="Cases a second", least=30, measured=round(figures.cases_per_s, 1)),
+        Goal(name="steps of the median Case", least=6, measured=figures.median_steps),
+        Goal(name="share with a fault that touched a frame", least=0.5, measured=round(figures.touched, 3)),
+        Goal(name="share with a reconnect", least=0.25, measured=round(figures.reconnected, 3)),
+    )
+
+
+def render(exploration: Exploration) -> bytes:
+    return write_document(exploration)
+
+
+def read_exploration(data: bytes, where: str) -> Exploration:
+    """The content of an exploration.json; UsageError that names `where` when it is none."""
+    return read_document(data, FileKind.EXPLORATION, Exploration, where)
+
+
+def head() -> dict[str, object]:
+    return {"schema": str(CURRENT[FileKind.EXPLORATION]), "file": FileKind.EXPLORATION}
+
+
+# --- the terminal -----------------------------------------------------------------------------------------------------
+
+
+def progress_line(figures: Figures, found: int, listed: int) -> str:
+    """What an exploration says of itself while it goes on."""
+    return (
+        f"{counted(figures.cases, 'Case')}, {figures.cases_per_s:.0f}/s, faults in {figures.touched:.0%}, "
+        f"{figures.clauses} of {counted(figures.clauses_there, 'clause')}, {counted(figures.pairs, 'state x fault')}, "
+        f"{counted(found, 'finding')}, {listed} known"
+    )
+
+
+def print_exploration(told: Exploration, folder: str, console: Console) -> None:
+    """Causes first, the figures last, since the end is what stays on the screen."""
+    for found in told.found:
+        for text in _of_cause(found, folder):
+            console.print(text)
+    for line in _lines(told, folder):
+        console.print(Text(clean(line)))
+
+
+def _of_cause(found: Found, folder: str) -> Iterator[Text]:
+    style = "bold red" if found.verdict == "fail" else "yellow"
+    yield Text.assemble((f"{found.verdict}  ", style), (f"{found.requirement}: {found.code}", "bold"))
+    yield Text(f"  {one_line(found.sentence)}")
+    size = f"{counted(found.steps, 'step')} and {counted(found.faults, 'fault')}"
+    left = "nothing can be taken away" if found.minimal else "not reduced to the end"
+    yield Text(
+        f"  in {counted(found.seen, 'Case')}; again in {found.confirmed} of {found.tries} fresh runs; "
+        f"{size}, {left} ({found.took_s:.0f} s)"
+    )
+    if found.also:
+        yield Text(f"  breaks as well: {', '.join(found.also)}")
+    yield Text(f"  assay replay {folder}/{found.replay}\n")
+
+
+def _lines(told: Exploration, folder: str) -> Iterator[str]:
+    for listed in told.listed:
+        seen = counted(listed.seen, "Case")
+        yield f"known   {listed.requirement}: {listed.code}, in {seen}; listed for {listed.listed_in}"
+    for once in told.once:
+        again = f"again in {once.confirmed} of {once.tries} fresh runs"
+        yield f"once    {once.requirement}: {once.code}, {again}; {folder}/{once.replay}"
+    figures = told.figures
+    yield (
+        f"ran     {counted(figures.cases, 'Case')} in {figures.wall_s:.0f} s, and {figures.more_runs} to confirm and "
+        f"reduce, with {counted(figures.agents, 'agent process', 'agent processes')}; seed {told.seed}, "
+        f"{', '.join(told.areas)}"
+    )
+    yield "goals   " + "; ".join(_of_goals(told.goals))
+    yield (
+        f"covered {figures.clauses} of {counted(figures.clauses_there, 'clause')}, "
+        f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
+        f"slower than {SLOW_S:g} s {figures.slow:.0%}"
+    )
+    if told.interrupted:
+        yield "interrupted: what was known by then is kept"
+    yield f"run     {folder}"
+
+
+def _of_goals(reached: Sequence[Goal]) -> Iterator[str]:
+    for goal in reached:
+        yield f"{goal.measured:g} {goal.name} ({'at least' if goal.met else 'MISSED:'} {goal.least:g})"
