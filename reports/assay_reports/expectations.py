@@ -25,6 +25,8 @@ from assay_reports.text import closest
 
 SCHEMA_MAJOR = 1
 ANY_VERSION = "*"
+GENERATED = "generated/"
+"""In front of the id of every Case that was drawn, not written."""
 
 _CODE = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 _ID = re.compile(r"[A-Za-z0-9._/-]+\Z")
@@ -136,8 +138,13 @@ _OWNERS = {
 
 
 def check_known(expectations: Expectations, requirements: Collection[str], cases: Collection[str]) -> None:
-    """UsageError when an entry names a requirement or a Case that does not exist."""
+    """UsageError when an entry names a requirement or a Case that does not exist.
+
+    A generated Case is none of the suite's: an entry of one has its replay file, and that is the Case.
+    """
     for number, entry in enumerate(expectations.entries, start=1):
+        if entry.case.startswith(GENERATED) and entry.replay:
+            cases = {*cases, entry.case}
         for key, value, known in (("requirement", entry.requirement, requirements), ("case", entry.case, cases)):
             if value not in known:
                 raise UsageError(

@@ -1,0 +1,79 @@
+"""Every area draws Cases, that its client can be asked, and the same ones wherever they are drawn."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from functools import cache
+
+import msgspec
+import pytest
+
+from assay_conformance.machines import areas, plan
+from assay_conformance.machines.areas import Area
+from assay_conformance.model.case import Case
+
+COUNT, SEED = 30, 11
+
+
+@cache
+def _drawn(area: Area) -> list[Case]:
+    return plan.draw(areas.lives(area), COUNT, SEED)
+
+
+@pytest.mark.parametrize("area", Area)
+def test_an_area_draws_different_cases(area: Area) -> None:
+    assert len(_drawn(area)) >= COUNT / 2
+
+
+@pytest.mark.parametrize("area", [area for area in Area if area is not Area.MIXED])
+def test_an_area_is_not_the_mixed_one(area: Area) -> None:
+    assert [case.steps for case in _drawn(area)] != [case.steps for case in _drawn(Area.MIXED)]
+
+
+def test_the_area_of_deduplication_has_it_on() -> None:
+    assert all(case.topology.topics[0].deduplication for case in _drawn(Area.DEDUP))
+
+
+def test_the_area_of_chunking_chunks() -> None:
+    assert all(case.config.producer["chunking"] for case in _drawn(Area.CHUNKING))
+
+
+def test_a_client_that_can_do_little_is_asked_little() -> None:
+    able = frozenset({"producer", "consumer"})
+    drawn = [case for area in Area for case in plan.draw(areas.lives(area, able), COUNT, SEED)]
+    verbs = {step.verb for case in drawn for step in case.steps}
+    assert verbs.isdisjoint({"seek", "nack"})
+    assert not any(step.args.get("cumulative") or step.args.get("mode") for case in drawn for step in case.steps)
+    assert not any(case.config.producer["batching"] or case.config.producer["chunking"] for case in drawn)
+
+
+_DIGEST = """
+import hashlib, sys
+{extra}
+import msgspec
+from assay_conformance.machines import areas, plan
+text = b"".join(msgspec.json.encode(plan.draw(areas.lives(area), 12, 3)) for area in areas.Area)
+print(hashlib.sha256(text).hexdigest())
+"""
+
+
+def _digest_elsewhere(extra: str) -> str:
+    answer = subprocess.run([sys.executable, "-c", _DIGEST.format(extra=extra)], capture_output=True, check=True)
+    return answer.stdout.decode().strip()
+
+
+def test_the_plan_is_the_same_whatever_else_is_imported(tmp_path: object) -> None:
+    """A module of the user's own, full of constants: Hypothesis would mix them into what it draws."""
+    folder = str(tmp_path)
+    with open(f"{folder}/decoy_constants.py", "w") as file:
+        file.write("NAMES = ['never-drawn', 'nor-this']\nNUMBERS = [3, 4, 5, 2, 1, 4711, -17]\n")
+    with_decoy = f"sys.path.insert(0, {folder!r}); import decoy_constants, xml.dom, json.tool, http.server"
+    assert _digest_elsewhere(with_decoy) == _digest_elsewhere("")
+
+
+def test_a_plan_is_drawn_again_to_the_byte() -> None:
+    first = hashlib.sha256(msgspec.json.encode(_drawn(Area.MIXED)))
+    again = hashlib.sha256(msgspec.json.encode(plan.draw(areas.lives(Area.MIXED), COUNT, SEED)))
+    assert first.digest() == again.digest()

@@ -1,0 +1,83 @@
+"""One cause is told once, and two causes of one finding are told apart by what their Cases need."""
+
+from __future__ import annotations
+
+import msgspec
+
+from assay_conformance.machines.causes import MOST_SHAPES, Breach, Cause, Causes
+from assay_conformance.machines.shape import shape
+from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
+from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, OnFrame
+
+LOSS: Breach = ("resend.unreceipted-again", "lost")
+TWICE: Breach = ("dedup.stored-once", "twice")
+RECEIPT = OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT)
+
+
+def _case(*verbs: str, drop: bool = False, batching: bool = False) -> Case:
+    return Case(
+        id="generated/x",
+        title="x",
+        requirements=(),
+        steps=tuple(Step(Who.AGENT, verb) for verb in verbs),
+        faults=(Fault(trigger=RECEIPT, action=Drop()),) if drop else (),
+        config=ClientConfig(producer={"batching": True} if batching else {}),
+    )
+
+
+def test_a_shape_has_no_numbers_and_no_order() -> None:
+    assert shape(_case("send", "seek", "send")) == shape(_case("seek", "send"))
+
+
+def test_a_shape_does_not_say_at_which_frame_or_how_a_connection_ended() -> None:
+    reset = Fault(trigger=RECEIPT, action=Cut())
+    finished = Fault(trigger=OnFrame(command="SEND", direction=Direction.TO_BROKER), action=Cut(how=CutHow.FIN))
+    one, two = (msgspec.structs.replace(_case("send"), faults=(fault,)) for fault in (reset, finished))
+    assert shape(one) == shape(two)
+
+
+def test_a_shape_says_what_topic_and_configuration_change() -> None:
+    case = msgspec.structs.replace(
+        _case("send", batching=True), topology=Topology(topics=(Topic(name="t", partitions=3),))
+    )
+    assert {"topic partitions", "producer batching=True"} <= shape(case)
+
+
+def test_a_case_with_all_a_cause_needs_is_explained_by_it_and_counted() -> None:
+    causes = Causes()
+    cause = causes.add(Cause(LOSS, _case("send", drop=True)))
+    assert causes.unexplained(_case("send", "seek", drop=True), [LOSS]) == []
+    assert cause.seen == 2
+
+
+def test_a_case_that_lacks_what_a_cause_needs_has_another_one() -> None:
+    causes = Causes()
+    causes.add(Cause(LOSS, _case("send", drop=True)))
+    assert causes.unexplained(_case("send"), [LOSS]) == [LOSS]
+
+
+def test_what_breaks_beside_it_in_its_reduced_case_is_the_same_cause() -> None:
+    causes = Causes()
+    causes.add(Cause(LOSS, _case("send", drop=True), also=frozenset({TWICE})))
+    assert causes.unexplained(_case("send", drop=True), [TWICE]) == []
+
+
+def test_a_failure_that_reduced_to_the_same_shape_is_no_second_cause() -> None:
+    causes = Causes()
+    first = causes.add(Cause(LOSS, _case("send", drop=True)))
+    assert causes.add(Cause(LOSS, _case("send", "send", drop=True))) is first
+    assert [cause.seen for cause in causes.found] == [2]
+
+
+def test_two_shapes_of_one_finding_are_two_causes() -> None:
+    causes = Causes()
+    causes.add(Cause(LOSS, _case("send", drop=True)))
+    causes.add(Cause(LOSS, _case("send", batching=True)))
+    assert len(causes.found) == 2
+
+
+def test_beyond_some_shapes_of_one_finding_nothing_is_told_apart() -> None:
+    causes = Causes()
+    for verb in ("ack", "nack", "seek", "flush")[:MOST_SHAPES]:
+        causes.add(Cause(LOSS, _case(verb)))
+    assert causes.unexplained(_case("send"), [LOSS]) == []

@@ -1,0 +1,45 @@
+"""Steering goes where little has been seen."""
+
+from __future__ import annotations
+
+from assay_conformance.machines.coverage import Coverage
+from assay_conformance.machines.steering import RARE, Steering
+from assay_conformance.model.case import Case, Step, Who
+
+
+def _case(*verbs: str) -> Case:
+    return Case(id="-".join(verbs), title="x", requirements=(), steps=tuple(Step(Who.AGENT, verb) for verb in verbs))
+
+
+def test_a_case_with_traits_that_have_not_met_goes_first() -> None:
+    steering = Steering(["a"])
+    steering.saw(_case("send", "ack"), [], Coverage())
+    assert steering.best([_case("send", "ack"), _case("send", "seek")], 1) == [_case("send", "seek")]
+
+
+def test_a_case_like_those_that_exercised_a_rare_clause_goes_first() -> None:
+    steering = Steering(["rare", "common"])
+    for _ in range(RARE):
+        steering.saw(_case("ack"), ["common"], Coverage())
+        steering.saw(_case("seek"), ["common"], Coverage())
+    steering.saw(_case("seek"), ["rare"], Coverage())
+    assert steering.best([_case("ack"), _case("seek")], 1) == [_case("seek")]
+
+
+def test_a_clause_that_is_rare_no_longer_draws_nobody() -> None:
+    steering = Steering(["clause"])
+    for _ in range(RARE):
+        steering.saw(_case("seek"), ["clause"], Coverage())
+        steering.saw(_case("ack"), [], Coverage())
+    assert steering.best([_case("ack"), _case("seek")], 1) == [_case("ack")]
+
+
+def test_those_that_are_chosen_keep_the_order_of_the_draw() -> None:
+    cases = [_case("send"), _case("send", "seek", "ack"), _case("nack", "flush")]
+    assert Steering(["a"]).best(cases, 2) == cases[1:]
+
+
+def test_what_is_no_clause_of_this_client_is_not_counted() -> None:
+    steering = Steering(["a"])
+    steering.saw(_case("send"), ["a", "b"], Coverage(pairs=(("idle", "cut"),)))
+    assert (steering.clauses, steering.pairs) == ({"a": 1}, {("idle", "cut"): 1})

@@ -1,0 +1,160 @@
+"""A whole exploration: an agent with a planted fault, over sockets, and the folder it leaves."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.end_to_end.processes import descendants, eventually
+from tests.end_to_end.running import command_line, mutant
+
+from assay_conformance.client import Mutation
+from assay_conformance.model.case import Case
+from assay_conformance.model.fault import Cut
+from assay_fixtures.exploration.keeping import EXPLORED
+from assay_fixtures.reference.probe import ReferenceTrial
+from assay_fixtures.runner.folder import StoredRun
+from assay_reports.exploration import read_exploration
+from assay_reports.replay import read_replay
+
+LOST = "resend.unreceipted-again"
+PLANTED = Mutation.LOSES_THIRD_SEND
+
+
+@dataclass(frozen=True)
+class Explored:
+    status: int
+    told: dict[str, Any]
+    folder: Path
+
+
+def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command_line(*arguments), capture_output=True, text=True, check=False, timeout=600)
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Explored:
+    """A client that loses every third send when it connects again, explored until that is found."""
+    base = tmp_path_factory.mktemp("explored")
+    agent, runs = mutant(base, PLANTED.value), base / "runs"
+    told = assay(
+        "explore", str(agent), "--area", "resend", "--cases", "60", "--for", "5m", "--seed", "1", "--json",
+        "--jobs", "8", "--run-dir", str(runs),
+    )  # fmt: skip
+    (folder,) = runs.iterdir()
+    return Explored(told.returncode, json.loads(told.stdout), folder)
+
+
+def test_a_planted_fault_is_found_and_fails_the_run(planted: Explored) -> None:
+    assert planted.status == 1
+    assert LOST in {found["requirement"] for found in planted.told["found"]} | _beside(planted)
+
+
+def _beside(planted: Explored) -> set[str]:
+    return {also.partition(":")[0] for found in planted.told["found"] for also in found["also"]}
+
+
+def test_what_was_found_is_small_and_confirmed(planted: Explored) -> None:
+    found = planted.told["found"][0]
+    assert found["confirmed"] >= 2
+    assert found["minimal"]
+    assert found["steps"] <= 6
+
+
+def test_from_a_reduced_case_nothing_can_be_taken(planted: Explored) -> None:
+    found = planted.told["found"][0]
+    breach = (found["requirement"], found["code"])
+    case = read_replay((planted.folder / found["replay"]).read_bytes(), found["replay"]).case
+    trial = ReferenceTrial(client=frozenset({PLANTED}))
+    assert breach in trial.in_virtual_time(case).probed.breaches
+    for smaller in _smaller(case):
+        assert breach not in trial.in_virtual_time(smaller).probed.breaches
+
+
+def _smaller(case: Case) -> Iterator[Case]:
+    for index in range(len(case.steps)):
+        yield msgspec.structs.replace(case, steps=case.steps[:index] + case.steps[index + 1 :])
+    for index in range(len(case.faults)):
+        yield msgspec.structs.replace(case, faults=case.faults[:index] + case.faults[index + 1 :])
+
+
+def test_an_honest_client_passes_the_reduced_case(planted: Explored) -> None:
+    for path in (planted.folder / "replay" / "generated").iterdir():
+        case = read_replay(path.read_bytes(), str(path)).case
+        assert ReferenceTrial().in_virtual_time(case).probed.breaches == frozenset()
+
+
+def test_a_reduced_case_needs_a_fault(planted: Explored) -> None:
+    case = read_replay((planted.folder / planted.told["found"][0]["replay"]).read_bytes(), "").case
+    assert any(isinstance(fault.action, Cut) for fault in case.faults) or "unload" in {s.verb for s in case.steps}
+
+
+def test_the_figures_are_told(planted: Explored) -> None:
+    assert planted.told["figures"]["cases"] == 60
+    assert {goal["name"] for goal in planted.told["goals"]} >= {"Cases a second", "share with a reconnect"}
+
+
+def test_every_case_is_in_the_record(planted: Explored) -> None:
+    assert len((planted.folder / EXPLORED).read_bytes().splitlines()) == 1 + 60
+
+
+def test_the_folder_is_judged_again_to_the_same_bytes(planted: Explored) -> None:
+    verdicts = (planted.folder / "verdicts.json").read_bytes()
+    assert assay("check", str(planted.folder)).returncode == planted.status
+    assert (planted.folder / "verdicts.json").read_bytes() == verdicts
+
+
+# --- interrupted ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def exploring(runs: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        command_line("explore", "reference", "--for", "5m", "--jobs", "4", "--run-dir", str(runs)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_an_interrupted_exploration_keeps_what_is_known_and_leaves_nobody(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with exploring(tmp_path) as process:
+        eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)
+        children = descendants(process.pid)
+        process.send_signal(number)
+        told, _ = process.communicate(timeout=60)
+    assert (process.returncode, "interrupted" in told) == (130, True)
+    (folder,) = tmp_path.iterdir()
+    stored = StoredRun(folder)
+    assert stored.info.interrupted
+    assert stored.plan
+    assert read_exploration((folder / "exploration.json").read_bytes(), "").interrupted
+    eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the end of its processes", 10)
+
+
+def test_a_killed_exploration_leaves_nobody(tmp_path: Path) -> None:
+    with exploring(tmp_path) as process:
+        eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)
+        children = descendants(process.pid)
+        process.kill()
+        process.communicate(timeout=30)
+    eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the end of its processes", 10)
+    (folder,) = tmp_path.iterdir()
+    assert assay("check", str(folder)).returncode == 130
