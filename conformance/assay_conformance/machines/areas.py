@@ -40,6 +40,7 @@ class Area(StrEnum):
     CHUNKING = "chunking"
     ACK = "ack"
     NACK = "nack"
+    THROTTLING = "throttling"
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------
@@ -64,7 +65,10 @@ _SETTLED = st.tuples(_sends, _receives, _settles)
 _SETTLED_AFTER_ALL = st.tuples(_sends, _receives, _settles, _pauses, _settles)
 # A scene is a call, or messages on their way to being settled, in the end after all.
 _SCENES = st.one_of(_SEND, _CALL, _SEND_AND_RECEIVE, _SETTLED, _SETTLED_AFTER_ALL)
-_AWAY = _one_of(Do.UNLOAD, Do.RESTART, Do.REOPEN_PRODUCER)
+_AWAY = _one_of(Do.UNLOAD, Do.RESTART, Do.MOVE, Do.REOPEN_PRODUCER, Do.RESTART_CLIENT)
+_SLOW_STORE = st.tuples(
+    st.builds(Act, st.just(Do.HOLD_STORE)), _sends, _pauses, st.builds(Act, st.just(Do.RELEASE_STORE))
+)
 
 # --- harm -------------------------------------------------------------------------------------------------------------
 
@@ -110,6 +114,7 @@ def _lost_or_late(*commands: str) -> Strategy:
 TERMS: Mapping[str, Strategy] = {
     "deduplication": st.booleans(),
     "partitions": st.sampled_from((0, 0, 3)),
+    "brokers": st.sampled_from((1, 1, 2)),
     "batching": st.booleans(),
     "batching_type": st.sampled_from(("default", "default", "key_based")),
     "batching_max_publish_delay_ms": st.sampled_from((10, 10, 700)),
@@ -150,7 +155,9 @@ _AREAS: Mapping[Area, _Bent] = {
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "failover", "key_shared"))},
     ),
     Area.RESEND: _Bent(
-        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER)),
+        scenes=st.one_of(
+            _SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _SLOW_STORE, _one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER)
+        ),
         harms=st.one_of(
             _cut_at("SEND", "SEND_RECEIPT", "PRODUCER", "PRODUCER_SUCCESS", "LOOKUP", "LOOKUP_RESPONSE"),
             _lost_or_late("SEND_RECEIPT"),
@@ -159,7 +166,7 @@ _AREAS: Mapping[Area, _Bent] = {
         terms={"batching_max_publish_delay_ms": st.just(10), "ack_timeout_ms": st.just(0)},
     ),
     Area.DEDUP: _Bent(
-        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.REOPEN_PRODUCER, Do.SETTLE)),
+        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _SLOW_STORE, _one_of(Do.REOPEN_PRODUCER, Do.SETTLE)),
         harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"), _lost_or_late("SEND_RECEIPT"), _torn),
         terms={"deduplication": st.just(True), "named": st.just(True)},
     ),
@@ -187,6 +194,16 @@ _AREAS: Mapping[Area, _Bent] = {
         ),
         harms=st.one_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), _anywhere),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},
+    ),
+    Area.THROTTLING: _Bent(
+        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _SETTLED, _SLOW_STORE, _one_of(Do.SETTLE, Do.UNLOAD)),
+        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _anywhere),
+        terms={
+            **_PLAIN,
+            "publish_rate": st.sampled_from((0, 10)),
+            "dispatch_rate": st.sampled_from((0, 10)),
+            "ack_timeout_ms": st.just(0),
+        },
     ),
 }
 

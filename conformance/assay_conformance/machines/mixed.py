@@ -15,7 +15,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from assay_conformance.model.case import Case, ClientConfig, Config, Limits, Step, Topic, Topology, Who
+from assay_conformance.model.case import Case, ClientConfig, Config, Limits, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Until
 
 T = TypeVar("T")
@@ -73,6 +73,10 @@ class Do(StrEnum):
     UNLOAD = "unload"
     RESTART = "restart"
     GROW = "grow"
+    MOVE = "move"
+    HOLD_STORE = "hold-store"
+    RELEASE_STORE = "release-store"
+    RESTART_CLIENT = "restart-client"
 
 
 NEEDS: Mapping[Do, str] = {Do.SEEK: "seek", Do.NACK: "nack_delay", Do.ACK_UP_TO: "cumulative_ack"}
@@ -103,10 +107,13 @@ class Harm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What holds for a whole life."""
+    """What holds for a whole life. Rates are messages a second, 0 = none."""
 
     deduplication: bool = False
     partitions: int = 0
+    brokers: int = 1
+    publish_rate: int = 0
+    dispatch_rate: int = 0
     batching: bool = False
     batching_type: str = "default"
     batching_max_publish_delay_ms: int = 10
@@ -160,11 +167,16 @@ class _Mixed:
     producers: dict[int, str] = field(default_factory=dict)
     """Open producers -> name; empty where the broker gives one."""
     consumers: list[int] = field(default_factory=list)
+    client: int = CLIENT
     number: int = FIRST_NUMBER
     names: int = 0
     sent: int = 0
     added: int = 0
     """Partitions the topic got."""
+    owner: int = 0
+    """The broker it is with."""
+    held: bool = False
+    """Nothing is stored for now."""
 
     def live(self, act: Act) -> None:
         if not self._can(NEEDS.get(act.do, "")):
@@ -186,10 +198,33 @@ class _Mixed:
             case Do.GROW if self.terms.partitions and self.added < MOST_ADDED:
                 self.added += 1
                 self._step(Who.BROKER, "grow", topic=TOPIC, partitions=self.terms.partitions + self.added)
+            case Do.MOVE if self.terms.brokers > 1:
+                self.owner = (self.owner + 1) % self.terms.brokers
+                self._step(Who.BROKER, "move", topic=TOPIC, broker=self.owner)
+            case Do.HOLD_STORE if not self.held:
+                self.held = True
+                self._step(Who.BROKER, "hold_store", topic=TOPIC)
+            case Do.RELEASE_STORE if self.held:
+                self.held = False
+                self._step(Who.BROKER, "release", topic=TOPIC)
+            case Do.RESTART_CLIENT:
+                self._restart_client()
             case _ if act.do in _OF_PRODUCERS and self.producers:
                 self._produce(act, _pick(tuple(self.producers), act.who))
             case _ if act.do in _OF_CONSUMERS and self.consumers:
                 self._consume(act, _pick(self.consumers, act.who))
+
+    def _restart_client(self) -> None:
+        """It is closed as it is, with whatever is under way, and another one goes on with the same names."""
+        names, consumers = tuple(self.producers.values()), len(self.consumers)
+        self._awaited("close", {"handle": self.client})
+        self.client = self._awaited("open_client", {})
+        self.producers.clear()
+        self.consumers.clear()
+        for name in names:
+            self._open_producer(name)
+        for _ in range(consumers):
+            self.live(Act(Do.OPEN_CONSUMER))
 
     def _produce(self, act: Act, producer: int) -> None:
         if act.do is Do.SEND:
@@ -246,7 +281,7 @@ class _Mixed:
         self.producers[self._open("open_producer", topic=TOPIC, **config)] = name
 
     def _open(self, verb: str, **args: Any) -> int:
-        return self._awaited(verb, {"client": CLIENT, **args})
+        return self._awaited(verb, {"client": self.client, **args})
 
     def _awaited(self, verb: str, args: dict[str, Any]) -> int:
         """A step that the next one waits for, and its number."""
@@ -275,6 +310,7 @@ def case_of(
     life = _Mixed(terms, able)
     for act in (Act(Do.OPEN_PRODUCER), Act(Do.OPEN_CONSUMER), *acts):
         life.live(act)
+    life.live(Act(Do.RELEASE_STORE))
     return Case(
         id=f"generated/{name}",
         title="a generated life of producers and consumers",
@@ -283,13 +319,24 @@ def case_of(
         steps=(Step(Who.AGENT, "open_client", {}, saves=CLIENT), *life.steps, Step(Who.WAIT, "ops")),
         faults=tuple(_fault(harm) for harm in islice(harms, MAX_FAULTS)),
         topology=Topology(
-            topics=(Topic(name=TOPIC, partitions=terms.partitions, deduplication=terms.deduplication),),
+            topics=(_topic(terms),),
+            brokers=terms.brokers,
             max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else Topology().max_message_bytes,
         ),
         config=ClientConfig(producer=_producer_config(terms), consumer=_consumer_config(terms)),
         capabilities=("producer", "consumer"),
         limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
         generated=True,
+    )
+
+
+def _topic(terms: Terms) -> Topic:
+    return Topic(
+        name=TOPIC,
+        partitions=terms.partitions,
+        deduplication=terms.deduplication,
+        publish_rate=Rate(messages=terms.publish_rate),
+        dispatch_rate=Rate(messages=terms.dispatch_rate),
     )
 
 
