@@ -1,0 +1,48 @@
+"""One seed, one plan: byte for byte, on every Python that is supported and on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+CONFORMANCE = Path(__file__).parents[2] / "conformance"
+SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
+DRAWN_WITH = [f"--with={name}=={version(name)}" for name in ("hypothesis", "msgspec")]
+
+DIGEST = """
+import hashlib, msgspec
+from assay_conformance.machines import areas, plan
+text = b"".join(msgspec.json.encode(plan.draw(areas.lives(area), 12, 3)) for area in areas.Area)
+print(hashlib.sha256(text).hexdigest())
+"""
+
+
+@cache
+def digest(python: str) -> str | None:
+    """Of a plan that this Python draws; None where there is none of it."""
+    uv = [sys.executable, "-m", "uv", "run", "--no-project", f"--python={python}", *DRAWN_WITH]
+    answer = subprocess.run(
+        [*uv, "python", "-c", DIGEST],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(CONFORMANCE), "UV_PYTHON_DOWNLOADS": "never"},
+    )
+    if answer.returncode and "No interpreter found" in answer.stderr:
+        return None
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout.strip()
+
+
+@pytest.mark.parametrize("python", SUPPORTED[1:])
+def test_every_python_draws_the_same_plan(python: str) -> None:
+    drawn = digest(python)
+    if drawn is None:
+        pytest.skip(f"there is no Python {python} on this machine")
+    assert drawn == digest(SUPPORTED[0])
