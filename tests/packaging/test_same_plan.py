@@ -15,6 +15,13 @@ CONFORMANCE = Path(__file__).parents[2] / "conformance"
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14")
 DRAWN_WITH = [f"--with={name}=={version(name)}" for name in ("hypothesis", "msgspec")]
 
+_ENVIRONMENT = {
+    "PYTHONPATH": str(CONFORMANCE),
+    "UV_PYTHON_DOWNLOADS": "never",
+    # Where versions are told apart by shims, all of them are to be found.
+    "PYENV_VERSION": ":".join(sorted(path.name for path in Path("~/.pyenv/versions").expanduser().glob("3.1[1-9]*"))),
+}
+
 DIGEST = """
 import hashlib, msgspec
 from assay_conformance.machines import areas, plan
@@ -32,7 +39,7 @@ def digest(python: str) -> str | None:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": str(CONFORMANCE), "UV_PYTHON_DOWNLOADS": "never"},
+        env={**os.environ, **_ENVIRONMENT},
     )
     if answer.returncode and "No interpreter found" in answer.stderr:
         return None

@@ -163,6 +163,11 @@ class SplitsLarge(Check):
                 event,
             )
 
+    def _never_fits(self, handle: int, size: int) -> bool:
+        """Its chunks, one more than it fills for what metadata takes of each, are more than may ever wait."""
+        most = self.view.producer_setting(handle, "max_pending_messages")
+        return isinstance(most, int) and 0 < most < size // self.view.case.topology.max_message_bytes + 2
+
     @on(Completion, "send")
     def send_ended(self, event: Completion) -> None:
         operation = self.tracker.operations.get(event.op)
@@ -173,6 +178,8 @@ class SplitsLarge(Check):
             return
         if properties_bytes(invoke) >= limit:
             return  # No room is left for a chunk: chunking.chunks-fit-limit.
+        if self._never_fits(event.handle, invoke.size or 0):
+            return
         if self.view.producer_setting(event.handle, "compression") not in (None, "NONE"):
             return
         if event.outcome is Outcome.FAIL and event.error is ErrorClass.TOO_LARGE:
