@@ -2,7 +2,8 @@
 
 A listed failure is executed like any other and must stay what it was: one that no longer happens is stale, one past
 its date is expired, and another finding code on a listed Case is a new failure. Wildcards exist over versions only,
-so that an entry never hides a failure nobody has looked at.
+so that an entry never hides a failure nobody has looked at; but what fails in a Case may fail in its permutations, and
+`case = "@batched"` is about every permutation with that circumstance.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from assay_conformance.model.case import PERMUTED, base_of, words_of
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import RequirementId
 from assay_reports.text import closest
@@ -29,7 +31,7 @@ GENERATED = "generated/"
 """In front of the id of every Case that was drawn, not written."""
 
 _CODE = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
-_ID = re.compile(r"[A-Za-z0-9._/-]+\Z")
+_ID = re.compile(rf"[A-Za-z0-9._/{PERMUTED}+-]+\Z")
 
 
 class Occurs(StrEnum):
@@ -41,6 +43,9 @@ class Occurs(StrEnum):
 
 class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, forbid_unknown_fields=True):
     """One listed failure: finding `code` of `requirement` in `case`, for the versions of its owner in `versions`.
+
+    `case` is a Case, where the failure has to show, and in whose permutations it may; or `CASE@WORD+...` or
+    `@WORD+...`, permutations of one Case, or of any, with these circumstances.
 
     `excerpt` is the wire excerpt that shows it, `replay` the name of its replay file, `expires` the last day the entry
     holds. `versions` is a PEP 440 range, or `*`.
@@ -59,6 +64,18 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
 
     def applies_to(self, version: str) -> bool:
         return in_range(version, self.versions)
+
+    def is_about(self, case: str) -> bool:
+        """Whether the failure has to show there: if it stays away everywhere, the entry is stale."""
+        return case == self.case if PERMUTED not in self.case else self._permutes(case)
+
+    def excuses(self, case: str) -> bool:
+        """Whether the failure may show there."""
+        return self.is_about(case) or self._permutes(case)
+
+    def _permutes(self, case: str) -> bool:
+        base, words = base_of(self.case), words_of(self.case)
+        return PERMUTED in case and base in ("", base_of(case)) and words <= words_of(case)
 
 
 class Expectations(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,10 +160,11 @@ def check_known(expectations: Expectations, requirements: Collection[str], cases
     A generated Case is none of the suite's: an entry of one has its replay file, and that is the Case.
     """
     for number, entry in enumerate(expectations.entries, start=1):
+        base = base_of(entry.case)
         if entry.case.startswith(GENERATED) and entry.replay:
-            cases = {*cases, entry.case}
-        for key, value, known in (("requirement", entry.requirement, requirements), ("case", entry.case, cases)):
-            if value not in known:
+            cases = {*cases, base}
+        for key, value, known in (("requirement", entry.requirement, requirements), ("case", base, cases)):
+            if value and value not in known:
                 raise UsageError(
                     f"{expectations.where}: [[expect]] number {number}: {key!r} is {value!r}, expected the id of a "
                     f"{key} that `assay list {key}s` shows{closest(value, known)}"

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
+from assay_conformance.model.case import words_of
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import WORST_FIRST, Expected, Finding, Judgement, RequirementVerdict, Verdict
 from assay_reports.expectations import Expectation, Known, Occurs
@@ -105,7 +106,10 @@ def stand(
         for entry in one.expectations.entries
     )
     in_force = _in_force(entries)
-    cells = tuple(_cell(group, in_force.get(key, ())) for key, group in grouped.items())
+    cells = tuple(
+        _cell(group, [entry for entry in in_force.get(requirement, ()) if entry.expectation.excuses(case)])
+        for (requirement, case), group in grouped.items()
+    )
     return Standing(rows=tuple(_row(row, cells, entries) for row in rows), cells=cells, entries=entries)
 
 
@@ -119,26 +123,27 @@ def _state(
 ) -> EntryState:
     if not entry.applies_to(version):
         return EntryState.OTHER_VERSION
-    if entry.case not in selected:
+    homes = {case for case in selected if entry.is_about(case)}
+    if not homes:
         return EntryState.NOT_SELECTED
     if entry.expires is not None and entry.expires < today:
         return EntryState.EXPIRED
-    group = grouped.get((entry.requirement, entry.case), ())
+    group = [judgement for case in homes for judgement in grouped.get((entry.requirement, case), ())]
     if any(entry.code in _codes(judgement) for judgement in group):
         return EntryState.MATCHED
-    if not _kept(group, entry, judged_cases):
+    if not _kept(group, homes & set(judged_cases)):
         return EntryState.UNDECIDED
     return EntryState.STALE if entry.occurs is Occurs.ALWAYS else EntryState.STAYED_AWAY
 
 
-def _kept(group: Sequence[Judgement], entry: Expectation, judged_cases: Collection[str]) -> bool:
+def _kept(group: Sequence[Judgement], judged: Collection[str]) -> bool:
     """Whether the listed failure surely did not happen.
 
     Where the requirement broke in another way, or was not reached, the listed breach may only be hidden. A Case that
     was judged without a word on the requirement did not even exercise it.
     """
     if not group:
-        return entry.case in judged_cases
+        return bool(judged)
     return all(judgement.verdict in DECISIVE and not _codes(judgement) for judgement in group)
 
 
@@ -148,12 +153,12 @@ def _codes(judgement: Judgement) -> frozenset[str]:
     return frozenset(finding.code for finding in judgement.findings)
 
 
-def _in_force(entries: Iterable[Entry]) -> dict[tuple[str, str], tuple[Entry, ...]]:
-    found: dict[tuple[str, str], tuple[Entry, ...]] = {}
+def _in_force(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """By requirement."""
+    found: dict[str, list[Entry]] = {}
     for entry in entries:
-        if entry.state not in (EntryState.OTHER_VERSION, EntryState.NOT_SELECTED):
-            key = (entry.expectation.requirement, entry.expectation.case)
-            found[key] = (*found.get(key, ()), entry)
+        if entry.state is not EntryState.OTHER_VERSION:
+            found.setdefault(entry.expectation.requirement, []).append(entry)
     return found
 
 
@@ -166,7 +171,7 @@ def _cell(group: Sequence[Judgement], entries: Sequence[Entry]) -> Cell:
         case=worst.case,
         verdict=worst.verdict,
         exercised=sum(judgement.exercised for judgement in group),
-        expected=_cell_state(codes, counts, entries),
+        expected=_cell_state(codes, counts, entries, worst.case),
         reason=worst.reason,
         findings=tuple(finding for judgement in group for finding in judgement.findings),
         attempts=tuple(judgement.attempt for judgement in group),
@@ -174,11 +179,20 @@ def _cell(group: Sequence[Judgement], entries: Sequence[Entry]) -> Cell:
     )
 
 
-def _cell_state(codes: frozenset[str], counts: bool, entries: Sequence[Entry]) -> Expected:
+def _cell_state(codes: frozenset[str], counts: bool, entries: Sequence[Entry], case: str) -> Expected:
     if codes - {entry.expectation.code for entry in entries}:
         return Expected.UNEXPECTED if counts else Expected.NOT_LISTED
-    states = [_OF_ENTRY[entry.state] for entry in entries]
+    states = [_cells_state(entry, codes, case) for entry in entries]
     return min(states, key=WORST_STATE_FIRST.index, default=Expected.NOT_LISTED)
+
+
+def _cells_state(entry: Entry, codes: frozenset[str], case: str) -> Expected:
+    """Permutations may fail as their Case does, whatever became of the entry there, and need not."""
+    if not words_of(case):
+        return _OF_ENTRY[entry.state]
+    if entry.expectation.code not in codes:
+        return Expected.NOT_LISTED
+    return Expected.EXPIRED if entry.state is EntryState.EXPIRED else Expected.EXPECTED_FAIL
 
 
 _OF_ENTRY: dict[EntryState, Expected] = {

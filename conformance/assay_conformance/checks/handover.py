@@ -37,11 +37,13 @@ class Handover:
 
     def __init__(self, view: View) -> None:
         self._view = view
+        self._transient = {topic.name for topic in view.case.topology.topics if not topic.persistent}
         self._offers: dict[tuple[int, Entry, int], Offer] = {}
 
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
-        if session.consumer is None:
+        # A non-persistent topic numbers its entries anew whenever it is loaded: an id says nothing there.
+        if session.consumer is None or session.topic.partition("-partition-")[0] in self._transient:
             return
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought:

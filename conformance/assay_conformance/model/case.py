@@ -111,7 +111,8 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One schedule and what it is meant to exercise. `id` is `<chapter>/<words>`."""
+    """One schedule and what it is meant to exercise. `id` is `<chapter>/<words>`, and `<chapter>/<words>@<words>+…` for
+    a permutation: the same under other circumstances."""
 
     id: str
     title: str
@@ -129,7 +130,20 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     generated: bool = False
 
 
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*")
+PERMUTED = "@"
+"""Between the id of a Case and the words for the circumstances of a permutation of it."""
+
+_ID = re.compile(rf"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*({PERMUTED}[a-z0-9-]+(\+[a-z0-9-]+)*)?")
+
+
+def base_of(case_id: str) -> str:
+    """The Case that a permutation is one of; any other id as it is."""
+    return case_id.partition(PERMUTED)[0]
+
+
+def words_of(case_id: str) -> frozenset[str]:
+    """What the circumstances of a permutation are; nothing for a Case as it stands."""
+    return frozenset(filter(None, case_id.partition(PERMUTED)[2].split("+")))
 
 
 def check_case_id(case_id: str, where: str) -> None:

@@ -11,7 +11,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.compression import CommonFormat, ExactSize, GarbledMessage
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, MESSAGE_BYTES, NAME, Script, entry_id
-from assay_conformance.model.case import Topology
+from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import Meta
 from assay_conformance.model.facts import ClientFacts
 
@@ -137,6 +137,14 @@ def test_message_of_a_batch_is_compared_with_nothing_but_itself() -> None:
     for _ in range(2):
         story.received(1, entry=0, message_id=entry_id(0, 1, 2))
     assert _judged(story, CommonFormat) == ([], 1)
+
+
+def test_id_of_a_non_persistent_topic_may_come_twice() -> None:
+    transient = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False),)))
+    story = Reading()
+    story.comes(0)
+    story.received(0, digest=1)
+    assert _judged(story, CommonFormat, transient) == ([], 0)
 
 
 def test_compressed_message_that_is_withheld_is_found() -> None:

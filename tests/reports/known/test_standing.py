@@ -174,3 +174,46 @@ def test_entry_for_another_release_of_the_broker_excuses_nothing(sample: Sample)
 def test_failure_of_the_broker_that_nobody_listed_fails_the_run(sample: Sample) -> None:
     standing = sample.standing(sample.judged(Verdict.FAIL, "acked-again", **KEPT), brokers=_of_pulsar())
     assert outcome(standing, selected=1).exit_code == 1
+
+
+# --- permutations ---
+
+PERMUTED = "resend/cut-after-second-receipt@lz4+batched"
+
+
+@pytest.mark.parametrize("state", [Verdict.FAIL, Verdict.PASS])
+def test_what_fails_in_a_case_may_fail_in_its_permutations(sample: Sample, state: Verdict) -> None:
+    own = sample.judged(Verdict.FAIL, "out-of-order")
+    judged = sample.judged(state, *(["out-of-order"] if state is Verdict.FAIL else []), case=PERMUTED)
+    standing = sample.standing(own, judged, entries=[sample.entry()], selected=[own.case, PERMUTED])
+    states = {cell.case: cell.expected for cell in standing.cells}
+    assert states[PERMUTED] is (Expected.EXPECTED_FAIL if state is Verdict.FAIL else Expected.NOT_LISTED)
+    assert standing.entries[0].state is EntryState.MATCHED
+
+
+def test_permutation_alone_does_not_keep_an_entry_of_its_case_from_being_stale(sample: Sample) -> None:
+    judged = [sample.judged(Verdict.PASS), sample.judged(Verdict.FAIL, "out-of-order", case=PERMUTED)]
+    standing = sample.standing(*judged, entries=[sample.entry()], selected=[judged[0].case, PERMUTED])
+    assert standing.entries[0].state is EntryState.STALE
+
+
+@pytest.mark.parametrize("case", ["@batched", "@batched+lz4", "resend/cut-after-second-receipt@batched", PERMUTED])
+def test_circumstance_can_be_listed(sample: Sample, case: str) -> None:
+    judged = [sample.judged(Verdict.PASS), sample.judged(Verdict.FAIL, "out-of-order", case=PERMUTED)]
+    standing = sample.standing(*judged, entries=[sample.entry(case=case)], selected=[judged[0].case, PERMUTED])
+    assert {cell.case: cell.expected for cell in standing.cells}[PERMUTED] is Expected.EXPECTED_FAIL
+    assert standing.entries[0].state is EntryState.MATCHED
+
+
+@pytest.mark.parametrize("case", ["@shared", "@batched+shared", "ack/close-flushes@batched"])
+def test_entry_of_other_circumstances_excuses_nothing(sample: Sample, case: str) -> None:
+    judged = [sample.judged(Verdict.FAIL, "out-of-order", case=PERMUTED)]
+    standing = sample.standing(*judged, entries=[sample.entry(case=case)], selected=[PERMUTED])
+    assert standing.cells[0].expected is Expected.UNEXPECTED
+    assert standing.entries[0].state is EntryState.NOT_SELECTED
+
+
+def test_circumstance_without_its_failure_is_stale(sample: Sample) -> None:
+    judged = [sample.judged(Verdict.PASS, case=PERMUTED)]
+    standing = sample.standing(*judged, entries=[sample.entry(case="@batched")], selected=[PERMUTED])
+    assert standing.entries[0].state is EntryState.STALE

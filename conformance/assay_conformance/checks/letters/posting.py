@@ -122,7 +122,10 @@ class LetterCheck(TimedCheck):
         )
 
     def _named(self, topic: str, told: dict[str, str]) -> Entry | None:
-        """Clients write ids each in their own way; all of them name ledger and entry, in this order."""
+        """Clients write ids each in their own way; all of them name ledger and entry, in this order. The partition is
+        the real topic's."""
+        real = self.tracker.local_topic(told.get(REAL_TOPIC, ""))
+        topic = real if real.partition("-partition-")[0] == topic else topic
         text = next((told[name] for name in ORIGINS if name in told), "")
         numbers = [int(number) for number in re.findall(r"\d+", text)]
         named = (Entry(topic, ledger, entry) for ledger, entry in pairwise(numbers))

@@ -1,0 +1,62 @@
+"""What Cases are not indifferent to, beyond what can be read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CONCERNED: Mapping[str, Mapping[str, str]] = {
+    "subscription": {
+        "delayed.active-consumers-ignore-it": "it is about exclusive ones",
+        "delivery/through-an-outage": "one that hands over later gets fewer in its time",
+        "ordering.delivers-in-id-order": "shared subscriptions promise no order",
+        "seek.starts-at-target": "shared subscriptions promise no order",
+        "subscription.exclusive-has-one": "it is about exclusive ones",
+        "subscription.keeps-what-is-unacked": "what is expired is looked for behind one consumer's position",
+        "subscription.resumes-after-acked": "one that hands over later gets fewer in its time",
+        "topics.moves-lose-nothing": "the order it looks at is one consumer's",
+    },
+    "entries": {
+        "compression.exact-size": "it is about single messages",
+        "connection.limit-of-each": "what is too large is so alone",
+        "delivery.fault-windows": "what is lost with a batch is more than one message",
+        "letters.buried-then-acked": "an entry is acknowledged when the last of its letters is posted",
+        "ordering/ids-across-full-ledgers": "with fewer entries no ledger is full",
+    },
+    "batched-by-key": {
+        "dedup.effectively-once": "ids of one flush need not grow",
+        "dedup.resumes-after-last-id": "ids of one flush need not grow",
+        "ordering.keeps-send-order": "only what has the same key keeps its order",
+    },
+    "compression": {
+        "chunking.refuses-oversize": "what is too large is so as it was given",
+        "connection.limit-of-each": "what is too large is so as it was given",
+    },
+    "partitions": {
+        "dedup.keeps-own-numbering": "each partition has numbers of its own",
+        "delivery.failed-is-not-stored": "each partition has a queue of its own",
+        "flow.first-permits-fill-the-queue": "partitions share a consumer's queue",
+        "flow.restarts-after-reconnect": "partitions share a consumer's queue",
+        "flow.permits-within-queue": "partitions share a consumer's queue",
+        "subscription.keeps-what-is-unacked": "what is expired is looked for on the one topic",
+        "throttling": "each partition has a rate of its own",
+    },
+    "messages": {
+        "routing.round-robin-turns": "a key chooses its partition",
+        "routing.single-partition-stays": "a key chooses its partition",
+    },
+    "named": {
+        "producer.keeps-given-name": "it is about names",
+    },
+    "blocks": {
+        "batching.closes-at-first-limit": "a send that may have waited was not in the batch in time",
+        "batching.flush-closes-batch": "a send that may have waited was not in the batch in time",
+        "resend.send-timeout": "the time counts from where a send may have waited",
+    },
+    "receipted": {
+        "ack.held-not-delivered": "what waits for a receipt is not settled yet",
+    },
+    "short-ledgers": {
+        "ack.cumulative-inside-batch": "the entry before is in the ledger before",
+    },
+}
+"""Axis, or word of a value -> Case, requirement or chapter -> why it is not asked."""
