@@ -116,6 +116,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.ACKED_AGAIN_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
     Mutation.BAD_BODY_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
     Mutation.CORRUPT_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
+    Mutation.SEEKS_BESIDE_ANOTHER: (frozenset({"SEK-001"}), "a seek that is forgotten ends at another place"),
     Mutation.IGNORES_CLOSE_PRODUCER: (
         frozenset({"ROB-009"}),
         "what goes to a broker that does not listen never ends",

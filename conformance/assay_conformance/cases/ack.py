@@ -46,7 +46,7 @@ def one_interval() -> Case:
     return plan.case(
         "ack/one-interval",
         "Five acks at once, then five within one group interval",
-        ("ack.flushed-in-time",),
+        ("ack.flushed-in-time", "ack.one-command-a-flush"),
         consumer=GROUPED,
     )
 

@@ -145,6 +145,41 @@ def refused_within_timeout(pace: Pace) -> Case:
     )
 
 
+def uneven(pace: Pace) -> Case:
+    """The second message comes shortly before a tick, which may be the first that counts for it."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=1)
+    plan.wait_ms(min(pace.tick_ms, pace.timeout_ms) * 5 // 6)
+    plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
+    plan.receive(consumer, 2, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    ticks = f"{pace.timeout_ms} ms in ticks of {pace.tick_ms}"
+    return pace.case(plan, "uneven", f"Two messages are held, with a time-out of {ticks}", "ack-timeout.ticks-fit")
+
+
+def too_short() -> Case:
+    plan = Schedule()
+    plan.consumer(plan.client())
+    return plan.case(
+        "ack-timeout/too-short",
+        "A consumer is opened with an acknowledgment time-out of 50 ms",
+        ("ack-timeout.least-refused",),
+        consumer={"ack_timeout_ms": TOO_SHORT_MS},
+    )
+
+
+TOO_SHORT_MS = 50
+"""Less than any client takes."""
+
+UNEVEN = (
+    Pace("", 500, 300, SHORT.fields),
+    Pace("-and-less-than-a-tick", 400, 3_000, SHORT.fields),
+    Pace("-of-10-s", 10_500, 1_000, LEAST.fields),
+)
+
 CASES = tuple(
     make(pace)
     for pace in (SHORT, LEAST)
@@ -157,3 +192,4 @@ CASES = tuple(
         refused_within_timeout,
     )
 )
+CASES += (*(uneven(pace) for pace in UNEVEN), too_short())

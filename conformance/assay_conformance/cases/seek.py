@@ -7,7 +7,7 @@ from typing import Any
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Delay, Fault, Hold, Until
+from assay_conformance.model.fault import Cut, Delay, Direction, Fault, Hold, Until
 
 STARVED_MS = 1_500
 RETURNED_MS = 3_000
@@ -138,6 +138,32 @@ def cut_behind_the_answer() -> Case:
     )
 
 
+def beside_another() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 5, STARVED_MS))
+    first = plan.seek(consumer, delivery=2)
+    plan.wait_frame("SEEK", Direction.TO_BROKER)
+    plan.wait_ops(plan.seek(consumer, delivery=4))
+    plan.wait_ops(first)
+    plan.receive(consumer, 8, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/beside-another",
+        "A consumer is to seek elsewhere while the broker's answer to its first seek is held up",
+        ("seek.one-at-a-time",),
+        consumer=EARLIEST,
+        faults=(
+            Fault(trigger=down("CLOSE_CONSUMER"), action=Delay(delay_ms=HELD_UP_MS)),
+            Fault(trigger=down("SUCCESS", answers="SEEK"), action=Delay(delay_ms=HELD_UP_MS)),
+        ),
+    )
+
+
+HELD_UP_MS = 400
+"""Longer than it takes to be told of the second seek."""
+
 CASES = (
     back_to_a_message(),
     into_a_batch(),
@@ -146,4 +172,5 @@ CASES = (
     answer_during_the_return(),
     answer_after_the_return(),
     cut_behind_the_answer(),
+    beside_another(),
 )

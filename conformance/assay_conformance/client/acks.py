@@ -151,7 +151,8 @@ class AckGroup:
         cumulative, self._cumulative = self._cumulative, None
         individual, self._individual = list(self._individual.items()), {}
         built = [] if cumulative is None else [self._ack(pb.CommandAck.Cumulative, [cumulative])]
-        together = MAX_IDS if self._outlet.version >= SEVERAL_IDS_SINCE else 1
+        single = self._outlet.version < SEVERAL_IDS_SINCE or self._shared.mutated(Mutation.ACKS_ONE_BY_ONE)
+        together = 1 if single else MAX_IDS
         for start in range(0, len(individual), together):
             built.append(self._ack(pb.CommandAck.Individual, individual[start : start + together]))
         if self._settings.ack_receipt and built and self._outlet.version >= RECEIPTS_SINCE:

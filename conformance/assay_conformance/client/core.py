@@ -17,7 +17,7 @@ from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
-from assay_conformance.client.settings import ClientSettings, ConsumerSettings, ProducerSettings
+from assay_conformance.client.settings import MIN_ACK_TIMEOUT_MS, ClientSettings, ConsumerSettings, ProducerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.subscription import Subscription
 from assay_conformance.client.values import ClientSink, Done, Failed, Outgoing, Result
@@ -29,6 +29,11 @@ _NO_HANDLE = Failed(ErrorClass.CLOSED, "no such producer or consumer is open", c
 
 # Either would have to win silently: a chunked message is never part of a batch.
 _BOTH = Failed(ErrorClass.INVALID_CONFIG, "batching and chunking cannot both be on", certain=True)
+
+
+_TOO_SHORT = Failed(
+    ErrorClass.INVALID_CONFIG, f"an acknowledgment time-out has {MIN_ACK_TIMEOUT_MS} ms at least", certain=True
+)
 
 
 class _Slot:
@@ -122,6 +127,10 @@ class ClientCore:
     ) -> None:
         """Ends when every topic and partition is subscribed."""
         self._shared.now_ns = now_ns
+        short = 0 < settings.ack_timeout_ms < MIN_ACK_TIMEOUT_MS
+        if short and not self._shared.mutated(Mutation.TAKES_ANY_ACK_TIMEOUT):
+            self._shared.sink.completed(op, _TOO_SHORT)
+            return
         slot = self._slots[handle] = _Slot()
         if settings.retry_letters:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]

@@ -68,6 +68,7 @@ class Mutation(StrEnum):
     ACK_TIMER_REARMED = "ack-timer-rearmed"
     FULL_GROUP_WAITS = "full-group-waits"
     ZERO_INTERVAL_WAITS = "zero-interval-waits"
+    ACKS_ONE_BY_ONE = "acks-one-by-one"
     RECEIPT_NOT_AWAITED = "receipt-not-awaited"
     REFUSED_RECEIPT_SUCCEEDS = "refused-receipt-succeeds"
     LOST_RECEIPT_SUCCEEDS = "lost-receipt-succeeds"
@@ -174,6 +175,10 @@ class Mutation(StrEnum):
     SEEK_KEEPS_PREFETCH = "seek-keeps-prefetch"
     SEEK_KEEPS_ACKS = "seek-keeps-acks"
     SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
+    SEEKS_BESIDE_ANOTHER = "seeks-beside-another"
+    TAKES_ANY_ACK_TIMEOUT = "takes-any-ack-timeout"
+    TICK_LONGER_THAN_TIMEOUT = "tick-longer-than-timeout"
+    TICKS_ROUNDED_DOWN = "ticks-rounded-down"
     FLOW_AFTER_WHOLE_QUEUE = "flow-after-whole-queue"
     PERMITS_FOR_FILTERED = "permits-for-filtered"
     PERMITS_TWICE = "permits-twice"
@@ -872,6 +877,29 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SEK-003",
         "a seek ends with the broker's answer, while the consumer is away",
         "an answer taken for the whole: what is received next may still be from before",
+    ),
+    Mutation.ACKS_ONE_BY_ONE: Broken(
+        "ACK-004",
+        "a flush sends a command for each acknowledgment",
+        "pulsar-rs and DotPulsar (read in their source): every acknowledgment by itself",
+    ),
+    Mutation.SEEKS_BESIDE_ANOTHER: Broken(
+        "SEK-004",
+        "a seek that is called while another is under way is forgotten, and ends well with it",
+        "one future for every seek that is under way",
+    ),
+    Mutation.TAKES_ANY_ACK_TIMEOUT: Broken(
+        "UAT-003", "any acknowledgment time-out is taken, however short", "a minimum documented and never checked"
+    ),
+    Mutation.TICK_LONGER_THAN_TIMEOUT: Broken(
+        "UAT-002",
+        "a tick longer than the acknowledgment time-out stays as it is",
+        "ticks of a second for a time-out of half a second",
+    ),
+    Mutation.TICKS_ROUNDED_DOWN: Broken(
+        "UAT-002",
+        "the number of ticks in an acknowledgment time-out is rounded down",
+        "an integer division: the last part of the time-out is lost",
     ),
     Mutation.ONE_CHUNK_BUFFER: Broken(
         "CHK-008", "a first chunk discards every other message that is incomplete", "one buffer where one a uuid is due"

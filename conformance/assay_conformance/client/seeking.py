@@ -10,7 +10,7 @@ acknowledgments that have not left: they go before SEEK does, and none of that t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from assay_conformance.client.acks import Outlet
 from assay_conformance.client.entries import Position, ack_set_of
@@ -45,6 +45,8 @@ class _Pending:
     away: bool = False
     """The consumer was sent away, and is not subscribed again."""
     again: bool = False
+    also: list[Sought] = field(default_factory=list)
+    """Kept by one mutation alone."""
 
 
 class Seeking:
@@ -63,6 +65,9 @@ class Seeking:
         return self._pending is not None and not self._pending.again
 
     def begin(self, place: Place, sought: Sought) -> None:
+        if self._pending is not None and self._shared.mutated(Mutation.SEEKS_BESIDE_ANOTHER):
+            self._pending.also.append(sought)
+            return
         if self._pending is not None:
             sought(Failed(ErrorClass.OTHER, "another seek is under way", certain=True))
             return
@@ -121,7 +126,8 @@ class Seeking:
 
     def _end(self, pending: _Pending, result: Result) -> None:
         self._pending = None
-        pending.sought(result)
+        for sought in (pending.sought, *pending.also):
+            sought(result)
 
 
 def _seek(consumer_id: int, request_id: int, place: Place) -> BaseCommand:

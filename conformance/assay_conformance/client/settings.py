@@ -107,8 +107,8 @@ class ProducerSettings(_Settings, frozen=True):
 
 class ConsumerSettings(_Settings, frozen=True):
     """`receiver_queue_size` 0 = no prefetch: one message is asked for when the application waits for one.
-    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` and `partitions_update_ms` 0 =
-    never.
+    `ack_group_ms` 0 = every acknowledgment at once. `ack_timeout_ms` (MIN_ACK_TIMEOUT_MS at least) and
+    `partitions_update_ms` 0 = never.
 
     `nack_backoff_max_ms` 0 = every refusal waits `nack_delay_ms`; else the first waits `nack_backoff_min_ms`, and each
     further one longer by the multiplier.
@@ -148,6 +148,9 @@ class ConsumerSettings(_Settings, frozen=True):
         """Whether the broker redelivers single messages of this type of subscription, or all or nothing."""
         return self.subscription_type in (SubscriptionType.SHARED, SubscriptionType.KEY_SHARED)
 
+
+MIN_ACK_TIMEOUT_MS = 100
+"""Below it a time-out is a mistake, and refused."""
 
 S = TypeVar("S", ClientSettings, ProducerSettings, ConsumerSettings)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from assay_conformance.client.entries import Position
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 
@@ -26,8 +27,11 @@ class TickWheel(Generic[T]):
     def __init__(self, shared: Shared, timeout_ms: int, tick_ms: int, due: Callable[[list[T]], None]) -> None:
         self._shared = shared
         self._due = due
-        self._tick_ns = max(1, min(tick_ms, timeout_ms)) * MS
-        self._buckets: deque[dict[Position, T]] = deque({} for _ in range(-(-timeout_ms * MS // self._tick_ns) + 1))
+        capped = not shared.mutated(Mutation.TICK_LONGER_THAN_TIMEOUT)
+        self._tick_ns = max(1, min(tick_ms, timeout_ms) if capped else tick_ms) * MS
+        rounded_up = not shared.mutated(Mutation.TICKS_ROUNDED_DOWN)
+        ticks = -(-timeout_ms * MS // self._tick_ns) if rounded_up else timeout_ms * MS // self._tick_ns
+        self._buckets: deque[dict[Position, T]] = deque({} for _ in range(ticks + 1))
         self._timer: Timer | None = None
 
     def add(self, position: Position, kept: T) -> None:

@@ -11,6 +11,7 @@ from assay_conformance.checks.ack.inside_batch import InsideBatch
 from assay_conformance.checks.ack.keeping import FlushedOnClose, KeptWhileAway
 from assay_conformance.checks.ack.redelivered import HeldNotDelivered
 from assay_conformance.checks.ack.surviving import AcksSurviveLoad
+from assay_conformance.checks.ack.together import OneCommandAFlush
 from assay_conformance.checks.ack.urgent import AtOnceWithoutInterval, FullGroupAtOnce
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "KeptWhileAway",
     "NoReceiptFromOldBroker",
     "NoneOnShared",
+    "OneCommandAFlush",
     "ReceiptEndsCall",
     "RefusedReceiptFails",
     "WholeBatchOnly",

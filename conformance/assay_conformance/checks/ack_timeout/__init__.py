@@ -6,6 +6,7 @@ Judged where a time-out is in force. A client counts time in ticks, so a message
 from __future__ import annotations
 
 from assay_conformance.checks.ack_timeout.ending import EndedByAck
-from assay_conformance.checks.ack_timeout.window import AskedForInWindow, PrefetchedDoNotCount
+from assay_conformance.checks.ack_timeout.least import LeastTimeout
+from assay_conformance.checks.ack_timeout.window import AskedForInWindow, PrefetchedDoNotCount, TicksFitTimeout
 
-__all__ = ["AskedForInWindow", "EndedByAck", "PrefetchedDoNotCount"]
+__all__ = ["AskedForInWindow", "EndedByAck", "LeastTimeout", "PrefetchedDoNotCount", "TicksFitTimeout"]

@@ -27,6 +27,8 @@ class Span:
 
     least_ns: int
     most_ns: int
+    even: bool
+    """The time-out is a whole number of its ticks."""
 
 
 def span_of(view: View, consumer: OpenedConsumer) -> Span | None:
@@ -34,8 +36,9 @@ def span_of(view: View, consumer: OpenedConsumer) -> Span | None:
     timeout_ms = number_in_force(view, consumer, "ack_timeout_ms")
     if not timeout_ms:
         return None
-    tick_ms = min(number_in_force(view, consumer, "ack_timeout_tick_ms") or DEFAULT_TICK_MS, timeout_ms)
-    return Span(timeout_ms * MS, (timeout_ms + 2 * tick_ms) * MS)
+    told_ms = number_in_force(view, consumer, "ack_timeout_tick_ms") or DEFAULT_TICK_MS
+    tick_ms = min(told_ms, timeout_ms)
+    return Span(timeout_ms * MS, (timeout_ms + 2 * tick_ms) * MS, even=timeout_ms % told_ms == 0)
 
 
 class TimeoutCheck(ConsumerCheck):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from assay_conformance.checks.ack_timeout.holding import Key, Span, TimeoutCheck, span_of
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
@@ -26,6 +28,8 @@ class AskedForInWindow(TimeoutCheck):
     """
 
     requirement = RequirementId("ack-timeout.asked-for-in-window")
+    judges_even: ClassVar[bool] = True
+    """Time-outs of whole ticks; the others are another requirement's."""
 
     def start(self) -> None:
         super().start()
@@ -35,11 +39,10 @@ class AskedForInWindow(TimeoutCheck):
         self._refused: set[Key] = set()
 
     def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
-        del span
         if frame is None or of_batch(event.message_id):
             self._held.pop((consumer.handle, entry), None)
             self._unsure.add((consumer.handle, entry))
-        else:
+        elif span.even is self.judges_even:
             self._held[consumer.handle, entry] = event
 
     def asked(self, call: Call) -> None:
@@ -126,6 +129,13 @@ class AskedForInWindow(TimeoutCheck):
                     held,
                     event,
                 )
+
+
+class TicksFitTimeout(AskedForInWindow):
+    """The same of time-outs that are no whole number of ticks, or shorter than one."""
+
+    requirement = RequirementId("ack-timeout.ticks-fit")
+    judges_even = False
 
 
 class PrefetchedDoNotCount(TimeoutCheck):

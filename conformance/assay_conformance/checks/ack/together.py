@@ -1,0 +1,76 @@
+"""One flush, one command: what is acknowledged by then leaves together, where the broker takes several ids."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.agreed import VersionCheck
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    SessionKey,
+    acked_entries,
+    from_client,
+    of_batch,
+    plain_acks,
+    session_key,
+)
+from assay_conformance.checks.negotiated import SEVERAL_IDS_SINCE
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.requirement import RequirementId
+
+MAX_IDS = 1_000
+"""What fits one command, as in the Java client."""
+
+
+class OneCommandAFlush(VersionCheck, ConsumerCheck):
+    """An ACK names an entry that the client had been told of well before another ACK left, which had room for it."""
+
+    requirement = RequirementId("ack.one-command-a-flush")
+
+    def start(self) -> None:
+        super().start()
+        self._told: dict[tuple[SessionKey, Entry], Call] = {}
+        self._last: dict[SessionKey, Frame] = {}
+
+    def called(self, call: Call) -> None:
+        session = self.session_of(call)
+        single = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
+        if single and session is not None:
+            self._told.setdefault((session_key(session), call.entry), call)
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        version, _ = self.agreed.get(event.conn, (0, event))
+        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
+            return
+        if version < SEVERAL_IDS_SINCE or event.ack_type == "Cumulative":
+            return
+        key = session_key(session)
+        before, self._last[key] = self._last.get(key), event
+        calls = [self._told.pop((key, entry), None) for entry in acked_entries(session, event)]
+        late = [call for call in calls if call is not None and before is not None and self._had_room(call, before)]
+        if late and before is not None:
+            self.breach(
+                "several-commands",
+                f"consumer {session.consumer.handle} was told at {ms(late[0].called_ns)} to acknowledge "
+                f"{late[0].entry}; its ACK at {ms(before.t_ns)} named {len(before.ids)} others, and not this one, "
+                f"which left by itself at {ms(event.t_ns)}",
+                late[0].invoke,
+                before,
+                event,
+            )
+        elif len(event.ids) > 1:
+            self.exercise(event)
+
+    def _had_room(self, call: Call, before: Frame) -> bool:
+        slack_ns = TOLERANCES["crossing"].slack_ns
+        return len(before.ids) < MAX_IDS and call.called_ns + slack_ns < before.t_ns
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        del event
+        key = session_key(session)
+        self._last.pop(key, None)
+        for told in [told for told in self._told if told[0] == key]:
+            del self._told[told]

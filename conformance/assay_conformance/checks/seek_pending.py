@@ -1,0 +1,57 @@
+"""A second seek while one is under way: one of them would end at a place nobody asked for."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.model.event import Completion, Invoke, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+
+class OneSeekAtATime(Check):
+    """Of two seeks of one consumer the second does not end well, where it reached the client before the first ended."""
+
+    requirement = RequirementId("seek.one-at-a-time")
+
+    def start(self) -> None:
+        self._pending: dict[int, Invoke] = {}
+        self._second: dict[int, Invoke] = {}
+        self._taken: dict[int, Completion] = {}
+        """Second seeks that ended well, ahead of the first."""
+
+    @on(Invoke, "seek")
+    def called(self, event: Invoke) -> None:
+        handle = event.handle or 0
+        if handle in self._pending:
+            self._second[event.op] = self._pending[handle]
+        else:
+            self._pending[handle] = event
+
+    @on(Completion, "seek")
+    def ended(self, event: Completion) -> None:
+        first = self._second.get(event.op)
+        pending = self._pending.get(event.handle or 0)
+        if pending is not None and pending.op == event.op:
+            del self._pending[event.handle or 0]
+        if first is None:
+            return
+        if event.outcome is not Outcome.OK:
+            self.exercise(event)
+        else:
+            self._judge(first, event)
+
+    def _judge(self, first: Invoke, event: Completion) -> None:
+        ended = self.tracker.operations[first.op].completion
+        called_ns = event.called_ns
+        if ended is not None:
+            # The first may have ended before the second was called, and was not heard of in time.
+            ended_ns = ended.t_ns if ended.done_ns is None else ended.done_ns
+            if called_ns is None or ended_ns < called_ns + TOLERANCES["crossing"].slack_ns:
+                return
+        self.breach(
+            "taken-beside-another",
+            f"consumer {event.handle} was told at {ms(first.t_ns)} to seek, and, before that had ended, to seek "
+            f"elsewhere; the second call ended well at {ms(event.t_ns)}, expected it to be refused",
+            first,
+            event,
+        )

@@ -1,0 +1,117 @@
+"""One command a flush, and time-outs as they are configured, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from tests.conformance.checks.consuming import Consuming
+
+from assay_conformance.checks.ack import OneCommandAFlush
+from assay_conformance.checks.ack_timeout import AskedForInWindow, LeastTimeout, TicksFitTimeout
+from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Frame, Outcome
+
+
+class Speaking(Consuming):
+    """A consumer on a connection of that version got two messages."""
+
+    def __init__(self, version: int = 21) -> None:
+        self.version = version
+        super().__init__()
+        self.gets(0, 1)
+
+    def connected(self, conn: int = 0) -> Frame:
+        self.opened(conn)
+        self.up("CONNECT", conn, fields={"protocol_version": 21})
+        return self.down("CONNECTED", conn, fields={"protocol_version": self.version})
+
+
+# --- ack.one-command-a-flush ---
+
+
+def test_two_acknowledgments_leave_together() -> None:
+    story = Speaking()
+    story.ack(1, 2)
+    story.after(100)
+    story.ack_frame(0, 1)
+    assert story.judged(OneCommandAFlush) == ([], 1)
+
+
+def test_two_acknowledgments_that_leave_one_by_one_are_found() -> None:
+    story = Speaking()
+    story.ack(1, 2)
+    story.after(100)
+    story.ack_frame(0)
+    story.ack_frame(1)
+    assert story.judged(OneCommandAFlush)[0] == ["several-commands"]
+
+
+def test_old_broker_takes_them_one_by_one() -> None:
+    story = Speaking(version=11)
+    story.ack(1, 2)
+    story.after(100)
+    story.ack_frame(0)
+    story.ack_frame(1)
+    assert story.judged(OneCommandAFlush) == ([], 0)
+
+
+def test_acknowledgment_behind_a_flush_leaves_with_the_next() -> None:
+    story = Speaking()
+    story.ack(1)
+    story.after(100)
+    story.ack_frame(0)
+    story.ack(2)
+    story.after(100)
+    story.ack_frame(1)
+    assert story.judged(OneCommandAFlush) == ([], 0)
+
+
+# --- ack-timeout.ticks-fit ---
+
+
+def _held(timeout_ms: int, tick_ms: int, asked_after_ms: int) -> Consuming:
+    story = Consuming(ack_timeout_ms=timeout_ms, ack_timeout_tick_ms=tick_ms)
+    story.gets(0)
+    story.after(asked_after_ms)
+    story.redeliver_frame(0)
+    return story
+
+
+def test_tick_is_no_longer_than_the_time_out() -> None:
+    assert _held(400, 3_000, 900).judged(TicksFitTimeout) == ([], 1)
+
+
+def test_tick_longer_than_the_time_out_is_found() -> None:
+    assert _held(400, 3_000, 3_500).judged(TicksFitTimeout)[0] == ["too-late"]
+
+
+def test_ticks_rounded_down_are_found() -> None:
+    assert _held(500, 300, 350).judged(TicksFitTimeout)[0] == ["too-early"]
+
+
+def test_whole_ticks_are_the_other_requirements() -> None:
+    assert _held(600, 300, 100).judged(TicksFitTimeout) == ([], 0)
+
+
+def test_uneven_ticks_are_blamed_once() -> None:
+    assert _held(500, 300, 350).judged(AskedForInWindow) == ([], 0)
+
+
+# --- ack-timeout.least-refused ---
+
+
+def _opening(timeout_ms: int, outcome: Outcome) -> Consuming:
+    story = Consuming(ack_timeout_ms=timeout_ms, ack_timeout_min_ms=1_000)
+    story.complete(story.invoke("open_consumer", CONSUMER + 1, args={"topics": ["t"]}), outcome)
+    return story
+
+
+def test_too_short_a_time_out_is_refused() -> None:
+    story = _opening(500, Outcome.FAIL)
+    assert story.judged(LeastTimeout)[1] == 1
+
+
+def test_too_short_a_time_out_that_is_taken_is_found() -> None:
+    assert _opening(500, Outcome.OK).judged(LeastTimeout)[0][-1] == "taken"
+
+
+def test_long_enough_a_time_out_is_taken() -> None:
+    assert _opening(1_000, Outcome.OK).judged(LeastTimeout) == ([], 0)
