@@ -55,13 +55,15 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to."""
+    """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to. `known_by`
+    are listed failures that its reduced Case shows, too: it is taken for their doing, and fails nothing."""
 
     requirement: str
     code: str
     verdict: str
     sentence: str
     also: tuple[str, ...]
+    known_by: tuple[str, ...]
     shape: tuple[str, ...]
     case: str
     replay: str
@@ -155,8 +157,9 @@ def print_exploration(told: Exploration, folder: str, console: Console) -> None:
 
 
 def _of_cause(found: Found, folder: str) -> Iterator[Text]:
-    style = "bold red" if found.verdict == "fail" else "yellow"
-    yield Text.assemble((f"{found.verdict}  ", style), (f"{found.requirement}: {found.code}", "bold"))
+    word = "known" if found.known_by else found.verdict
+    style = {"known": "dim", "fail": "bold red"}.get(word, "yellow")
+    yield Text.assemble((f"{word}  ", style), (f"{found.requirement}: {found.code}", "bold"))
     yield Text(f"  {one_line(found.sentence)}")
     size = f"{counted(found.steps, 'step')} and {counted(found.faults, 'fault')}"
     left = "nothing can be taken away" if found.minimal else "not reduced to the end"
@@ -166,6 +169,8 @@ def _of_cause(found: Found, folder: str) -> Iterator[Text]:
     )
     if found.also:
         yield Text(f"  breaks as well: {', '.join(found.also)}")
+    if found.known_by:
+        yield Text(f"  its Case shows what is listed, too: {', '.join(found.known_by)}")
     yield Text(f"  assay replay {folder}/{found.replay}\n")
 
 
