@@ -342,6 +342,7 @@ class LargeIsBuried(_Buried):
                     "never-again",
                     f"consumer {event.handle}: {entry}, which came in chunks, was refused at {ms(call.called_ns)} and "
                     f"had not come again by {ms(event.t_ns)}, when a receive ended short",
+                    self.stored[entry],
                     call.message,
                     event,
                 )
