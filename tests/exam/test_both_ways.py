@@ -180,6 +180,12 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"DDP-010", "DLV-004"}),
         "a chunk that is gone takes its message, deduplicated or not",
     ),
+    Mutation.IGNORES_MIGRATION: (
+        frozenset({"TOP-001", "ROB-009"}),
+        "who looks for a topic where it is not finds neither its messages nor an end",
+    ),
+    Mutation.RETRIES_FENCED: (frozenset({"ROB-009"}), "what waits for a producer that never comes in does not end"),
+    Mutation.RETRIES_DELETED: (frozenset({"ROB-009"}), "what waits for a producer that never comes in does not end"),
     Mutation.RETRY_LETTER_LOSES_KEYS: (frozenset({"RDL-002"}), "what a retry letter has lost its dead letter lacks"),
     Mutation.HANDS_OVER_BEYOND_MAXIMUM: (
         frozenset({"RDL-002"}),

@@ -106,9 +106,27 @@ def larger_than_a_message() -> Case:
     )
 
 
+def absurd_size() -> Case:
+    """Two gigabytes, and what is really there is 64 bytes."""
+    plan = Schedule()
+    absurd = [compressed("LZ4", plain(number), uncompressed_size=2**31 - 1) for number in range(2)]
+    plan.broker("store_entries", topic="t", entries=[*absurd, *plains(range(100, 103))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, timeout_ms=STARVED_MS))
+    return plan.case(
+        "compression/absurd-size",
+        "A topic begins with two messages that say they unpack to two gigabytes",
+        ("compression.doubts-sizes",),
+        capabilities=("consumer", "compression"),
+        consumer=EARLIEST,
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
 CASES = (
     *(sends(codec) for codec in ("NONE", *CODECS)),
     reads_every_codec(),
     *(make(codec) for make in (garbled_body, announced_too_small, announced_too_large) for codec in CODECS),
     larger_than_a_message(),
+    absurd_size(),
 )

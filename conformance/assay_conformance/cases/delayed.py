@@ -10,6 +10,9 @@ TOPICS = (Topic(name="t", delayed_delivery=DelayedDelivery(tick_ms=100)),)
 NEEDED = ("producer", "consumer", "delayed_delivery")
 SHARED = {"subscription_type": "shared"}
 
+FAR_MS = 4_102_444_800_123
+"""The first moment of the year 2100, and a few milliseconds that nobody may round."""
+
 
 def _out_of_order(plan: Schedule) -> int:
     """Messages due in another order than they are sent, and one that is due at once; the consumer."""
@@ -92,9 +95,27 @@ def restarted_in_between() -> Case:
     )
 
 
+def says_when() -> Case:
+    """In one year, in a moment, and in an hour: nobody waits for them."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for delay_ms in (31_536_000_000, 1, 3_600_000):
+        plan.send(producer, deliver_after_ms=delay_ms)
+    plan.send(producer, deliver_at_ms=FAR_MS)
+    plan.wait_ops()
+    return plan.case(
+        "delayed/says-when",
+        "Messages for later, by a delay and by a time",
+        ("delayed.names-its-time",),
+        capabilities=("producer", "delayed_delivery"),
+        topology=Topology(topics=TOPICS),
+    )
+
+
 CASES = (
     due_in_another_order(),
     strictly_due(),
     delayed_for_an_exclusive_consumer(),
     restarted_in_between(),
+    says_when(),
 )

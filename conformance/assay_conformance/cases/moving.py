@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, Schedule
+from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, Schedule, up
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import AtTime, Fault, Refuse, Scope
+from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, Fault, Refuse, Scope
 
 MOVES: tuple[tuple[str, dict[str, int]], ...] = (("unload", {}), ("move", {"broker": 1}), ("unload", {"broker": 0}))
 
@@ -108,6 +108,45 @@ def non_persistent(words: str, verb: str, **args: str) -> Case:
     )
 
 
+def goes_to_another_cluster() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 3))
+    plan.broker("migrate", topic="t", broker=1)
+    plan.wait_ops(plan.send(producer, 3))
+    plan.receive(consumer, 6, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "topics/goes-to-another-cluster",
+        "A topic goes to another cluster, and its clients are told",
+        ("topics.follows-migration",),
+        capabilities=("producer", "consumer", "resend_pending"),
+        topology=Topology(brokers=2),
+        consumer=EARLIEST,
+    )
+
+
+def deleted_under_its_producer() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    sent = plan.last
+    pending = plan.send(producer)
+    plan.wait_ops(pending)
+    plan.wait_ms(SHORT_MS)
+    return plan.case(
+        "topics/deleted-under-its-producer",
+        "A producer loses its connection, and its topic is not there when it is back",
+        ("topics.deleted-is-final",),
+        capabilities=("producer", "resend_pending"),
+        faults=(
+            Fault(trigger=AfterStep(sent), action=Cut()),
+            Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicNotFound")),
+        ),
+    )
+
+
 CASES = (
     non_persistent("", "restart"),
     non_persistent("-unloaded", "unload", topic="t"),
@@ -119,4 +158,6 @@ CASES = (
         "A topic moves, its producer and consumer are told where to, and are refused there once",
         Fault(trigger=AtTime(0), scope=Scope(broker=1), action=Refuse(connections=1)),
     ),
+    goes_to_another_cluster(),
+    deleted_under_its_producer(),
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.resend import QUICK, cut_at_send
-from assay_conformance.model.case import Case, Topology
-from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, Hold, Until
+from assay_conformance.model.case import Case, Limits, Topology
+from assay_conformance.model.fault import AfterStep, Cut, CutHow, Direction, Drop, Fault, Hold, Until
 from assay_conformance.model.policy import BrokerSettings
 
 
@@ -163,6 +163,87 @@ def holder_that_fell_silent() -> Case:
     )
 
 
+def waits_longer_than_a_time_out() -> Case:
+    """Nothing else of that client is asked for meanwhile, so that nothing else times out."""
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive")
+    second = plan.producer(
+        plan.client(operation_timeout_ms=1_000), access_mode="wait_for_exclusive", wait=False, send_timeout_ms=0
+    )
+    plan.wait_frame("PRODUCER_SUCCESS", Direction.TO_CLIENT, 2)
+    plan.wait_ms(2_500)
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(second)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/waits-longer-than-a-time-out",
+        "A producer waits for its topic two and a half times as long as its operations may take",
+        ("producer.waits-for-its-turn",),
+        capabilities=("access_modes",),
+        client={"operation_timeout_ms": 1_000},
+        limits=Limits(operation_ms=6_000, case_ms=20_000, least_wall_ms=2_500),
+    )
+
+
+def loses_its_place() -> Case:
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive", producer_name="first")
+    second = plan.producer(plan.client(), access_mode="wait_for_exclusive", producer_name="second", wait=False)
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 3, deadline_ms=3_000)
+    plan.wait_ops(plan.close(first))
+    plan.wait_ops(second)
+    plan.wait_ops(plan.send(second))
+    return plan.case(
+        "producer/loses-its-place",
+        "The connection of a producer that waits for its topic ends",
+        ("producer.waits-for-its-turn",),
+        capabilities=("access_modes",),
+        faults=(Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Cut()),),
+        limits=QUICK,
+    )
+
+
+def comes_back_exclusive() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client(), access_mode="exclusive")
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "producer/comes-back-exclusive",
+        "An exclusive producer loses its connection and comes back",
+        ("producer.echoes-topic-epoch",),
+        capabilities=("access_modes", "resend_pending"),
+        faults=(cut_at_send(2),),
+        limits=QUICK,
+    )
+
+
+def fenced_while_away() -> Case:
+    """Its return is held up until another one has the topic; a message waits with it."""
+    plan = Schedule()
+    first = plan.producer(plan.client(), access_mode="exclusive")
+    plan.wait_ops(plan.send(first))
+    cut = plan.last
+    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2, deadline_ms=3_000)
+    pending = plan.send(first)
+    second = plan.producer(plan.client(), access_mode="exclusive_with_fencing")
+    plan.wait_ops(plan.send(second))
+    taken = plan.last
+    plan.wait_ops(pending)
+    plan.wait_ms(700)  # whoever tries again does so by then
+    return plan.case(
+        "producer/fenced-while-away",
+        "An exclusive producer loses its connection, and the topic before it is back",
+        ("producer.fenced-is-final",),
+        capabilities=("access_modes", "resend_pending"),
+        faults=(
+            Fault(trigger=AfterStep(cut), action=Cut()),
+            Fault(trigger=up("PRODUCER", k=2), action=Hold(), until=Until(step=taken)),
+        ),
+        limits=QUICK,
+    )
+
+
 CASES = (
     name_that_is_taken(),
     holder_that_fell_silent(),
@@ -173,4 +254,8 @@ CASES = (
     exclusive_refuses_a_second(),
     waits_for_exclusive(),
     fencing_throws_out(),
+    waits_longer_than_a_time_out(),
+    loses_its_place(),
+    comes_back_exclusive(),
+    fenced_while_away(),
 )

@@ -3,10 +3,21 @@ nobody asked for."""
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.cases.build import EARLIEST, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Drop, Fault, Inject, Rewrite, Scope
+from assay_conformance.model.fault import (
+    AfterStep,
+    AnswerError,
+    Cut,
+    Delay,
+    Direction,
+    Drop,
+    Fault,
+    Inject,
+    Rewrite,
+    Scope,
+)
 
 BRIEF: Config = {"operation_timeout_ms": 1_000}
 
@@ -193,6 +204,46 @@ _NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
 )
 
 
+def _lookups_fail(words: str, title: str, *errors: str, command: str = "LOOKUP") -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        f"connection/{words}",
+        title,
+        ("connection.retries-lookups",),
+        capabilities=("producer",),
+        client={"operation_timeout_ms": 10_000},
+        faults=tuple(
+            Fault(trigger=up(command, k=k), action=AnswerError(error)) for k, error in enumerate(errors, start=1)
+        ),
+    )
+
+
+def lookups_fail() -> Case:
+    return _lookups_fail(
+        "lookups-fail",
+        "The broker is not ready for the first look-ups, and then has too many of them",
+        "ServiceNotReady",
+        "TooManyRequests",
+        "ServiceNotReady",
+    )
+
+
+def partitions_are_not_told() -> Case:
+    return _lookups_fail(
+        "partitions-are-not-told",
+        "The broker is not ready to say how many partitions a topic has",
+        "ServiceNotReady",
+        "TooManyRequests",
+        command="PARTITIONED_METADATA",
+    )
+
+
+def lookup_is_forbidden() -> Case:
+    return _lookups_fail("lookup-is-forbidden", "The client may not look the topic up", "AuthorizationError")
+
+
 CASES = (
     several_acks_on_an_old_broker(),
     receipts_from_an_old_broker(),
@@ -203,4 +254,7 @@ CASES = (
     opening_times_out(),
     return_times_out(),
     answers_nobody_asked_for(),
+    lookups_fail(),
+    partitions_are_not_told(),
+    lookup_is_forbidden(),
 )

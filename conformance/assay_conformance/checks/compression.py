@@ -9,6 +9,7 @@ from assay_conformance.checks.handover import Handover
 from assay_conformance.checks.lines import Unit
 from assay_conformance.model.event import Completion, Frame, Meta, Received
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
 HEADERS_BYTES = 1_000
 """More than command and metadata of any message in a Case: a frame this much over the limit has a body over it."""
@@ -156,6 +157,8 @@ class GarbledMessage(Discarding):
         meta = _compressed(event)
         if meta is None or not event.intact or meta.chunk_id is not None:
             return None
+        if meta.uncompressed_size > MAX_MESSAGE_BYTES:
+            return None  # whichever of the two reasons it is given: `doubted_sizes`
         if _too_large(self.view, event):
             return "UncompressedSizeCorruption"
         return "DecompressionError" if meta.unpacked_bytes is not None else None

@@ -12,6 +12,7 @@ from assay_conformance.client.acks import AckGroup, Outlet
 from assay_conformance.client.chunks import ChunkBuffer
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.entries import (
+    MAX_UNCOMPRESSED_BYTES,
     BadEntryError,
     Entry,
     Opened,
@@ -84,6 +85,10 @@ class Arrivals:
                 return
             self._discard(position, pb.CommandAck.ChecksumMismatch, 1)
         except BadEntryError as error:
+            absurd = payload.metadata.uncompressed_size > MAX_UNCOMPRESSED_BYTES
+            if absurd and self._shared.mutated(Mutation.ABSURD_SIZE_CLOSES):
+                connection.close(Cause.LOST, str(error))
+                return
             self._unreadable(payload.metadata, position, error.reason)
 
     def clear(self) -> None:

@@ -22,6 +22,14 @@ from assay_conformance.client.refusal import Cause, Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 from assay_conformance.wire import BaseCommand, Frame
+from assay_conformance.wire import pulsar_pb2 as pb
+
+_STUBBORN = {
+    Mutation.RETRIES_TERMINATED: pb.TopicTerminatedError,
+    Mutation.RETRIES_FENCED: pb.ProducerFenced,
+    Mutation.RETRIES_DELETED: pb.TopicNotFound,
+}
+"""The cheats that take a final word of the broker for a passing one."""
 
 
 class Phase(Enum):
@@ -151,7 +159,10 @@ class Handler(ABC):
 
     def _again(self, refusal: Refusal) -> None:
         opening = self.registrations == 0
-        stubborn = refusal.terminated and self.shared.mutated(Mutation.RETRIES_TERMINATED)
+        stubborn = any(refusal.code == code and self.shared.mutated(cheat) for cheat, code in _STUBBORN.items())
+        if self.phase is Phase.SEEKING and opening and self.shared.mutated(Mutation.GIVES_UP_ON_FIRST_LOOKUP):
+            self._finish(refusal)
+            return
         if (refusal.retry is Retry.NEVER and not stubborn) or (opening and refusal.retry is Retry.ONCE_OPEN):
             self._finish(refusal)
             return
@@ -195,7 +206,8 @@ class Handler(ABC):
 
     def migrated(self, url: str) -> None:
         """From here on the topic is looked up in another cluster (PIP-188)."""
-        self._cluster_url = url
+        if not self.shared.mutated(Mutation.IGNORES_MIGRATION):
+            self._cluster_url = url
 
     def _drop(self, url: str | None) -> None:
         phase = self.phase

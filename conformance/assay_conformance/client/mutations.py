@@ -207,6 +207,14 @@ class Mutation(StrEnum):
     DEAD_LETTERS_BATCHED = "dead-letters-batched"
     DEAD_LETTERS_UNCHUNKED = "dead-letters-unchunked"
     DEAD_LETTERS_UNKEPT = "dead-letters-unkept"
+    WAITS_NO_LONGER_THAN_OTHERS = "waits-no-longer-than-others"
+    FORGETS_TOPIC_EPOCH = "forgets-topic-epoch"
+    RETRIES_FENCED = "retries-fenced"
+    RETRIES_DELETED = "retries-deleted"
+    GIVES_UP_ON_FIRST_LOOKUP = "gives-up-on-first-lookup"
+    IGNORES_MIGRATION = "ignores-migration"
+    DELIVER_AT_IN_SECONDS = "deliver-at-in-seconds"
+    ABSURD_SIZE_CLOSES = "absurd-size-closes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -1054,5 +1062,39 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RDL-004",
         "the dead letter topic is not given its first subscription",
         "an option of the policy that never reaches the producer",
+    ),
+    Mutation.WAITS_NO_LONGER_THAN_OTHERS: Broken(
+        "PRD-002",
+        "a producer that waits for its turn gives up after the operation time-out",
+        "one time-out for every request, whatever the broker said of this one",
+    ),
+    Mutation.FORGETS_TOPIC_EPOCH: Broken(
+        "PRD-003",
+        "a producer comes back without the epoch of its topic",
+        "pulsar-rs (read in its source): topic_epoch is never sent",
+    ),
+    Mutation.RETRIES_FENCED: Broken(
+        "PRD-003", "a producer that was fenced out keeps coming back", "every refusal taken for a passing one"
+    ),
+    Mutation.RETRIES_DELETED: Broken(
+        "TOP-005",
+        "a producer whose topic was deleted keeps coming back",
+        "C++ client (read in its source): once it was open, a producer retries whatever it is told",
+    ),
+    Mutation.GIVES_UP_ON_FIRST_LOOKUP: Broken(
+        "CON-007",
+        "opening fails with the first look-up that does",
+        "pulsar-client-cpp#396: a failure on the way to the broker is not retried at creation",
+    ),
+    Mutation.IGNORES_MIGRATION: Broken(
+        "TOP-003", "a topic that went to another cluster is looked up in the old one", "a command nobody listens to"
+    ),
+    Mutation.DELIVER_AT_IN_SECONDS: Broken(
+        "DLY-003", "deliver_at_time is written in seconds", "a unit that is in nobody's name"
+    ),
+    Mutation.ABSURD_SIZE_CLOSES: Broken(
+        "CMP-004",
+        "a message of an absurd size closes the connection",
+        "a limit that is enforced by leaving: the same entry comes back for ever",
     ),
 }

@@ -175,7 +175,8 @@ class OpBuilder:
         if message.event_time_ms is not None:
             metadata.event_time = message.event_time_ms
         if message.deliver_at_ms is not None:
-            metadata.deliver_at_time = message.deliver_at_ms
+            in_seconds = Mutation.DELIVER_AT_IN_SECONDS in self._mutations
+            metadata.deliver_at_time = message.deliver_at_ms // 1_000 if in_seconds else message.deliver_at_ms
         return metadata
 
     def _compressed(self, metadata: MessageMetadata, data: bytes) -> bytes:

@@ -278,7 +278,7 @@ class Producer(Handler):
             built.producer.producer_name = name
         if self._first_subscription is not None:
             built.producer.initial_subscription_name = self._first_subscription
-        if self._topic_epoch is not None:
+        if self._topic_epoch is not None and not mutated(Mutation.FORGETS_TOPIC_EPOCH):
             built.producer.topic_epoch = self._topic_epoch
         return built
 

@@ -67,10 +67,6 @@ class Refusal:
     def retry(self) -> Retry:
         return Retry.ALWAYS if self.code is None else _SERVER_ERRORS.get(self.code, (None, Retry.ALWAYS))[1]
 
-    @property
-    def terminated(self) -> bool:
-        return self.code == pb.TopicTerminatedError
-
     def failed(self, *, certain: bool = False) -> Failed:
         return Failed(self.error, self.text, certain)
 

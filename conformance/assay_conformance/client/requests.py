@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
@@ -35,7 +36,8 @@ class Requests:
 
     def wait_longer(self, request_id: int) -> None:
         """The broker will answer this request once more, whenever it can: producer_ready was false."""
-        self._open[request_id].timer.cancel()
+        if not self._shared.mutated(Mutation.WAITS_NO_LONGER_THAN_OTHERS):
+            self._open[request_id].timer.cancel()
 
     def answer(self, frame: Frame) -> None:
         request = self._open.pop(frame.body.request_id, None)

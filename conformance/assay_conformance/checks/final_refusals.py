@@ -1,0 +1,102 @@
+"""Words of the broker that end a producer or consumer for good: fenced out, or its topic is deleted.
+
+Judged are those that had been let in before, so that it is a return that is refused.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.resend import IN_FLIGHT_NS
+from assay_conformance.checks.tracker import ConsumerSession, ProducerSession
+from assay_conformance.model.event import Ended, Frame
+from assay_conformance.model.requirement import RequirementId
+
+Key = tuple[str, int]
+"""A producer or consumer of the application: which of both, and its handle."""
+
+
+class _FinalRefusal(TimedCheck):
+    error: ClassVar[str]
+    means: ClassVar[str]
+
+    def start(self) -> None:
+        self._asked: dict[tuple[int, int], Key] = {}
+        self._admitted: set[Key] = set()
+        self._refused: dict[Key, Frame] = {}
+
+    @on(Frame, "PRODUCER", "SUBSCRIBE")
+    def asked(self, event: Frame) -> None:
+        key = self._key(event)
+        if key is None or not from_client(event):
+            return
+        self._asked[event.conn, event.request_id or 0] = key
+        refused = self._refused.get(key)
+        if refused is None:
+            return
+        # The same word may have come on two ways at once; what left before it was read says nothing.
+        if event.t_ns > refused.t_ns + IN_FLIGHT_NS:
+            self.breach(
+                "kept-trying",
+                f"{key[0]} {key[1]} was told {self.error} at {ms(refused.t_ns)}: {self.means}; it registered again at "
+                f"{ms(event.t_ns)}",
+                refused,
+                event,
+            )
+
+    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
+    def admitted(self, event: Frame) -> None:
+        key = self._asked.pop((event.conn, event.request_id or 0), None)
+        if key is not None and to_client(event) and event.fields.get("producer_ready") is not False:
+            self._admitted.add(key)
+            self._refused.pop(key, None)
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        key = self._asked.pop((event.conn, event.request_id or 0), None)
+        final = key in self._admitted and to_client(event) and event.fields.get("error") == self.error
+        if key is not None and final and key not in self._refused:
+            self._refused[key] = event
+            self.exercise(event)
+
+    @on(Ended)
+    def over(self, event: Ended) -> None:
+        for (kind, handle), refused in self._refused.items():
+            for send in self.tracker.sends.get(handle, ()) if kind == "producer" else ():
+                end_ns = event.t_ns if send.completion is None else send.completion.t_ns
+                if send.invoke.t_ns < refused.t_ns and late("answer", refused.t_ns, end_ns):
+                    self.overdue(
+                        "answer",
+                        refused.t_ns,
+                        end_ns,
+                        "left-pending",
+                        f"producer {handle} was told {self.error} at {ms(refused.t_ns)}: {self.means}; its send of "
+                        f"message {send.invoke.number} had not ended by {ms(end_ns)}",
+                        refused,
+                        send.completion or event,
+                    )
+                    break
+
+    def _key(self, event: Frame) -> Key | None:
+        session: ProducerSession | ConsumerSession | None
+        if event.command == "PRODUCER":
+            session = self.tracker.producer_of(event)
+            line = None if session is None else session.line
+            return None if line is None or line.handle is None else ("producer", line.handle)
+        session = self.tracker.consumer_of(event)
+        consumer = None if session is None else session.consumer
+        return None if consumer is None else ("consumer", consumer.handle)
+
+
+class FencedIsFinal(_FinalRefusal):
+    requirement = RequirementId("producer.fenced-is-final")
+    error = "ProducerFenced"
+    means = "another producer has the topic"
+
+
+class DeletedIsFinal(_FinalRefusal):
+    requirement = RequirementId("topics.deleted-is-final")
+    error = "TopicNotFound"
+    means = "the topic is not there any more"

@@ -1,0 +1,112 @@
+"""Look-ups that fail: those that may succeed a moment later are tried again, those that will not are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import TimedCheck, from_client, to_client
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+PASSING = ("ServiceNotReady", "TooManyRequests")
+FINAL = ("AuthorizationError", "InvalidTopicName")
+
+LEAST_PAUSE_NS = 20 * MS
+"""Backoff begins at 100 ms in most clients and at 10 ms in one; retries that follow each other faster have none."""
+
+
+@dataclass(slots=True)
+class _Opening:
+    """One open_producer or open_consumer, and what became of the look-ups for it."""
+
+    call: Invoke
+    topics: frozenset[str]
+    failures: list[Frame] = field(default_factory=list)
+    final: Frame | None = None
+    hasty: int = 0
+
+
+class RetriesLookups(TimedCheck):
+    """Within the operation time-out, and with a pause. Judged while something is being opened, of topics that nothing
+    else is opened on."""
+
+    requirement = RequirementId("connection.retries-lookups")
+
+    def start(self) -> None:
+        self._openings: dict[int, _Opening] = {}
+        self._topics: dict[tuple[int, int], str] = {}
+        timeout = self.view.setting("client", "operation_timeout_ms")
+        self._timeout_ns = int(timeout or 0) * MS
+
+    @on(Invoke, "open_producer", "open_consumer")
+    def opens(self, event: Invoke) -> None:
+        names = event.args.get("topics") or [event.args.get("topic", "")]
+        topics = frozenset(self.tracker.local_topic(str(name)) for name in names)
+        self._openings[event.op] = _Opening(event, topics)
+
+    @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
+    def asked(self, event: Frame) -> None:
+        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+        opening = self._opening_of(topic)
+        if not from_client(event) or event.request_id is None:
+            return
+        self._topics[event.conn, event.request_id] = topic
+        if opening is None:
+            return
+        if opening.final is not None:
+            self.breach(
+                "kept-asking",
+                f"topic {topic} was looked up in vain, with {opening.final.fields.get('error')} at "
+                f"{ms(opening.final.t_ns)}, which no time mends; it was asked for again at {ms(event.t_ns)}",
+                opening.final,
+                event,
+            )
+        last = opening.failures[-1] if opening.failures else None
+        if last is None:
+            return
+        opening.hasty = opening.hasty + 1 if event.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
+        if opening.hasty == 3:
+            self.breach(
+                "without-pause",
+                f"topic {topic}: three look-ups in a row left within {LEAST_PAUSE_NS // MS} ms of a failed one; the "
+                f"last failed at {ms(last.t_ns)}, the next left at {ms(event.t_ns)}",
+                last,
+                event,
+            )
+
+    @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+    def told(self, event: Frame) -> None:
+        opening = self._opening_of(self._topics.pop((event.conn, event.request_id or 0), ""))
+        if opening is None or not to_client(event) or event.fields.get("response") != "Failed":
+            return
+        error = event.fields.get("error")
+        if error in PASSING:
+            opening.failures.append(event)
+        elif error in FINAL:
+            opening.final = opening.final or event
+
+    @on(Completion, "open_producer", "open_consumer")
+    def opened(self, event: Completion) -> None:
+        opening = self._openings.pop(event.op, None)
+        if opening is None or not (opening.failures or opening.final):
+            return
+        if event.outcome is Outcome.OK or opening.final is not None:
+            self.exercise(event)
+        elif event.t_ns < opening.call.t_ns + self._timeout_ns - 2 * TOLERANCES["reconnect"].slack_ns:
+            last = opening.failures[-1]
+            self.breach(
+                "gave-up",
+                f"{event.verb} of handle {event.handle} failed at {ms(event.t_ns)} after {last.fields.get('error')} at "
+                f"{ms(last.t_ns)}, {(event.t_ns - opening.call.t_ns) // MS} ms into its time of "
+                f"{self._timeout_ns // MS} ms: it should have asked again",
+                last,
+                event,
+            )
+
+    def _opening_of(self, topic: str) -> _Opening | None:
+        """The one opening that asks for this topic, where it is one."""
+        base = topic.partition("-partition-")[0]
+        found = [opening for opening in self._openings.values() if base in opening.topics]
+        return found[0] if len(found) == 1 else None

@@ -1,0 +1,85 @@
+"""Topics that go to another cluster: TOPIC_MIGRATED says where (PIP-188)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.model.case import Who
+from assay_conformance.model.event import Completion, Ended, Frame
+from assay_conformance.model.requirement import RequirementId
+
+Key = tuple[str, int, str]
+"""producer or consumer, its id, its topic."""
+
+
+@dataclass(slots=True)
+class _Migrated:
+    told: Frame
+    broker: int
+
+
+class FollowsMigration(TimedCheck):
+    """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says."""
+
+    requirement = RequirementId("topics.follows-migration")
+
+    def start(self) -> None:
+        self._migrated: dict[Key, _Migrated] = {}
+        self._to = {
+            str(step.args.get("topic")): int(step.args.get("broker", 0))
+            for step in self.view.case.steps
+            if step.who is Who.BROKER and step.verb == "migrate"
+        }
+        self._closed: Completion | None = None
+
+    @on(Frame, "TOPIC_MIGRATED")
+    def told(self, event: Frame) -> None:
+        id = int(event.fields.get("resource_id", -1))
+        kind = "producer" if event.fields.get("resource_type") == "Producer" else "consumer"
+        sessions = self.tracker.producers if kind == "producer" else self.tracker.consumers
+        session = sessions.get((event.conn, id))
+        if session is not None and to_client(event) and session.topic in self._to:
+            self._migrated[kind, id, session.topic] = _Migrated(event, self._to[session.topic])
+
+    @on(Frame, "PRODUCER", "SUBSCRIBE")
+    def registered(self, event: Frame) -> None:
+        kind = "producer" if event.command == "PRODUCER" else "consumer"
+        id = event.producer_id if kind == "producer" else event.consumer_id
+        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+        key = (kind, -1 if id is None else id, topic)
+        migrated, opened = self._migrated.get(key), self.tracker.opened.get(event.conn)
+        if migrated is None or opened is None or not from_client(event) or event.conn == migrated.told.conn:
+            return
+        if opened.broker == migrated.broker:
+            del self._migrated[key]
+            self.exercise(event)
+        else:
+            self.breach(
+                "stayed",
+                f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of broker "
+                f"{migrated.broker}; it registered with broker {opened.broker} at {ms(event.t_ns)}",
+                migrated.told,
+                event,
+            )
+
+    @on(Completion, "close")
+    def closes(self, event: Completion) -> None:
+        self._closed = self._closed or event
+
+    @on(Ended)
+    def over(self, event: Ended) -> None:
+        end = self._closed or event
+        for (kind, id, topic), migrated in self._migrated.items():
+            if late("reconnect", migrated.told.t_ns, end.t_ns):
+                self.overdue(
+                    "reconnect",
+                    migrated.told.t_ns,
+                    end.t_ns,
+                    "never-came",
+                    f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of "
+                    f"broker {migrated.broker}, and had not registered there by {ms(end.t_ns)}",
+                    migrated.told,
+                    end,
+                )

@@ -1,0 +1,155 @@
+"""Waiting for a topic, and coming back to it: producer_ready and topic_epoch of PRODUCER_SUCCESS (PIP-68)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.refusals import was_read
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tracker import ProducerSession
+from assay_conformance.model.event import Closed, Completion, Ended, ErrorClass, Frame, Outcome
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Wait:
+    """A producer that was told to wait, on one connection; `lost` where that ended."""
+
+    session: ProducerSession
+    told: Frame
+    lost: Closed | None = None
+
+
+class WaitsForItsTurn(TimedCheck):
+    """Its opening lasts as long as it waits: no time-out ends it, and nothing else than the broker's word does.
+
+    One whose connection ends while it waits asks again, or tells the application that it failed.
+    """
+
+    requirement = RequirementId("producer.waits-for-its-turn")
+
+    def start(self) -> None:
+        self._waits: dict[int, _Wait] = {}
+        """Producer handle -> its wait."""
+        timeout = self.view.setting("client", "operation_timeout_ms")
+        self._timeout_ns = int(timeout or 0) * MS
+
+    @on(Frame, "PRODUCER_SUCCESS", "ERROR")
+    def answered(self, event: Frame) -> None:
+        if not to_client(event):
+            return
+        waiting = next((handle for handle, wait in self._waits.items() if self._is_for(wait.session, event)), None)
+        if event.command == "ERROR":
+            self._waits.pop(waiting or 0, None)
+        elif event.fields.get("producer_ready") is not False:
+            wait = self._waits.pop(waiting, None) if waiting is not None else None
+            if wait is not None and event.t_ns - wait.told.t_ns > self._timeout_ns:
+                self.exercise(event)
+        else:
+            session = next((each for each in self._sessions() if self._is_for(each, event)), None)
+            if session is not None and session.line is not None and session.line.handle is not None:
+                self._waits.setdefault(session.line.handle, _Wait(session, event))
+
+    @on(Frame, "PRODUCER")
+    def asked(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        handle = None if session is None or session.line is None else session.line.handle
+        wait = None if handle is None else self._waits.get(handle)
+        if wait is not None and session is not None and wait.lost is not None and from_client(event):
+            self.exercise(event)
+            wait.session, wait.lost = session, None
+
+    @on(Closed)
+    def connection_lost(self, event: Closed) -> None:
+        for wait in self._waits.values():
+            if wait.session.conn == event.conn:
+                wait.lost = event
+
+    @on(Completion, "open_producer")
+    def opened(self, event: Completion) -> None:
+        wait = self._waits.get(event.handle or 0)
+        if wait is None:
+            return
+        if event.outcome is Outcome.OK:
+            self.breach(
+                "opened-unadmitted",
+                f"producer {event.handle} was told to wait at {ms(wait.told.t_ns)}, and had not been let in when its "
+                f"opening succeeded at {ms(event.t_ns)}",
+                wait.told,
+                event,
+            )
+        elif wait.lost is None and event.error is ErrorClass.TIMEOUT:
+            self.breach(
+                "gave-up",
+                f"producer {event.handle} was told to wait at {ms(wait.told.t_ns)}; it may take as long as others have "
+                f"the topic, and timed out at {ms(event.t_ns)}",
+                wait.told,
+                event,
+            )
+        del self._waits[event.handle or 0]
+
+    @on(Ended)
+    def over(self, event: Ended) -> None:
+        for handle, wait in self._waits.items():
+            closing = self.tracker.lines.closings.get(handle)
+            until_ns = event.t_ns if closing is None else closing.t_ns
+            if wait.lost is not None and late("reconnect", wait.lost.t_ns, until_ns):
+                self.overdue(
+                    "reconnect",
+                    wait.lost.t_ns,
+                    until_ns,
+                    "not-asked-again",
+                    f"producer {handle} waited for its topic when its connection ended at {ms(wait.lost.t_ns)}; it had "
+                    f"neither asked again nor failed by {ms(until_ns)}",
+                    wait.told,
+                    wait.lost,
+                )
+
+    def _sessions(self) -> list[ProducerSession]:
+        return list(self.tracker.producers.values())
+
+    def _is_for(self, session: ProducerSession, event: Frame) -> bool:
+        return (session.conn, session.request.request_id) == (event.conn, event.request_id)
+
+
+class EchoesTopicEpoch(Check):
+    """A producer that was given an epoch and read it says it whenever it comes back."""
+
+    requirement = RequirementId("producer.echoes-topic-epoch")
+
+    def start(self) -> None:
+        self._asked: dict[tuple[int, int], ProducerSession] = {}
+        self._given: dict[int, tuple[ProducerSession, Frame, int]] = {}
+
+    @on(Frame, "PRODUCER")
+    def asked(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if session is None or session.line is None or session.line.handle is None or not from_client(event):
+            return
+        self._asked[event.conn, event.request_id or 0] = session
+        line = session.line
+        if id(line) not in self._given:
+            return
+        before, given, epoch = self._given[id(line)]
+        # Who sent anything had read that it was let in.
+        if before.furthest is None and not was_read(self, given, alone=False):
+            return
+        self.exercise(event)
+        said = event.fields.get("topic_epoch")
+        if said != epoch:
+            self.breach(
+                "epoch-not-said",
+                f"{line} was given epoch {epoch} of {line.topic} at {ms(given.t_ns)}; it came back at "
+                f"{ms(event.t_ns)} with {'none' if said is None else said}, and nobody can tell that another had the "
+                "topic meanwhile",
+                given,
+                event,
+            )
+
+    @on(Frame, "PRODUCER_SUCCESS")
+    def admitted(self, event: Frame) -> None:
+        session = self._asked.pop((event.conn, event.request_id or 0), None)
+        if session is not None and to_client(event) and "topic_epoch" in event.fields:
+            self._given[id(session.line)] = (session, event, int(event.fields["topic_epoch"]))

@@ -1,0 +1,167 @@
+"""Look-ups that fail, topics that went to another cluster, times of delayed messages, sizes that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.doubted_sizes import DoubtsSizes
+from assay_conformance.checks.due_times import NamesItsTime
+from assay_conformance.checks.lookups import RetriesLookups
+from assay_conformance.checks.migrating import FollowsMigration
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
+from assay_conformance.history.script import CONSUMER, PRODUCER, Script
+from assay_conformance.model.case import ClientConfig, Step, Who
+from assay_conformance.model.event import AgentEnded, ErrorClass, Meta, Outcome
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+class _LookedUp(Script):
+    """A producer is opened, and its look-ups are answered so, with a pause between them."""
+
+    def __init__(self, *errors: str, pause_ms: int = 100) -> None:
+        super().__init__()
+        self.opening = self.invoke("open_producer", PRODUCER, args={"topic": "t"})
+        self.connected(0)
+        for number, error in enumerate(errors):
+            if number:
+                self.after(pause_ms)
+            self.look_up(number)
+            self.down("LOOKUP_RESPONSE", request_id=number, fields={"response": "Failed", "error": error})
+
+    def look_up(self, number: int) -> None:
+        self.up("LOOKUP", request_id=number, fields={"topic": self.full("t")})
+
+    def judged(self) -> Check:
+        case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": 10_000}))
+        facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
+        return trial(RetriesLookups, self.at(20_000).done(), case, facts)
+
+
+def test_lookup_tried_again_until_it_succeeds_is_accepted() -> None:
+    story = _LookedUp("ServiceNotReady", "TooManyRequests")
+    story.after(200).look_up(9)
+    story.complete(story.opening)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_opening_that_fails_with_its_first_lookup_is_found() -> None:
+    story = _LookedUp("ServiceNotReady")
+    story.complete(story.opening, Outcome.FAIL, error=ErrorClass.NOT_LEADER)
+    assert _codes(story.judged()) == ["gave-up"]
+
+
+def test_opening_that_fails_when_its_time_is_up_is_accepted() -> None:
+    story = _LookedUp("ServiceNotReady")
+    story.at(9_900).complete(story.opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert _codes(story.judged()) == []
+
+
+def test_lookups_without_any_pause_are_found() -> None:
+    assert _codes(_LookedUp(*["ServiceNotReady"] * 5, pause_ms=1).judged()) == ["without-pause"]
+
+
+def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
+    story = _LookedUp("AuthorizationError")
+    story.complete(story.opening, Outcome.FAIL, error=ErrorClass.AUTH)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+    story = _LookedUp("AuthorizationError")
+    story.after(200).look_up(9)
+    assert _codes(story.judged()) == ["kept-asking"]
+
+
+# --- follows-migration ------------------------------------------------------------------------------------------------
+
+
+def _migrated(broker: int | None) -> Check:
+    story = Script()
+    story.producer()
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    if broker is not None:
+        story.opened(1, broker)
+        story.up("CONNECT", 1)
+        story.down("CONNECTED", 1)
+        story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    return trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+
+
+@pytest.mark.parametrize(("broker", "codes"), [(1, []), (0, ["stayed", "never-came"]), (None, ["never-came"])])
+def test_producer_is_to_register_where_its_topic_went(broker: int | None, codes: list[str]) -> None:
+    check = _migrated(broker)
+    assert (_codes(check), check.exercised) == (codes, int(not codes))
+
+
+# --- names-its-time ---------------------------------------------------------------------------------------------------
+
+
+def _delayed(said_ms: int | None, **asked: int) -> Check:
+    story = Script()
+    story.producer()
+    story.at(100).send(0, **asked)
+    story.send_frame(0, meta=Meta(producer_name="p", sequence_id=0, deliver_at_ms=said_ms))
+    return trial(NamesItsTime, story.done())
+
+
+@pytest.mark.parametrize(
+    ("said_ms", "asked"), [(600, {"deliver_after_ms": 500}), (7_000, {"deliver_at_ms": 7_000})], ids=str
+)
+def test_message_that_says_when_it_is_due_is_accepted(said_ms: int, asked: dict[str, int]) -> None:
+    check = _delayed(said_ms, **asked)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("said_ms", "asked", "code"),
+    [
+        (None, {"deliver_after_ms": 500}, "no-time"),
+        (500, {"deliver_after_ms": 500}, "other-time"),
+        (7, {"deliver_at_ms": 7_000}, "other-time"),
+        (7_100, {"deliver_at_ms": 7_000}, "other-time"),
+    ],
+    ids=str,
+)
+def test_message_that_says_another_time_is_found(said_ms: int | None, asked: dict[str, int], code: str) -> None:
+    assert _codes(_delayed(said_ms, **asked)) == [code]
+
+
+# --- doubts-sizes -----------------------------------------------------------------------------------------------------
+
+
+def _absurd(**fields: Any) -> Script:
+    story = Script()
+    story.consumer(**fields)
+    size = 2**31 - 1
+    story.message(0, meta=Meta(producer_name="p", sequence_id=0, compression="LZ4", uncompressed_size=size))
+    return story
+
+
+def test_consumer_that_goes_on_behind_an_absurd_size_is_accepted() -> None:
+    story = _absurd()
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.received(1)
+    story.at(2_000).complete(waiting, count=1)
+    check = trial(DoubtsSizes, story.done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_consumer_that_is_stuck_behind_an_absurd_size_is_found() -> None:
+    story = _absurd()
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.at(2_000).complete(waiting, count=0)
+    assert _codes(trial(DoubtsSizes, story.done())) == ["stuck"]
+
+
+def test_process_that_dies_of_an_absurd_size_is_found() -> None:
+    story = _absurd()
+    story.add(AgentEnded, reason="killed by signal 6")
+    assert _codes(trial(DoubtsSizes, story.done())) == ["died"]

@@ -1,0 +1,156 @@
+"""Waiting for a topic, coming back to it, and being told that it is another one's, or gone."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.final_refusals import DeletedIsFinal, FencedIsFinal
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
+from assay_conformance.checks.turns import EchoesTopicEpoch, WaitsForItsTurn
+from assay_conformance.history.script import NAME, PRODUCER, Script
+from assay_conformance.model.case import ClientConfig
+from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
+
+TIMEOUT_MS = 1_000
+
+
+def _codes(check: Check) -> list[str]:
+    return [finding.code for finding in check.findings]
+
+
+class _Waiting(Script):
+    """A producer that was told to wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opening: Invoke = self.invoke("open_producer", PRODUCER, args={"topic": "t"})
+        self.connected(0)
+        self.asked = self.producer_asks()
+        self.told(ready=False)
+
+    def told(self, *, ready: bool) -> None:
+        answer = {"producer_name": NAME, "producer_ready": ready}
+        self.down("PRODUCER_SUCCESS", request_id=self.asked.request_id, fields=answer)
+
+    def ends(self, outcome: Outcome, error: ErrorClass | None = None) -> Completion:
+        return self.complete(self.opening, outcome, error=error)
+
+    def judged(self) -> Check:
+        case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": TIMEOUT_MS}))
+        facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
+        return trial(WaitsForItsTurn, self.at(9_000).done(), case, facts)
+
+
+def test_producer_let_in_long_after_its_time_out_is_accepted() -> None:
+    story = _Waiting()
+    story.at(3_000).told(ready=True)
+    story.ends(Outcome.OK)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_times_out_while_it_waits_is_found() -> None:
+    story = _Waiting()
+    story.at(1_100).ends(Outcome.FAIL, ErrorClass.TIMEOUT)
+    assert _codes(story.judged()) == ["gave-up"]
+
+
+def test_producer_taken_for_open_while_it_waits_is_found() -> None:
+    story = _Waiting()
+    story.ends(Outcome.OK)
+    assert _codes(story.judged()) == ["opened-unadmitted"]
+
+
+def test_producer_that_asks_again_on_a_new_connection_is_accepted() -> None:
+    story = _Waiting()
+    story.cut()
+    story.connected(1)
+    story.producer_asks(1)
+    check = story.judged()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_producer_that_lost_its_place_and_does_nothing_is_found() -> None:
+    story = _Waiting()
+    story.cut()
+    assert _codes(story.judged()) == ["not-asked-again"]
+
+
+def test_producer_that_lost_its_place_and_failed_is_accepted() -> None:
+    story = _Waiting()
+    story.cut()
+    story.ends(Outcome.FAIL, ErrorClass.TRANSPORT)
+    assert _codes(story.judged()) == []
+
+
+# --- echoes-topic-epoch -----------------------------------------------------------------------------------------------
+
+
+def _returns(**fields: int) -> Check:
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected(0)
+    asked = story.producer_asks()
+    answer = {"producer_name": NAME, "topic_epoch": 3}
+    story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields=answer)
+    story.complete(opening, producer_name=NAME)
+    story.send(0)
+    story.send_frame(0)
+    story.cut()
+    story.producer_again(1, **fields)
+    return trial(EchoesTopicEpoch, story.done())
+
+
+def test_producer_that_says_its_epoch_is_accepted() -> None:
+    check = _returns(topic_epoch=3)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize("said", [{}, {"topic_epoch": 0}], ids=str)
+def test_producer_that_says_none_or_another_epoch_is_found(said: dict[str, int]) -> None:
+    assert _codes(_returns(**said)) == ["epoch-not-said"]
+
+
+# --- fenced-is-final and deleted-is-final -----------------------------------------------------------------------------
+
+
+class _Refused(Script):
+    """A producer with one send pending is refused when it comes back."""
+
+    def __init__(self, error: str) -> None:
+        super().__init__()
+        self.producer()
+        self.send(0)
+        self.send_frame(0)
+        self.cut()
+        self.connected(1)
+        asked = self.producer_asks(1)
+        self.down("ERROR", 1, request_id=asked.request_id, fields={"error": error})
+
+
+@pytest.mark.parametrize(("check", "error"), [(FencedIsFinal, "ProducerFenced"), (DeletedIsFinal, "TopicNotFound")])
+def test_refused_producer_that_fails_and_stays_away_is_accepted(check: type[Check], error: str) -> None:
+    story = _Refused(error)
+    story.unknown(0, ErrorClass.FENCED)
+    tried = trial(check, story.at(5_000).done())
+    assert (tried.findings, tried.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize(("check", "error"), [(FencedIsFinal, "ProducerFenced"), (DeletedIsFinal, "TopicNotFound")])
+def test_refused_producer_that_keeps_its_send_and_tries_again_is_found(check: type[Check], error: str) -> None:
+    story = _Refused(error)
+    story.after(500).producer_asks(1)
+    assert _codes(trial(check, story.at(5_000).done())) == ["kept-trying", "left-pending"]
+
+
+def test_producer_that_was_never_in_may_ask_as_it_likes() -> None:
+    story = Script()
+    story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected(0)
+    for ms in (10, 1_000):
+        asked = story.at(ms).producer_asks()
+        story.down("ERROR", request_id=asked.request_id, fields={"error": "TopicNotFound"})
+    check = trial(DeletedIsFinal, story.done())
+    assert (check.findings, check.exercised) == ([], 0)
