@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, Schedule, up
-from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, Fault, Refuse, Scope
 
 MOVES: tuple[tuple[str, dict[str, int]], ...] = (("unload", {}), ("move", {"broker": 1}), ("unload", {"broker": 0}))
@@ -140,10 +142,54 @@ def deleted_under_its_producer() -> Case:
         "A producer loses its connection, and its topic is not there when it is back",
         ("topics.deleted-is-final",),
         capabilities=("producer", "resend_pending"),
+        producer={"send_timeout_ms": 3_000},
         faults=(
             Fault(trigger=AfterStep(sent), action=Cut()),
             Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicNotFound")),
         ),
+    )
+
+
+def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
+    """The sends behind it take turns: some of them go to the partitions that were added."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, 4))
+    plan.broker("grow", topic="t", partitions=5)
+    plan.wait_ms(wait_ms)
+    plan.wait_ops(plan.send(producer, 5))
+    plan.wait_ops(plan.receive(consumer, 9, STARVED_MS))
+    return plan.case(
+        f"topics/{words}",
+        title,
+        ("topics.finds-added-partitions",),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        **fields,
+    )
+
+
+def grows_quickly() -> Case:
+    return _grows(
+        "grows-quickly",
+        "A topic of two partitions gets three more, and its clients look for them every 300 ms",
+        1_000,
+        capabilities=("producer", "consumer", "partitioned_topics", "short_partitions_update"),
+        producer={"partitions_update_ms": 300},
+        consumer={**EARLIEST, "partitions_update_ms": 300},
+    )
+
+
+def grows() -> Case:
+    return _grows(
+        "grows",
+        "A topic of two partitions gets three more, and its clients look for them once a minute",
+        62_000,
+        capabilities=("producer", "consumer", "partitioned_topics"),
+        producer={"partitions_update_ms": 60_000},
+        consumer={**EARLIEST, "partitions_update_ms": 60_000},
+        tier=Tier.FULL,
+        limits=Limits(case_ms=100_000, least_wall_ms=62_000),
     )
 
 
@@ -160,4 +206,6 @@ CASES = (
     ),
     goes_to_another_cluster(),
     deleted_under_its_producer(),
+    grows_quickly(),
+    grows(),
 )

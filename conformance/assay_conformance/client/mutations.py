@@ -215,6 +215,7 @@ class Mutation(StrEnum):
     IGNORES_MIGRATION = "ignores-migration"
     DELIVER_AT_IN_SECONDS = "deliver-at-in-seconds"
     ABSURD_SIZE_CLOSES = "absurd-size-closes"
+    NEVER_LOOKS_FOR_PARTITIONS = "never-looks-for-partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -1096,5 +1097,10 @@ MUTATIONS: dict[Mutation, Broken] = {
         "CMP-004",
         "a message of an absurd size closes the connection",
         "a limit that is enforced by leaving: the same entry comes back for ever",
+    ),
+    Mutation.NEVER_LOOKS_FOR_PARTITIONS: Broken(
+        "TOP-004",
+        "partitions that are added are never looked for",
+        "pulsar-rs (read in its source): a producer keeps the partitions it began with",
     ),
 }

@@ -10,12 +10,13 @@ import pytest
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.doubted_sizes import DoubtsSizes
 from assay_conformance.checks.due_times import NamesItsTime
+from assay_conformance.checks.growing import FindsAddedPartitions
 from assay_conformance.checks.lookups import RetriesLookups
 from assay_conformance.checks.migrating import FollowsMigration
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
-from assay_conformance.model.case import ClientConfig, Step, Who
-from assay_conformance.model.event import AgentEnded, ErrorClass, Meta, Outcome
+from assay_conformance.model.case import ClientConfig, Step, Topic, Topology, Who
+from assay_conformance.model.event import AgentEnded, ErrorClass, Meta, Outcome, Stepped
 
 
 def _codes(check: Check) -> list[str]:
@@ -165,3 +166,30 @@ def test_process_that_dies_of_an_absurd_size_is_found() -> None:
     story = _absurd()
     story.add(AgentEnded, reason="killed by signal 6")
     assert _codes(trial(DoubtsSizes, story.done())) == ["died"]
+
+
+# --- finds-added-partitions -------------------------------------------------------------------------------------------
+
+
+def _grown(*found_ms: int) -> Check:
+    """A topic of one partition gets two more at 1 s, and its producer looks every 300 ms."""
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    for number, ms in enumerate(found_ms, start=1):
+        story.at(ms).producer_ready(producer_id=number, topic=f"t-partition-{number}")
+    grow = Step(Who.BROKER, "grow", {"topic": "t", "partitions": 3})
+    topology = Topology(topics=(Topic(name="t", partitions=1),))
+    case = msgspec.structs.replace(ANY_CASE, steps=(grow,), topology=topology)
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"partitions_update_ms"}))
+    return trial(FindsAddedPartitions, story.at(9_000).done(), case, facts)
+
+
+def test_producer_that_finds_all_partitions_in_time_is_accepted() -> None:
+    check = _grown(1_200, 1_250)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize("found_ms", [(), (1_200,), (1_200, 5_000)], ids=str)
+def test_producer_that_finds_some_of_them_late_or_never_is_found(found_ms: tuple[int, ...]) -> None:
+    assert _codes(_grown(*found_ms)) == ["not-found"]

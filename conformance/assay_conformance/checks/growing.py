@@ -1,0 +1,124 @@
+"""Partitions that are added to a topic: every producer and consumer of it finds them by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import TimedCheck, late, to_client
+from assay_conformance.checks.tolerance import MS
+from assay_conformance.model.case import ConfigValue, Who
+from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stepped
+from assay_conformance.model.requirement import RequirementId
+
+_ROLES = {"open_producer": "producer", "open_consumer": "consumer"}
+
+
+@dataclass(slots=True)
+class _Opened:
+    """One producer or consumer of a topic that was open when it grew. `missing` are the partitions it has not got."""
+
+    role: str
+    grown: Stepped
+    due_ns: int
+    missing: dict[str, int] = field(default_factory=dict)
+
+
+class FindsAddedPartitions(TimedCheck):
+    """Within one interval of looking for them. Judged of a topic with one producer, or one consumer, so that it is
+    certain who registered; one that lost its connection meanwhile has other things to do."""
+
+    requirement = RequirementId("topics.finds-added-partitions")
+
+    def start(self) -> None:
+        self._open: dict[int, Invoke] = {}
+        self._grown: dict[int, _Opened] = {}
+        self._registering: dict[tuple[int, int], tuple[str, str]] = {}
+
+    @on(Completion, "open_producer", "open_consumer")
+    def opened(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        if operation is not None and event.outcome is Outcome.OK and event.handle is not None:
+            self._open[event.handle] = operation.invoke
+
+    @on(Invoke, "close")
+    def closes(self, event: Invoke) -> None:
+        for handle, opening in list(self._open.items()):
+            if event.handle in (handle, opening.args.get("client")):
+                self._ends(handle, event)
+
+    @on(AgentEnded)
+    def died(self, event: AgentEnded) -> None:
+        del event
+        self._open.clear()
+        self._grown.clear()
+
+    @on(Closed)
+    def connection_lost(self, event: Closed) -> None:
+        del event
+        self._grown.clear()
+
+    @on(Stepped)
+    def stepped(self, event: Stepped) -> None:
+        step = self.view.case.steps[event.step] if event.step < len(self.view.case.steps) else None
+        if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
+            return
+        topic, partitions = str(step.args["topic"]), int(step.args["partitions"])
+        before = next((t.partitions for t in self.view.case.topology.topics if t.name == topic), 0)
+        for role in _ROLES.values():
+            on_it = [handle for handle, opening in self._open.items() if self._uses(opening, role, topic)]
+            if len(on_it) == 1 and before:
+                self._expect(on_it[0], role, event, {f"{topic}-partition-{n}": n for n in range(before, partitions)})
+
+    def _expect(self, handle: int, role: str, event: Stepped, missing: dict[str, int]) -> None:
+        own: dict[str, ConfigValue] | None = self._open[handle].args.get("config")
+        interval_ms = self.view.setting(role, "partitions_update_ms", own)
+        if interval_ms:
+            self._grown[handle] = _Opened(role, event, event.t_ns + int(interval_ms) * MS, missing)
+
+    @on(Frame, "PRODUCER", "SUBSCRIBE")
+    def registers(self, event: Frame) -> None:
+        role = "producer" if event.command == "PRODUCER" else "consumer"
+        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+        if event.request_id is not None and event.from_sender:
+            self._registering[event.conn, event.request_id] = (role, topic)
+
+    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
+    def registered(self, event: Frame) -> None:
+        role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
+        if not role or not to_client(event):
+            return
+        for handle, opened in list(self._grown.items()):
+            if opened.role == role and opened.missing.pop(topic, None) is not None and not opened.missing:
+                del self._grown[handle]
+                if late("answer", opened.due_ns, event.t_ns):
+                    self._late(handle, opened, event, f"had the last of them only at {ms(event.t_ns)}")
+                else:
+                    self.exercise(event)
+
+    @on(Ended)
+    def over(self, event: Ended) -> None:
+        for handle in list(self._grown):
+            self._ends(handle, event)
+
+    def _ends(self, handle: int, event: Event) -> None:
+        self._open.pop(handle, None)
+        opened = self._grown.pop(handle, None)
+        if opened is not None and late("answer", opened.due_ns, event.t_ns):
+            self._late(handle, opened, event, f"had not all of them by {ms(event.t_ns)}")
+
+    def _late(self, handle: int, opened: _Opened, event: Event, came: str) -> None:
+        self.overdue(
+            "answer",
+            opened.due_ns,
+            event.t_ns,
+            "not-found",
+            f"the topic of {opened.role} {handle} got more partitions at {ms(opened.grown.t_ns)}; it should have found "
+            f"them by {ms(opened.due_ns)}, and {came}",
+            opened.grown,
+            event,
+        )
+
+    def _uses(self, opening: Invoke, role: str, topic: str) -> bool:
+        names = opening.args.get("topics") or [opening.args.get("topic", "")]
+        return _ROLES.get(opening.verb) == role and topic in [self.tracker.local_topic(str(name)) for name in names]
