@@ -184,6 +184,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"TOP-001", "ROB-009"}),
         "who looks for a topic where it is not finds neither its messages nor an end",
     ),
+    Mutation.REPEATS_CREDENTIALS: (frozenset({"ROB-009"}), "whom the broker does not know any more it does not serve"),
     Mutation.RETRIES_FENCED: (frozenset({"ROB-009"}), "what waits for a producer that never comes in does not end"),
     Mutation.RETRIES_DELETED: (frozenset({"ROB-009"}), "what waits for a producer that never comes in does not end"),
     Mutation.RETRY_LETTER_LOSES_KEYS: (frozenset({"RDL-002"}), "what a retry letter has lost its dead letter lacks"),

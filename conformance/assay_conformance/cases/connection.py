@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
-from assay_conformance.model.case import Case, Limits, Tier
+from assay_conformance.model.case import Case, Limits, Tier, Topology
 from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Fault, Inject
+from assay_conformance.model.policy import BrokerSettings
 
 KEEP_ALIVE_MS = 1_000
 """Where it can be set; the bound of a client in which it is fixed is the fixed one."""
@@ -62,4 +63,21 @@ def silent_peer_is_left() -> Case:
     )
 
 
-CASES = (slow_handshake(), ping_is_answered(), silent_peer_is_left())
+def credentials_expire() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.broker("challenge", tokens=["second"])
+    plan.wait_frame("AUTH_RESPONSE", Direction.TO_BROKER, deadline_ms=2_000)
+    plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "connection/credentials-expire",
+        "The broker asks for fresh credentials, for those of before are not valid any more",
+        ("connection.answers-challenge",),
+        capabilities=("producer", "auth_refresh"),
+        client={"tokens": "first,second"},
+        topology=Topology(settings=BrokerSettings(tokens=("first", "second"), auth_refresh_ms=1_000)),
+    )
+
+
+CASES = (slow_handshake(), ping_is_answered(), silent_peer_is_left(), credentials_expire())

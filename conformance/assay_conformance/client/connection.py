@@ -31,6 +31,7 @@ from assay_conformance.wire.service_urls import service_url, speaks_tls
 
 PROTOCOL_VERSION = 21
 CLIENT_VERSION = "assay-reference-client"
+TOKEN_METHOD = "token"
 _LENGTH_BYTES = 4
 
 Usable = Callable[["Connection | Refusal"], None]
@@ -124,12 +125,14 @@ class Connection:
         if self._state is not State.OPENING:
             return
         self._state = State.GREETING
+        token = self._shared.token()
         self.send(
             command(
                 CommandType.CONNECT,
                 client_version=CLIENT_VERSION,
                 protocol_version=PROTOCOL_VERSION,
-                feature_flags={"supports_broker_entry_metadata": True},
+                feature_flags={"supports_broker_entry_metadata": True, "supports_auth_refresh": token is not None},
+                **({} if token is None else {"auth_method_name": TOKEN_METHOD, "auth_data": token}),
             )
         )
         if self._shared.mutated(Mutation.REQUESTS_BEFORE_CONNECTED):
@@ -263,6 +266,23 @@ class Connection:
         """Whoever came by TLS goes on by TLS."""
         return service_url(CommandType(frame.type), frame.body, tls=speaks_tls(self.url)) or None
 
+    def _challenge(self, frame: Frame) -> None:
+        """Fresh credentials are wanted (PIP-55)."""
+        del frame
+        if self._shared.mutated(Mutation.IGNORES_CHALLENGE):
+            return
+        told: dict[str, Any] = {"auth_method_name": TOKEN_METHOD, "auth_data": self._shared.token() or b""}
+        if self._shared.mutated(Mutation.ANSWERS_WITHOUT_CREDENTIALS):
+            del told["auth_data"]
+        self.send(
+            command(
+                CommandType.AUTH_RESPONSE,
+                client_version=CLIENT_VERSION,
+                protocol_version=PROTOCOL_VERSION,
+                response=told,
+            )
+        )
+
     def _ping(self, frame: Frame) -> None:
         del frame
         late_ns = self._shared.lateness_ns(Mutation.PONG_LATE)
@@ -289,5 +309,6 @@ _HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
     CommandType.CLOSE_PRODUCER: Connection._close_producer,
     CommandType.CLOSE_CONSUMER: Connection._close_consumer,
     CommandType.TOPIC_MIGRATED: Connection._topic_migrated,
+    CommandType.AUTH_CHALLENGE: Connection._challenge,
     CommandType.PING: Connection._ping,
 }

@@ -216,6 +216,9 @@ class Mutation(StrEnum):
     DELIVER_AT_IN_SECONDS = "deliver-at-in-seconds"
     ABSURD_SIZE_CLOSES = "absurd-size-closes"
     NEVER_LOOKS_FOR_PARTITIONS = "never-looks-for-partitions"
+    IGNORES_CHALLENGE = "ignores-challenge"
+    REPEATS_CREDENTIALS = "repeats-credentials"
+    ANSWERS_WITHOUT_CREDENTIALS = "answers-without-credentials"
 
 
 @dataclass(frozen=True, slots=True)
@@ -1102,5 +1105,18 @@ MUTATIONS: dict[Mutation, Broken] = {
         "TOP-004",
         "partitions that are added are never looked for",
         "pulsar-rs (read in its source): a producer keeps the partitions it began with",
+    ),
+    Mutation.IGNORES_CHALLENGE: Broken(
+        "CON-010", "a broker that asks for fresh credentials gets no answer", "a command nobody listens to"
+    ),
+    Mutation.REPEATS_CREDENTIALS: Broken(
+        "CON-010",
+        "a broker that asks for fresh credentials gets those it has",
+        "credentials that are read once, when the client is made",
+    ),
+    Mutation.ANSWERS_WITHOUT_CREDENTIALS: Broken(
+        "CON-010",
+        "the answer to a broker that asks for fresh credentials carries none",
+        "pulsar-client-go#1062: absent auth data, and the broker drops the connection at each refresh",
     ),
 }

@@ -69,6 +69,8 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 class ClientSettings(_Settings, frozen=True):
     """`io_threads` is taken and without effect: this client has no threads. `memory_limit_bytes` 0 = unlimited.
+    `tokens`, separated by commas: what to authenticate with, the next one whenever credentials are asked for; the last
+    one stays. None = no authentication.
     `tls_trust_certs` is a PEM file with the authorities to trust; None = those of the machine.
     """
 
@@ -78,6 +80,7 @@ class ClientSettings(_Settings, frozen=True):
     io_threads: Positive = 1
     memory_limit_bytes: Unsigned = 0
     tls_trust_certs: str | None = None
+    tokens: str | None = None
 
 
 class ProducerSettings(_Settings, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable
 
 from assay_conformance.client.mutations import MUTATIONS, Mutation
@@ -44,12 +45,19 @@ class Shared:
         self.memory_waiters: list[Callable[[], None]] = []
         self._unix_ms = unix_ms
         self._lateness_ms = lateness_ms
+        self._tokens = deque((settings.tokens or "").split(",") if settings.tokens else ())
         self._private: dict[int, Callable[[Result], None]] = {}
         self._private_ops = itertools.count(_PRIVATE)
         self.request_ids = itertools.count(1)
         self.producer_ids = itertools.count()
         self.consumer_ids = itertools.count()
         self.conn_numbers = itertools.count()
+
+    def token(self) -> bytes | None:
+        """Credentials, fresh ones as long as there are some; None where there is no authentication."""
+        if len(self._tokens) > 1 and not self.mutated(Mutation.REPEATS_CREDENTIALS):
+            return self._tokens.popleft().encode()
+        return self._tokens[0].encode() if self._tokens else None
 
     def unix_ms(self) -> int:
         return self._unix_ms + self.now_ns // MS

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
+from assay_conformance.checks.credentials import AnswersChallenge
 from assay_conformance.checks.doubted_sizes import DoubtsSizes
 from assay_conformance.checks.due_times import NamesItsTime
 from assay_conformance.checks.growing import FindsAddedPartitions
@@ -47,7 +48,8 @@ class _LookedUp(Script):
 
 def test_lookup_tried_again_until_it_succeeds_is_accepted() -> None:
     story = _LookedUp("ServiceNotReady", "TooManyRequests")
-    story.after(200).look_up(9)
+    story.after(200)
+    story.look_up(9)
     story.complete(story.opening)
     check = story.judged()
     assert (check.findings, check.exercised) == ([], 1)
@@ -75,7 +77,8 @@ def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
     check = story.judged()
     assert (check.findings, check.exercised) == ([], 1)
     story = _LookedUp("AuthorizationError")
-    story.after(200).look_up(9)
+    story.after(200)
+    story.look_up(9)
     assert _codes(story.judged()) == ["kept-asking"]
 
 
@@ -193,3 +196,37 @@ def test_producer_that_finds_all_partitions_in_time_is_accepted() -> None:
 @pytest.mark.parametrize("found_ms", [(), (1_200,), (1_200, 5_000)], ids=str)
 def test_producer_that_finds_some_of_them_late_or_never_is_found(found_ms: tuple[int, ...]) -> None:
     assert _codes(_grown(*found_ms)) == ["not-found"]
+
+
+# --- answers-challenge ------------------------------------------------------------------------------------------------
+
+
+def _challenged(*, answer: dict[str, str] | None, at_ms: int = 20) -> Check:
+    story = Script()
+    story.opened(0)
+    story.up("CONNECT", fields={"auth_method_name": "token", "auth_data": "01"})
+    story.down("CONNECTED")
+    story.down("AUTH_CHALLENGE")
+    if answer is not None:
+        story.at(at_ms).up("AUTH_RESPONSE", fields={"response": {"auth_method_name": "token", **answer}})
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"tokens": "first,second"}))
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"tokens"}))
+    return trial(AnswersChallenge, story.at(5_000).done(), case, facts)
+
+
+def test_fresh_credentials_at_once_are_accepted() -> None:
+    check = _challenged(answer={"auth_data": "02"})
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [({"auth_data": "01"}, "old-credentials"), ({}, "no-credentials"), (None, "no-answer")],
+    ids=str,
+)
+def test_anything_else_is_found(answer: dict[str, str] | None, code: str) -> None:
+    assert _codes(_challenged(answer=answer)) == [code]
+
+
+def test_fresh_credentials_that_come_late_are_found() -> None:
+    assert _codes(_challenged(answer={"auth_data": "02"}, at_ms=3_000)) == ["no-answer"]

@@ -45,7 +45,8 @@ class _Waiting(Script):
 
 def test_producer_let_in_long_after_its_time_out_is_accepted() -> None:
     story = _Waiting()
-    story.at(3_000).told(ready=True)
+    story.at(3_000)
+    story.told(ready=True)
     story.ends(Outcome.OK)
     check = story.judged()
     assert (check.findings, check.exercised) == ([], 1)
@@ -53,7 +54,8 @@ def test_producer_let_in_long_after_its_time_out_is_accepted() -> None:
 
 def test_producer_that_times_out_while_it_waits_is_found() -> None:
     story = _Waiting()
-    story.at(1_100).ends(Outcome.FAIL, ErrorClass.TIMEOUT)
+    story.at(1_100)
+    story.ends(Outcome.FAIL, ErrorClass.TIMEOUT)
     assert _codes(story.judged()) == ["gave-up"]
 
 
