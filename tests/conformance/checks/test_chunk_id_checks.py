@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.chunk_ids import IdSpansChunks
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CONSUMER, NAME, Script, entry_id
+from assay_conformance.history.script import CONSUMER, DUPLICATE, NAME, Script, entry_id
 from assay_conformance.model.event import Meta
 
 CHUNKS = 3
@@ -39,6 +39,31 @@ def test_id_of_the_last_chunk_is_accepted() -> None:
 
 def test_id_of_the_first_chunk_is_found() -> None:
     assert _sent(0) == (["other-id"], 1)
+
+
+def test_chunks_sent_again_and_stored_before_have_no_id_to_tell() -> None:
+    assert _sent_again(answered=True) == ([], 0)
+
+
+def test_no_id_without_a_word_of_the_broker_is_found() -> None:
+    assert _sent_again(answered=False) == (["other-id"], 1)
+
+
+def _sent_again(*, answered: bool) -> tuple[list[str], int]:
+    """Reported without an id; `answered`: because the last chunk came again, and its receipt said so."""
+    story = Script()
+    story.producer(chunking=True)
+    story.send(0)
+    for chunk in range(CHUNKS - 1):
+        story.send_frame(0, meta=_meta(chunk), unit=chunk, members=())
+    story.send_frame(0, meta=_meta(CHUNKS - 1))
+    for chunk in range(CHUNKS):
+        story.receipt(0, id=entry_id(chunk))
+    if answered:
+        story.send_frame(0, meta=_meta(CHUNKS - 1))
+        story.receipt(0, id=DUPLICATE)
+    story.ok(0, message_id=DUPLICATE)
+    return _judged(story)
 
 
 def _sought(named: int) -> tuple[list[str], int]:
