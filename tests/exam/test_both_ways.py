@@ -37,6 +37,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DEDUP_COMPARES_HIGHEST: "DDP-004",
     BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: "DDP-011",
     BrokerMutation.DEDUP_KEEPS_UNWRITTEN: "DDP-012",
+    BrokerMutation.ASSIGNS_NAME_AGAIN: "PRD-004",
     BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER: "PRD-001",
     BrokerMutation.FORGETS_WAITING_PRODUCER: "PRD-001",
     BrokerMutation.LOSES_RECEIPTED_APPEND: "DDP-010",

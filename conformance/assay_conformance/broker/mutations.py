@@ -37,6 +37,8 @@ class BrokerMutation(StrEnum):
     """Every chunk is compared and remembered."""
     DEDUP_KEEPS_UNWRITTEN = "dedup-keeps-unwritten"
     """What could not be written stays among what has arrived."""
+    ASSIGNS_NAME_AGAIN = "assigns-name-again"
+    """Every producer without a name gets the same one."""
     EXCLUSIVE_ADMITS_SECOND_PRODUCER = "exclusive-admits-second-producer"
     """An Exclusive producer is let in beside whoever is there."""
     FORGETS_WAITING_PRODUCER = "forgets-waiting-producer"

@@ -110,7 +110,8 @@ class Topics:
 
     def new_producer_name(self, broker: int) -> str:
         """A name no other producer of this cluster was given."""
-        return f"assay-{broker}-{next(self._producers)}"
+        number = 0 if self._host.breaks(BrokerMutation.ASSIGNS_NAME_AGAIN) else next(self._producers)
+        return f"assay-{broker}-{number}"
 
     def exists(self, full: str) -> bool:
         """Whether this is a topic or a partition that was created."""

@@ -51,6 +51,21 @@ def one_interval() -> Case:
     )
 
 
+def both_kinds_in_one_interval() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(6)), receives=6)
+    plan.ack(consumer, numbers=[1], cumulative=True)
+    plan.ack(consumer, numbers=[3, 5])
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/both-kinds-in-one-interval",
+        "A cumulative acknowledgment and two individual ones wait together",
+        ("ack.cumulative-names-one", "ack.flushed-in-time"),
+        capabilities=("cumulative_ack",),
+        consumer=GROUPED,
+    )
+
+
 def steady_acks() -> Case:
     """An ack more than once in every interval must not put off those before it."""
     plan = Schedule()
@@ -228,6 +243,7 @@ def cumulative_on_shared() -> Case:
 
 
 CASES = (
+    both_kinds_in_one_interval(),
     one_interval(),
     steady_acks(),
     full_group(),

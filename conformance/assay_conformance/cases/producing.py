@@ -24,6 +24,21 @@ def given_name_is_kept() -> Case:
     )
 
 
+def names_from_the_broker() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for _ in range(2):
+        producer = plan.producer(client)
+        plan.wait_ops(plan.send(producer))
+        plan.wait_ops(plan.close(producer))
+    return plan.case(
+        "producer/names-from-the-broker",
+        "Two producers without names, one after the other",
+        ("producer.assigned-names-differ", "connection.request-ids-differ"),
+        capabilities=("producer",),
+    )
+
+
 def flush_waits_for_receipts() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -245,6 +260,7 @@ def fenced_while_away() -> Case:
 
 
 CASES = (
+    names_from_the_broker(),
     name_that_is_taken(),
     holder_that_fell_silent(),
     given_name_is_kept(),

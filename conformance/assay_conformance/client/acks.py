@@ -150,7 +150,9 @@ class AckGroup:
             return
         cumulative, self._cumulative = self._cumulative, None
         individual, self._individual = list(self._individual.items()), {}
-        built = [] if cumulative is None else [self._ack(pb.CommandAck.Cumulative, [cumulative])]
+        alone = not self._shared.mutated(Mutation.CUMULATIVE_TAKES_OTHERS_ALONG)
+        named = [] if cumulative is None else [cumulative] if alone else [cumulative, *individual]
+        built = [self._ack(pb.CommandAck.Cumulative, named)] if named else []
         single = self._outlet.version < SEVERAL_IDS_SINCE or self._shared.mutated(Mutation.ACKS_ONE_BY_ONE)
         together = 1 if single else MAX_IDS
         for start in range(0, len(individual), together):

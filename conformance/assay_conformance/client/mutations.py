@@ -74,6 +74,8 @@ class Mutation(StrEnum):
     LOST_RECEIPT_SUCCEEDS = "lost-receipt-succeeds"
     AWAITS_OLD_BROKER = "awaits-old-broker"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
+    CUMULATIVE_TAKES_OTHERS_ALONG = "cumulative-takes-others-along"
+    REQUEST_IDS_COME_AGAIN = "request-ids-come-again"
     SENDS_SMALLER_CUMULATIVE = "sends-smaller-cumulative"
     CLOSE_DROPS_ACKS = "close-drops-acks"
     CLEARS_ACKS_WHILE_AWAY = "clears-acks-while-away"
@@ -491,6 +493,12 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ACK-015",
         "the answer is awaited of a broker too old to give one",
         "a version checked where the command is built, and not where it is awaited",
+    ),
+    Mutation.CUMULATIVE_TAKES_OTHERS_ALONG: Broken(
+        "ACK-005", "a cumulative acknowledgment names the individual ones beside it", "one command for all that waits"
+    ),
+    Mutation.REQUEST_IDS_COME_AGAIN: Broken(
+        "CON-009", "request ids begin anew while their connection goes on", "a counter too small, that wraps around"
     ),
     Mutation.CUMULATIVE_KEEPS_LAST: Broken(
         "ACK-005", "the last cumulative acknowledgment replaces a greater one", "assignment in place of a maximum"

@@ -29,6 +29,8 @@ class Requests:
     def begin(self, answered: Answered) -> int:
         """The id of a new request; `answered` gets the answer, or why none came in time."""
         request_id = next(self._shared.request_ids)
+        if self._shared.mutated(Mutation.REQUEST_IDS_COME_AGAIN):
+            request_id %= 4
         timeout_ns = self._shared.settings.operation_timeout_ms * MS
         timer = self._shared.after(timeout_ns, lambda: self._timed_out(request_id))
         self._open[request_id] = _Request(answered, timer)

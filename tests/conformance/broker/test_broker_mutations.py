@@ -168,6 +168,17 @@ def deduplicated_chunks_all_stored(*mutations: BrokerMutation) -> bool:
     return {payload.metadata.chunk_id for _, _, payload in bench.stored_entries} == {0, 1}
 
 
+def assigned_names_differ(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations)
+    bench.connect()
+    bench.connect(1)
+    names = []
+    for conn in (0, 1):
+        names.append(bench.produce(conn, name="").body.producer_name)
+        bench.ask(C.CLOSE_PRODUCER, conn, producer_id=1)
+    return bool(names[0] != names[1])
+
+
 def name_has_one_holder(*mutations: BrokerMutation) -> bool:
     bench = Bench(*mutations)
     bench.connect()
@@ -542,6 +553,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.RECEIPTS_OUT_OF_ORDER: receipts_after_slow_store_in_order,
     BrokerMutation.DEDUP_STORES_DUPLICATES: duplicates_not_stored,
     BrokerMutation.DEDUP_RECEIPTS_UNDECIDED: undecided_copies_have_no_receipt,
+    BrokerMutation.ASSIGNS_NAME_AGAIN: assigned_names_differ,
     BrokerMutation.EXCLUSIVE_ADMITS_SECOND_PRODUCER: exclusive_producer_is_alone,
     BrokerMutation.FORGETS_WAITING_PRODUCER: waiting_producer_gets_its_turn,
     BrokerMutation.DEDUP_TELLS_NEXT_ID: last_id_is_told,

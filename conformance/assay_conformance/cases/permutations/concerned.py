@@ -34,9 +34,12 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     "partitions": {
         "dedup.keeps-own-numbering": "each partition has numbers of its own",
         "delivery.failed-is-not-stored": "each partition has a queue of its own",
+        "flow.dropped-return-permits": "what is dropped is stored on the one topic",
         "flow.first-permits-fill-the-queue": "partitions share a consumer's queue",
         "flow.restarts-after-reconnect": "partitions share a consumer's queue",
         "flow.permits-within-queue": "partitions share a consumer's queue",
+        "letters": "each partition has producers of letters, which nothing on the wire tells apart",
+        "seek": "a consumer of partitions seeks in each",
         "subscription.keeps-what-is-unacked": "what is expired is looked for on the one topic",
         "throttling": "each partition has a rate of its own",
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.ack.awaited import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.checks.ack.batches import WholeBatchOnly
-from assay_conformance.checks.ack.cumulative import GreatestOnly, NoneOnShared
+from assay_conformance.checks.ack.cumulative import CumulativeNamesOne, GreatestOnly, NoneOnShared
 from assay_conformance.checks.ack.grouping import FlushedInTime
 from assay_conformance.checks.ack.indexes import FilteredNotDelivered, IndexBits
 from assay_conformance.checks.ack.inside_batch import InsideBatch
@@ -17,6 +17,7 @@ from assay_conformance.checks.ack.urgent import AtOnceWithoutInterval, FullGroup
 __all__ = [
     "AcksSurviveLoad",
     "AtOnceWithoutInterval",
+    "CumulativeNamesOne",
     "FilteredNotDelivered",
     "FlushedInTime",
     "FlushedOnClose",

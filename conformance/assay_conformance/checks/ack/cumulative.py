@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import (
     LEAST_INTERVAL_MS,
     REFUSED,
@@ -36,6 +36,26 @@ class _Cumulative:
     waiting: list[Call] = field(default_factory=list)
     last: tuple[Frame, Call] | None = None
     unclear: bool = False
+
+
+class CumulativeNamesOne(Check):
+    """A broker takes a cumulative ACK of several ids for a mistake, and none of them for acknowledged."""
+
+    requirement = RequirementId("ack.cumulative-names-one")
+
+    @on(Frame, "ACK")
+    def acked(self, event: Frame) -> None:
+        if event.ack_type != "Cumulative" or not from_client(event):
+            return
+        if len(event.ids) == 1:
+            self.exercise(event)
+        else:
+            self.breach(
+                "several-ids",
+                f"connection {event.conn}: the cumulative ACK of consumer {event.consumer_id} at {ms(event.t_ns)} "
+                f"names {len(event.ids)} ids; expected one, the last that is acknowledged",
+                event,
+            )
 
 
 class GreatestOnly(ConsumerCheck):
