@@ -125,6 +125,9 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     BrokerMutation.FORGETS_WAITING_PRODUCER: (frozenset({"ROB-009"}), "what is never answered does not end"),
     Mutation.PENDING_OUTLIVES_CLOSE: (frozenset({"ROB-009"}), "what a close leaves pending never ends"),
     Mutation.FULL_QUEUE_STOPS_BATCH_TIMER: (frozenset({"ROB-009"}), "a batch that never leaves ends no send"),
+    Mutation.BATCH_LEAVES_HALF_FULL: (frozenset({"V-10"}), "what leaves half full leaves for no reason"),
+    Mutation.LARGE_BATCH_UNCOMPRESSED: (frozenset({"V-9"}), "what is not compressed saves nothing"),
+    Mutation.BATCH_DELAY_UNREAD: (frozenset({"V-9"}), "a delay that nobody reads gathers nothing"),
     Mutation.NEVER_TIMES_OUT: (frozenset({"ROB-009"}), "a send that never times out never ends"),
     Mutation.SYNC_SEND_RETURNS_AT_ONCE: (
         frozenset({"ORD-004"}),

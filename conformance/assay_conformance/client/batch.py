@@ -83,12 +83,12 @@ class Batching:
         return self._batch is not None
 
     def add(self, sent: Sent) -> None:
-        if self._batch is not None and not self._batch.fits(len(sent.message.payload)):
+        if self._batch is not None and (self._batch.full or not self._batch.fits(len(sent.message.payload))):
             self.close()
         if self._batch is None:
             self._batch = self._begin()
         self._batch.add(sent)
-        if self._batch.full:
+        if self._batch.full and not (len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)):
             self.close()
 
     def close(self) -> None:
@@ -116,10 +116,14 @@ class Batching:
         first_ns, before_ns, self._last_began_ns = shared.now_ns, self._last_began_ns, shared.now_ns
         if before_ns is not None and shared.mutated(Mutation.IDLE_BATCH_TIMES_OUT):
             first_ns = before_ns
-        batch = OpenBatch(settings, first_ns, settings.batching_max_messages + extra, max_bytes)
+        max_messages = settings.batching_max_messages + extra
+        if shared.mutated(Mutation.BATCH_LEAVES_HALF_FULL):
+            max_messages //= 2
+        batch = OpenBatch(settings, first_ns, max_messages, max_bytes)
         if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
             return batch
-        delay_ns = settings.batching_max_publish_delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
+        delay_ms = 1 if shared.mutated(Mutation.BATCH_DELAY_UNREAD) else settings.batching_max_publish_delay_ms
+        delay_ns = delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
         due_ns = self._pending.due_ns(first_ns)
         if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
             batch.timer = shared.timers.at(due_ns, self._expire)

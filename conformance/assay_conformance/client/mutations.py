@@ -108,6 +108,10 @@ class Mutation(StrEnum):
     BATCH_OVERFILLS = "batch-overfills"
     BATCH_IGNORES_BYTES = "batch-ignores-bytes"
     BATCH_DELAY_LATE = "batch-delay-late"
+    BATCH_WAITS_FOR_RECEIPT = "batch-waits-for-receipt"
+    BATCH_LEAVES_HALF_FULL = "batch-leaves-half-full"
+    BATCH_DELAY_UNREAD = "batch-delay-unread"
+    LARGE_BATCH_UNCOMPRESSED = "large-batch-uncompressed"
     SYNC_SEND_LEAVES_BATCH = "sync-send-leaves-batch"
     SYNC_SEND_RETURNS_AT_ONCE = "sync-send-returns-at-once"
     FLUSH_LEAVES_BATCH = "flush-leaves-batch"
@@ -621,6 +625,26 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.BATCH_OVERFILLS: Broken("BAT-001", "a batch takes one message more than its maximum", "off by one"),
     Mutation.BATCH_IGNORES_BYTES: Broken("BAT-001", "a batch does not close by size", "a limit read and never used"),
     Mutation.BATCH_DELAY_LATE: Broken("BAT-001", "a batch closes late", "a timer that ticks coarsely", 200),
+    Mutation.BATCH_WAITS_FOR_RECEIPT: Broken(
+        "V-2",
+        "a full batch waits until the one before it has its receipt",
+        "one request in flight: the queue is half empty for a round trip each time",
+    ),
+    Mutation.BATCH_LEAVES_HALF_FULL: Broken(
+        "V-7",
+        "a batch leaves when it holds half of its messages",
+        "a limit taken for the size of a buffer that is swapped when it is half full",
+    ),
+    Mutation.BATCH_DELAY_UNREAD: Broken(
+        "V-10",
+        "a batch leaves a millisecond after its first message, whatever its delay",
+        "a timer that ticks by a constant, and a setting that is never read",
+    ),
+    Mutation.LARGE_BATCH_UNCOMPRESSED: Broken(
+        "V-8",
+        "a batch of eight messages or more is not compressed",
+        "a buffer sized for what is common: what does not fit goes as it is",
+    ),
     Mutation.SYNC_SEND_LEAVES_BATCH: Broken(
         "BAT-002",
         "a synchronous send waits in the open batch for its delay",

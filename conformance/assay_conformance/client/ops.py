@@ -70,6 +70,10 @@ class Op:
         return self.session is None
 
 
+LARGE_BATCH = 8
+"""Only for a mutation."""
+
+
 class OpBuilder:
     """Builds the units of one producer. `name` is known once the broker has answered PRODUCER."""
 
@@ -126,7 +130,9 @@ class OpBuilder:
 
     def _batch(self, metadata: MessageMetadata, batch: Sequence[Sent], max_message_bytes: int, created_ns: int) -> Op:
         metadata.num_messages_in_batch = len(batch)
-        data = self._compressed(metadata, encode_batch(self._members(batch)))
+        large = len(batch) >= LARGE_BATCH and Mutation.LARGE_BATCH_UNCOMPRESSED in self._mutations
+        body = encode_batch(self._members(batch))
+        data = body if large else self._compressed(metadata, body)
         if Mutation.BATCH_SIZE_OF_PAYLOADS in self._mutations and metadata.uncompressed_size:
             metadata.uncompressed_size = sum(len(sent.message.payload) for sent in batch)
         if len(data) + metadata.ByteSize() > max_message_bytes:

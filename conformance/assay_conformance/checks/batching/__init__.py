@@ -1,12 +1,15 @@
-"""Batching: when an open batch closes, what its entry says, and what its receipt means."""
+"""Batching: when an open batch closes, why it left, what its entry says, what its receipt means, and
+what it saves."""
 
 from __future__ import annotations
 
 from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
+from assay_conformance.checks.batching.economy import FramesByBatchSize, LargerBatchesCostLess, WiderLimitsSave
 from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
 from assay_conformance.checks.batching.keyed import KeyedKeepsOrder, KeyedTellsHighest, OneKeyPerEntry
 from assay_conformance.checks.batching.outcome import EndsAsOne
 from assay_conformance.checks.batching.oversize import OversizeFailsOwn
+from assay_conformance.checks.batching.reasons import HalfBuilds, LeavesForAReason
 from assay_conformance.checks.batching.single import TakesBatchesOfOne
 
 __all__ = [
@@ -15,11 +18,16 @@ __all__ = [
     "DelayedAlone",
     "EndsAsOne",
     "FlushClosesBatch",
+    "FramesByBatchSize",
+    "HalfBuilds",
     "KeyedKeepsOrder",
     "KeyedTellsHighest",
+    "LargerBatchesCostLess",
+    "LeavesForAReason",
     "NamesAllIds",
     "OneKeyPerEntry",
     "OversizeFailsOwn",
     "SmallQueueMovesOn",
     "TakesBatchesOfOne",
+    "WiderLimitsSave",
 ]

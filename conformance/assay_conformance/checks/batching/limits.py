@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.lines import Unit
@@ -31,6 +31,12 @@ def limits_of(view: View, handle: int) -> Limits | None:
         return None
     messages, size = setting(handle, "batching_max_messages"), setting(handle, "batching_max_bytes")
     return Limits(max(int(messages or 0), 0), max(int(size or 0), 0), int(delay_ms))
+
+
+def in_one_frame(view: View, limits: Limits) -> Limits:
+    """These limits, and that of the broker: what exceeds it may leave in smaller batches."""
+    most = view.case.topology.max_message_bytes
+    return replace(limits, bytes=min(limits.bytes or most, most))
 
 
 def units_read_at_once(check: Check, handle: int) -> Iterator[Unit]:

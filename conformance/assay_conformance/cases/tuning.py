@@ -1,0 +1,133 @@
+"""What the parameter template of `assay tune` promises: when batches leave under it, and what they save."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.batching import FAR
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Case, Config, Limits
+
+TRICKLE_MS = 5
+PROPERTIES = {"shared": "what all messages have in common, and a batch has to hold only once " * 4}
+"""Payloads are random, and do not compress: what compresses is what stands beside them."""
+
+DEFAULTS: Config = {
+    "batching": True,
+    "batching_max_messages": 1_000,
+    "batching_max_bytes": 131_072,
+    "batching_max_publish_delay_ms": 1,
+}
+"""The Java client's own."""
+
+TEMPLATE: Config = {
+    "batching": True,
+    "batching_max_messages": 1_000,
+    "batching_max_bytes": 1_048_576,
+    "batching_max_publish_delay_ms": 40,
+}
+"""For 2,000 pending messages on one partition and 64 MB."""
+
+
+def queue_of_half_a_batch() -> Case:
+    """The numbers of the template's authors."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 1_200)
+    plan.wait_sends(1)
+    plan.wait_ms(250)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "batching/queue-of-half-a-batch",
+        "1,200 messages through a queue of 500 that blocks, in batches of up to 1,000; the first receipts take 250 ms",
+        ("batching.small-queue-moves-on",),
+        producer={
+            **FAR,
+            "batching_max_publish_delay_ms": 100,
+            "max_pending_messages": 500,
+            "block_if_queue_full": True,
+        },
+        limits=Limits(operation_ms=6_000, case_ms=20_000),
+    )
+
+
+def half_builds_while_half_waits() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 40)
+    plan.wait_sends(1)
+    plan.wait_ms(400)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "batching/half-builds-while-half-waits",
+        "Forty messages through a queue of twenty that blocks, in batches of ten; the first receipts take 400 ms",
+        ("batching.half-builds-while-half-waits",),
+        producer={**FAR, "batching_max_messages": 10, "max_pending_messages": 20, "block_if_queue_full": True},
+    )
+
+
+def frames_of_two_bursts() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for count in (60, 45):
+        plan.send(producer, count)
+        plan.flush(producer)
+        plan.wait_ops()
+    return plan.case(
+        "batching/frames-of-two-bursts",
+        "Sixty messages at once and forty-five more, in batches of ten",
+        ("batching.frames-by-batch-size",),
+        producer={**FAR, "batching_max_messages": 10},
+    )
+
+
+def bytes_by_batch_size(codec: str) -> Case:
+    plan = Schedule()
+    client = plan.client()
+    producers = [plan.producer(client, batching_max_messages=size) for size in (2, 5, 10, 50)]
+    for producer in producers:
+        plan.send(producer, 50, properties=PROPERTIES)
+    plan.wait_ops()
+    return plan.case(
+        f"batching/bytes-by-batch-size-{codec.lower()}",
+        f"Fifty alike messages in batches of 2, 5, 10 and 50, compressed by {codec}",
+        ("batching.larger-batches-cost-less",),
+        capabilities=("compression",),
+        producer={**FAR, "compression": codec},
+    )
+
+
+def trickle() -> Case:
+    """One message of each producer after the other, so that only a delay gathers them."""
+    plan = Schedule()
+    client = plan.client()
+    handles = [_batching(plan, client, limits) for limits in (DEFAULTS, TEMPLATE)]
+    for _ in range(40):
+        for handle in handles:
+            plan.send(handle, properties=PROPERTIES)
+        plan.wait_ms(TRICKLE_MS)
+    plan.wait_ops()
+    return plan.case(
+        "batching/trickle",
+        f"Forty messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
+        ("batching.leaves-for-a-reason", "batching.wider-limits-save"),
+        capabilities=("compression",),
+        producer={"compression": "ZLIB", "max_pending_messages": 2_000},
+    )
+
+
+def _batching(plan: Schedule, client: int, limits: Config) -> int:
+    opened = plan.agent("open_producer", {"client": client, "topic": "t", "config": limits})
+    plan.wait_ops(opened)
+    return opened
+
+
+CASES = (
+    queue_of_half_a_batch(),
+    half_builds_while_half_waits(),
+    frames_of_two_bursts(),
+    *(bytes_by_batch_size(codec) for codec in ("LZ4", "ZLIB", "ZSTD", "SNAPPY")),
+    trickle(),
+)

@@ -1,0 +1,220 @@
+"""Why batches leave, and what they save: good and bad histories by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.batching import (
+    FramesByBatchSize,
+    HalfBuilds,
+    LargerBatchesCostLess,
+    LeavesForAReason,
+    WiderLimitsSave,
+)
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import MESSAGE_BYTES, NAME, Script
+from assay_conformance.model.event import Event
+
+LIMITS: dict[str, Any] = {
+    "batching": True,
+    "batching_max_messages": 4,
+    "batching_max_bytes": 10_000,
+    "batching_max_publish_delay_ms": 200,
+}
+
+
+def told(check: type[Check], events: list[Event]) -> tuple[list[str], int]:
+    tried = trial(check, events)
+    return [finding.code for finding in tried.findings], tried.exercised
+
+
+def asks(story: Script, *numbers: int, every_ms: float = 1) -> None:
+    for number in numbers:
+        story.send(number)
+        story.after(every_ms)
+
+
+# --- half builds while half waits -------------------------------------------------------------------------------------
+
+
+def _two_batches(second_ms: float, queue: int = 8) -> list[Event]:
+    """The first batch is receipted at 400 ms, the second was full at 108 ms."""
+    story = Script()
+    story.producer(**LIMITS, max_pending_messages=queue, block_if_queue_full=True)
+    story.at(100)
+    asks(story, *range(8))
+    if second_ms > 400:
+        story.at(109).send_frame(0, 1, 2, 3, batch=True)
+        story.at(400).receipt(0)
+        story.at(second_ms).send_frame(4, 5, 6, 7, batch=True)
+    else:
+        story.at(109).send_frame(0, 1, 2, 3, batch=True)
+        story.at(second_ms).send_frame(4, 5, 6, 7, batch=True)
+        story.at(400).receipt(0)
+    for number in range(8):
+        story.ok(number)
+    return story.done()
+
+
+def test_batch_that_leaves_while_the_one_before_it_waits_is_accepted() -> None:
+    assert told(HalfBuilds, _two_batches(120)) == ([], 1)
+
+
+def test_full_batch_that_waits_for_a_receipt_is_found() -> None:
+    assert told(HalfBuilds, _two_batches(402)) == (["waited-for-receipt"], 0)
+
+
+def test_batch_for_which_the_queue_has_no_room_is_not_judged() -> None:
+    assert told(HalfBuilds, _two_batches(402, queue=7)) == ([], 0)
+
+
+# --- frames by batch size ---------------------------------------------------------------------------------------------
+
+
+def _burst(*cuts: int) -> list[Event]:
+    """Sixteen messages at once, in batches of these sizes."""
+    story = Script()
+    story.producer(**LIMITS)
+    story.at(100)
+    asks(story, *range(sum(cuts)))
+    first = 0
+    for size in cuts:
+        story.send_frame(*range(first, first + size), batch=True)
+        first += size
+    for number in range(sum(cuts)):
+        story.ok(number)
+    return story.done()
+
+
+@pytest.mark.parametrize("cuts", [(4, 4, 4, 4), (1, 4, 4, 4, 3)])
+def test_burst_in_full_batches_is_accepted(cuts: tuple[int, ...]) -> None:
+    assert told(FramesByBatchSize, _burst(*cuts)) == ([], 1)
+
+
+def test_burst_in_half_batches_is_found() -> None:
+    assert told(FramesByBatchSize, _burst(*[2] * 8)) == (["too-many-frames"], 0)
+
+
+def test_messages_that_come_slowly_are_no_burst() -> None:
+    story = Script()
+    story.producer(**LIMITS)
+    story.at(100)
+    for number in range(8):
+        story.send(number)
+        story.after(60).send_frame(number, batch=True)
+    for number in range(8):
+        story.ok(number)
+    assert told(FramesByBatchSize, story.done()) == ([], 0)
+
+
+# --- leaves for a reason ----------------------------------------------------------------------------------------------
+
+
+def _trickle(left_after_ms: float, flush: bool = False, **config: Any) -> list[Event]:
+    """Three batches of two messages 10 ms apart, and the next message 10 ms behind each."""
+    story = Script()
+    story.producer(**{**LIMITS, **config})
+    for round_ms in (1_000, 2_000, 3_000):
+        first = (round_ms // 1_000 - 1) * 2
+        story.at(round_ms)
+        asks(story, first, first + 1, every_ms=10)
+        if flush:
+            story.complete(story.invoke("flush", 1))
+        story.at(round_ms + left_after_ms).send_frame(first, first + 1, batch=True)
+        story.after(1).receipt(first)
+        story.ok(first)
+        story.ok(first + 1)
+    return story.done()
+
+
+def _crowded(left_after_ms: float, **config: Any) -> list[Event]:
+    """Messages 20 ms apart, of which two leave at a time."""
+    story = Script()
+    story.producer(**{**LIMITS, **config})
+    for number in range(12):
+        story.at(1_000 + 20 * number).send(number)
+        if number % 2:
+            story.at(1_000 + 20 * (number - 1) + left_after_ms).send_frame(number - 1, number, batch=True)
+    for number in range(12):
+        story.ok(number)
+    return story.done()
+
+
+def test_batch_that_leaves_by_its_delay_has_a_reason() -> None:
+    assert told(LeavesForAReason, _trickle(201)) == ([], 3)
+
+
+def test_batch_after_which_nothing_came_has_a_reason() -> None:
+    assert told(LeavesForAReason, _trickle(30)) == ([], 3)
+
+
+def test_batches_that_leave_early_are_found() -> None:
+    assert told(LeavesForAReason, _crowded(35))[0] == ["left-early"]
+
+
+def test_batches_that_a_full_queue_closes_have_a_reason() -> None:
+    codes, exercised = told(LeavesForAReason, _crowded(35, max_pending_messages=2))
+    assert (codes, exercised) == ([], 6)
+
+
+def test_full_batches_show_nothing_of_reasons() -> None:
+    assert told(LeavesForAReason, _crowded(35, batching_max_messages=2)) == ([], 0)
+
+
+def test_batches_of_keys_are_not_judged() -> None:
+    assert told(LeavesForAReason, _crowded(35, batching_type="key_based")) == ([], 0)
+
+
+# --- what batches save ------------------------------------------------------------------------------------------------
+
+
+def _two_producers(large_bytes: int, *, apart_ms: float = 1, large_batch: int = 10, delay_ms: int = 200) -> list[Event]:
+    """Ten messages each: producer 1 in batches of two, producer 2 in larger ones of so many bytes."""
+    story = Script()
+    small = {**LIMITS, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1}
+    large = {**LIMITS, "batching_max_messages": 10, "batching_max_publish_delay_ms": delay_ms}
+    story.producer(1, **small)
+    story.producer(2, producer_id=1, name="other", **large)
+    for handle, size in ((1, 2), (2, large_batch)):
+        for first in range(0, 10, size):
+            for number in range(first, first + size):
+                story.send(number, handle)
+            frame_bytes = large_bytes if handle == 2 else 2 * MESSAGE_BYTES
+            name = "other" if handle == 2 else NAME
+            numbers = range(first, first + size)
+            story.send_frame(*numbers, handle=handle, producer_id=handle - 1, name=name, batch=True, size=frame_bytes)
+            story.after(apart_ms)
+        for number in range(10):
+            story.ok(number, handle)
+    return story.done()
+
+
+def test_larger_batches_of_fewer_bytes_are_accepted() -> None:
+    assert told(LargerBatchesCostLess, _two_producers(8 * MESSAGE_BYTES)) == ([], 1)
+
+
+def test_larger_batches_of_more_bytes_are_found() -> None:
+    assert told(LargerBatchesCostLess, _two_producers(11 * MESSAGE_BYTES)) == (["more-bytes-a-message"], 0)
+
+
+def test_two_in_a_hundred_are_within_what_sizes_scatter() -> None:
+    assert told(LargerBatchesCostLess, _two_producers(round(10.1 * MESSAGE_BYTES))) == ([], 1)
+
+
+def test_wider_limits_that_save_are_told_nothing_of() -> None:
+    assert told(WiderLimitsSave, _two_producers(8 * MESSAGE_BYTES)) == ([], 1)
+
+
+def test_wider_limits_that_cost_bytes_are_told() -> None:
+    assert told(WiderLimitsSave, _two_producers(11 * MESSAGE_BYTES)) == (["more-bytes"], 1)
+
+
+def test_longer_delay_that_gathers_nothing_is_told() -> None:
+    assert told(WiderLimitsSave, _two_producers(2 * MESSAGE_BYTES, large_batch=2)) == (["no-larger-batches"], 1)
+
+
+def test_messages_too_far_apart_to_gather_are_not_compared() -> None:
+    assert told(WiderLimitsSave, _two_producers(2 * MESSAGE_BYTES, apart_ms=300, large_batch=2)) == ([], 0)
