@@ -1,0 +1,204 @@
+"""A Case's steps as lines of a stand-alone Python script: what each verb of agent, broker and bench becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from assay_conformance.model.case import Case, Config, Step, Who
+from assay_conformance.model.errors import UsageError
+from assay_conformance.model.fault import AfterStep, AtTime
+
+NAMESPACE = "persistent://public/default/"
+DEFAULT_BYTES = 64
+NEVER_SET = {"durable"}
+
+ENUMS = {
+    "compression_type": "CompressionType",
+    "batching_type": "BatchingType",
+    "access_mode": "ProducerAccessMode",
+    "message_routing_mode": "PartitionsRoutingMode",
+    "consumer_type": "ConsumerType",
+    "initial_position": "InitialPosition",
+}
+"""Options of the Python client that take a member of an enum of its."""
+
+MEMBERS = {"ZLIB": "ZLib", "single": "UseSinglePartition", "round_robin": "RoundRobinDistribution"}
+"""Members that are not called like the suite's words in other letters."""
+
+MESSAGE_OPTIONS = {
+    "key": "partition_key",
+    "ordering_key": "ordering_key",
+    "properties": "properties",
+    "sequence_id": "sequence_id",
+    "event_time_ms": "event_timestamp",
+    "deliver_at_ms": "deliver_at",
+}
+
+
+class Calls:
+    """`asked` is the configuration of clients, producers and consumers; `options` what the client calls its keys."""
+
+    def __init__(self, case: Case, asked: Mapping[str, Config], options: Mapping[str, Mapping[str, str]]) -> None:
+        self._case = case
+        self._asked = asked
+        self._options = options
+        self._frame_faults = [n for n, one in enumerate(case.faults) if not isinstance(one.trigger, AfterStep)]
+
+    def lines(self, number: int, step: Step) -> Iterator[str]:
+        """The lines of one step, and of the faults that begin with it. UsageError for what no script can do."""
+        write = VERBS.get((step.who, step.verb))
+        if write is None:
+            raise UsageError(f"step {number}, {step.verb!r}, has no stand-alone form")
+        if number == 0:
+            for index, listed in enumerate(self._frame_faults):
+                yield f"FAULTS[{listed}] = {index}"
+        yield from write(self, step)
+        for index, fault in enumerate(self._case.faults):
+            if isinstance(fault.trigger, AfterStep) and fault.trigger.step == number:
+                now = msgspec.structs.replace(fault, trigger=AtTime(at_ms=0))
+                yield f"fault({index}, {msgspec.to_builtins(now)!r})"
+
+    # --- the client's calls ---
+
+    def open_client(self, step: Step) -> Iterator[str]:
+        yield _called("open_client", step.saves, **self._chosen("client", step))
+
+    def open_producer(self, step: Step) -> Iterator[str]:
+        topic = NAMESPACE + str(step.args.get("topic", self._case.topology.topics[0].name))
+        yield _called("open_producer", step.saves, step.args["client"], topic, **self._chosen("producer", step))
+
+    def open_consumer(self, step: Step) -> Iterator[str]:
+        names = step.args.get("topics") or [self._case.topology.topics[0].name]
+        topics = [NAMESPACE + name for name in names]
+        yield _called(
+            "open_consumer",
+            step.saves,
+            step.args["client"],
+            topics[0] if len(topics) == 1 else topics,
+            step.args.get("subscription", "s"),
+            **self._chosen("consumer", step),
+        )
+
+    def send(self, step: Step) -> Iterator[str]:
+        sync = {"sync": True} if step.args.get("mode") == "sync" else {}
+        wanted = step.args.get("messages") or [{}]
+        count = 1 if "messages" in step.args else int(step.args.get("count", 1))
+        indent = ""
+        if count > 1:
+            yield f"for _ in range({count}):"
+            indent = "    "
+        for message in wanted:
+            fields = {**step.args, **message}
+            told = {MESSAGE_OPTIONS[key]: fields[key] for key in MESSAGE_OPTIONS if key in fields}
+            if "deliver_after_ms" in fields:
+                told["deliver_after_ms"] = fields["deliver_after_ms"]
+            size = fields.get("size", DEFAULT_BYTES)
+            yield indent + _called("send", step.saves, step.args["producer"], size, **sync, **told)
+
+    def flush(self, step: Step) -> Iterator[str]:
+        yield _called("flush", step.saves, step.args["producer"])
+
+    def close(self, step: Step) -> Iterator[str]:
+        yield _called("close", step.saves, step.args["handle"])
+
+    def receive(self, step: Step) -> Iterator[str]:
+        timeout_ms = step.args.get("timeout_ms", self._case.limits.operation_ms * 8 // 10)
+        yield _called("receive", step.saves, step.args["consumer"], step.args.get("count", 1), timeout_ms)
+
+    def ack(self, step: Step) -> Iterator[str]:
+        cumulative = {"cumulative": True} if step.args.get("cumulative") else {}
+        yield _called("settle", "acknowledge", *self._named(step), **cumulative)
+
+    def nack(self, step: Step) -> Iterator[str]:
+        yield _called("settle", "negative_acknowledge", *self._named(step))
+
+    def seek(self, step: Step) -> Iterator[str]:
+        if "delivery" not in step.args:
+            raise UsageError("a seek to a publish time has no stand-alone form")
+        yield _called("seek", step.saves, step.args["consumer"], step.args["delivery"])
+
+    def _named(self, step: Step) -> tuple[Any, ...]:
+        return step.saves, step.args["consumer"], step.args.get("messages"), step.args.get("numbers")
+
+    def _chosen(self, role: str, step: Step) -> dict[str, Any]:
+        config = {**self._asked[role], **step.args.get("config", {})}
+        if config.get("durable") is False:
+            raise UsageError("a reader has no stand-alone form")
+        known = self._options[role]
+        return {known[key]: _value(known[key], config[key]) for key in config if key in known and key not in NEVER_SET}
+
+    # --- broker and waits ---
+
+    def broker(self, step: Step) -> Iterator[str]:
+        args = {key: NAMESPACE + value if key == "topic" else value for key, value in step.args.items()}
+        yield _called("broker", step.verb, **args)
+
+    def wait_ops(self, step: Step) -> Iterator[str]:
+        yield _called("wait", *step.args.get("ops", ()), timeout_s=self._deadline_s(step))
+
+    def wait_frame(self, step: Step) -> Iterator[str]:
+        args = step.args
+        where = args.get("where", {})
+        yield _called(
+            "wait_frame", args["command"], args["direction"], args.get("count", 1), where, self._deadline_s(step)
+        )
+
+    def wait_fired(self, step: Step) -> Iterator[str]:
+        yield _called("wait_fired", step.args["fault"], self._deadline_s(step))
+
+    def wait_received(self, step: Step) -> Iterator[str]:
+        yield _called("wait_received", step.args["consumer"], step.args["count"], self._deadline_s(step))
+
+    def wait_ms(self, step: Step) -> Iterator[str]:
+        yield _called("pause", step.args["ms"])
+
+    def _deadline_s(self, step: Step) -> float:
+        return float(step.args.get("deadline_ms", self._case.limits.operation_ms)) / 1_000
+
+
+VERBS = {
+    (Who.AGENT, "open_client"): Calls.open_client,
+    (Who.AGENT, "open_producer"): Calls.open_producer,
+    (Who.AGENT, "open_consumer"): Calls.open_consumer,
+    (Who.AGENT, "send"): Calls.send,
+    (Who.AGENT, "flush"): Calls.flush,
+    (Who.AGENT, "close"): Calls.close,
+    (Who.AGENT, "receive"): Calls.receive,
+    (Who.AGENT, "ack"): Calls.ack,
+    (Who.AGENT, "nack"): Calls.nack,
+    (Who.AGENT, "seek"): Calls.seek,
+    **{(Who.BROKER, verb): Calls.broker for verb in ("store_entries", "hold_store", "release", "move", "unload")},
+    **{(Who.BROKER, verb): Calls.broker for verb in ("terminate", "announce", "set_policy")},
+    (Who.WAIT, "ops"): Calls.wait_ops,
+    (Who.WAIT, "frame"): Calls.wait_frame,
+    (Who.WAIT, "fired"): Calls.wait_fired,
+    (Who.WAIT, "received"): Calls.wait_received,
+    (Who.WAIT, "ms"): Calls.wait_ms,
+}
+
+
+class _Text(str):
+    """Python that is written as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _value(option: str, value: Any) -> Any:
+    if option.endswith("_seconds"):
+        return max(1, -(-int(value) // 1_000))
+    if option in ENUMS:
+        word = str(value)
+        member = MEMBERS.get(word) or (word if word.isupper() else "".join(p.capitalize() for p in word.split("_")))
+        return _Text(f"pulsar.{ENUMS[option]}.{member}")
+    return value
+
+
+def _called(function: str, *arguments: Any, **named: Any) -> str:
+    told = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in named.items())]
+    return f"{function}({', '.join(told)})"
