@@ -150,6 +150,18 @@ def flow_permits_within_queue__more_than_the_queue() -> str:
     return f"FLOW of {granted} on a connection where one message had come" if granted[1:2] and granted[1] > 5 else ""
 
 
+def flow_filtered_earn_nothing__permits_for_filtered() -> str:
+    return flow_permits_within_queue__more_than_the_queue()
+
+
+def batching_keyed_entry_tells_highest_id__other_highest() -> str:
+    for one in frames("SEND"):
+        highest = max((member.get("sequence_id") or 0 for member in one.get("members", ())), default=0)
+        if highest > max(one["sequence_id"], one.get("highest_sequence_id") or 0):
+            return f"SEND by sequence_id {one['sequence_id']} with sequence id {highest} inside, which it does not tell"
+    return ""
+
+
 def nack_steady_refusals__postponed() -> str:
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
     refused = [one for one in CALLS if one.what == "negative_acknowledge"]

@@ -171,10 +171,12 @@ def test_batches_of_keys_are_not_judged() -> None:
 # --- what batches save ------------------------------------------------------------------------------------------------
 
 
-def _two_producers(large_bytes: int, *, apart_ms: float = 1, large_batch: int = 10, delay_ms: int = 200) -> list[Event]:
+def _two_producers(
+    large_bytes: int, *, apart_ms: float = 1, large_batch: int = 10, delay_ms: int = 200, limit: int = 2
+) -> list[Event]:
     """Ten messages each: producer 1 in batches of two, producer 2 in larger ones of so many bytes."""
     story = Script()
-    small = {**LIMITS, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1}
+    small = {**LIMITS, "batching_max_messages": limit, "batching_max_publish_delay_ms": 1}
     large = {**LIMITS, "batching_max_messages": 10, "batching_max_publish_delay_ms": delay_ms}
     story.producer(1, **small)
     story.producer(2, producer_id=1, name="other", **large)
@@ -205,16 +207,19 @@ def test_two_in_a_hundred_are_within_what_sizes_scatter() -> None:
 
 
 def test_wider_limits_that_save_are_told_nothing_of() -> None:
-    assert told(WiderLimitsSave, _two_producers(8 * MESSAGE_BYTES)) == ([], 1)
+    assert told(WiderLimitsSave, _two_producers(8 * MESSAGE_BYTES, limit=3)) == ([], 1)
 
 
 def test_wider_limits_that_cost_bytes_are_told() -> None:
-    assert told(WiderLimitsSave, _two_producers(11 * MESSAGE_BYTES)) == (["more-bytes"], 1)
+    assert told(WiderLimitsSave, _two_producers(11 * MESSAGE_BYTES, limit=3)) == (["more-bytes"], 1)
 
 
 def test_longer_delay_that_gathers_nothing_is_told() -> None:
-    assert told(WiderLimitsSave, _two_producers(2 * MESSAGE_BYTES, large_batch=2)) == (["no-larger-batches"], 1)
+    assert told(WiderLimitsSave, _two_producers(2 * MESSAGE_BYTES, large_batch=2, limit=3)) == (
+        ["no-larger-batches"],
+        1,
+    )
 
 
 def test_messages_too_far_apart_to_gather_are_not_compared() -> None:
-    assert told(WiderLimitsSave, _two_producers(2 * MESSAGE_BYTES, apart_ms=300, large_batch=2)) == ([], 0)
+    assert told(WiderLimitsSave, _two_producers(2 * MESSAGE_BYTES, apart_ms=300, large_batch=2, limit=3)) == ([], 0)

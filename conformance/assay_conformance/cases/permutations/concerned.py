@@ -47,6 +47,10 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "routing.round-robin-turns": "a key chooses its partition",
         "routing.single-partition-stays": "a key chooses its partition",
     },
+    "20-kib": {
+        "batching.half-builds-while-half-waits": "batches of such messages close by their bytes",
+        "batching.larger-batches-cost-less": "batches of such messages close by their bytes",
+    },
     "named": {
         "producer.keeps-given-name": "it is about names",
     },

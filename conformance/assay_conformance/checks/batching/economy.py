@@ -16,7 +16,7 @@ from assay_conformance.checks.batching.limits import (
     limits_of,
     units_read_at_once,
 )
-from assay_conformance.checks.batching.reasons import called_ns, is_alone
+from assay_conformance.checks.batching.reasons import called_ns, full, is_alone
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Operation
@@ -68,9 +68,11 @@ class FramesByBatchSize(Check):
 
     def _may_be_short(self, handle: int) -> bool:
         """Its queue or its client's memory may have filled."""
-        queue = self.view.producer_setting(handle, "max_pending_messages")
-        short = queue and int(queue) < len(self.tracker.sends.get(handle, ()))
-        return bool(short or self.view.setting("client", "memory_limit_bytes"))
+        queue = int(self.view.producer_setting(handle, "max_pending_messages") or 0)
+        memory = int(self.view.setting("client", "memory_limit_bytes") or 0)
+        sends = self.tracker.sends
+        asked_bytes = sum(send.invoke.size or 0 for its in sends.values() for send in its)
+        return 0 < queue < len(sends.get(handle, ())) or 0 < memory < asked_bytes
 
     def _burst(self, limits: Limits, sends: list[Operation], units: list[Unit]) -> None:
         calls = [t_ns for send in sends if (t_ns := called_ns(send)) is not None]
@@ -80,15 +82,15 @@ class FramesByBatchSize(Check):
         if max(calls) - min(calls) >= limits.delay_ms * MS // 2:
             return
         room = Room(limits.messages or math.inf, limits.bytes or math.inf, limits.delay_ms)
-        full = int(closing(room, max(sizes.pop(), 1))[1])
+        most = int(closing(room, max(sizes.pop(), 1))[1])
         first, last = sends[0].invoke.number or 0, sends[-1].invoke.number or 0
         inside = [one for one in units if first <= one.numbers[0] and one.numbers[-1] <= last]
         for _, of_line in groupby(sorted(inside, key=lambda one: (one.line.topic, one.index)), lambda one: one.line):
-            self._line(list(of_line), full, min(calls))
+            self._line(list(of_line), most, min(calls))
 
-    def _line(self, units: list[Unit], full: int, since_ns: int) -> None:
+    def _line(self, units: list[Unit], most: int, since_ns: int) -> None:
         messages = sum(len(unit.numbers) for unit in units)
-        fewest = math.ceil(messages / full)
+        fewest = math.ceil(messages / most)
         if fewest < 2 or not admitted_by(units[0], since_ns):
             return
         if len(units) <= fewest + FRAMES_OVER:
@@ -97,7 +99,7 @@ class FramesByBatchSize(Check):
         self.breach(
             "too-many-frames",
             f"{units[0].line}: {messages} messages, all asked for by {ms(since_ns)}, left in {len(units)} frames; full "
-            f"batches of {full} are {fewest}",
+            f"batches of {most} are {fewest}",
             units[0].first,
             units[-1].first,
         )
@@ -250,9 +252,16 @@ class WiderLimitsSave(_Costs):
                 )
 
     def _close_to_each_other(self, smaller: Cost, limits: Limits) -> bool:
-        asked = [t_ns for unit in smaller.units if (t_ns := asked_ns(self, unit)) is not None]
-        gaps = [after - before for before, after in pairwise(asked) if after - before < limits.delay_ms * MS // 2]
-        return len(gaps) >= FEWEST_GAPS
+        """Batches left by the shorter delay, and their next message came while the longer one would have waited."""
+        if limits.delay_ms <= smaller.limits.delay_ms:
+            return False
+        waits_ns = limits.delay_ms * MS // 2
+        gaps = 0
+        for unit, after in pairwise(smaller.units):
+            asked, next_ns = asked_ns(self, unit), asked_ns(self, after)
+            if asked is not None and next_ns is not None and full(smaller.limits, unit, after) is None:
+                gaps += next_ns - asked < waits_ns
+        return gaps >= FEWEST_GAPS
 
 
 def _wider(one: Limits, other: Limits) -> bool:
