@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -42,11 +44,17 @@ class OwnEngine:
         raise AssertionError((folder / "dockerd.log").read_text()[-2000:])
 
     def kill(self) -> None:
-        """At once, as a crash does: its containers go on without it."""
+        """At once, as a crash does, and its containerd with it: its containers go on without them."""
         assert self._process is not None
+        below = self._folder / "exec" / "containerd" / "containerd.pid"
+        containerd = int(below.read_text())
         self._process.kill()
         self._process.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(containerd, signal.SIGKILL)
         (self._folder / "dockerd.pid").unlink(missing_ok=True)
+        # The next engine would take a zombie that nobody has reaped yet for a containerd that runs, and wait for it.
+        below.unlink()
 
     def stop(self) -> None:
         assert self._process is not None
