@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.model.case import Case, Limits, Tier, Topology
 from assay_conformance.model.fault import Cut, CutHow, Delay, Direction, Fault, Inject
 from assay_conformance.model.policy import BrokerSettings
@@ -80,4 +80,21 @@ def credentials_expire() -> Case:
     )
 
 
-CASES = (slow_handshake(), ping_is_answered(), silent_peer_is_left(), credentials_expire())
+def behind_a_proxy() -> Case:
+    plan = Schedule()
+    plan.broker("move", topic="t", broker=1)
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.receive(consumer, 1, 2_000))
+    return plan.case(
+        "connection/behind-a-proxy",
+        "Two brokers behind a proxy, and a topic of the second one",
+        ("connection.names-broker-to-proxy",),
+        capabilities=("producer", "consumer"),
+        consumer=EARLIEST,
+        topology=Topology(brokers=2, settings=BrokerSettings(proxied=True)),
+    )
+
+
+CASES = (slow_handshake(), ping_is_answered(), silent_peer_is_left(), credentials_expire(), behind_a_proxy())

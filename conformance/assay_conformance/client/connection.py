@@ -65,11 +65,15 @@ class ConsumerEndpoint(Endpoint, Protocol):
 
 
 class Connection:
-    """`number` is its number at the sink; `max_message_bytes` and `version` what CONNECTED told."""
+    """`number` is its number at the sink; `max_message_bytes` and `version` what CONNECTED told.
 
-    def __init__(self, shared: Shared, url: str) -> None:
+    A `proxy` is connected to in place of the broker, and told which one is meant.
+    """
+
+    def __init__(self, shared: Shared, url: str, proxy: str | None = None) -> None:
         self.number = next(shared.conn_numbers)
         self.url = url
+        self._is_proxied = proxy is not None
         self.max_message_bytes = 0
         self.version = 0
         self.producers: dict[int, ProducerEndpoint] = {}
@@ -83,7 +87,7 @@ class Connection:
         self._deadline = shared.after(
             shared.settings.connection_timeout_ms * MS, lambda: self.close(Cause.TIMED_OUT, "connecting took too long")
         )
-        shared.sink.connect(self.number, url)
+        shared.sink.connect(self.number, proxy or url)
 
     @property
     def usable(self) -> bool:
@@ -133,6 +137,7 @@ class Connection:
                 protocol_version=PROTOCOL_VERSION,
                 feature_flags={"supports_broker_entry_metadata": True, "supports_auth_refresh": token is not None},
                 **({} if token is None else {"auth_method_name": TOKEN_METHOD, "auth_data": token}),
+                **({"proxy_to_broker_url": self.url.partition("://")[2]} if self._is_proxied else {}),
             )
         )
         if self._shared.mutated(Mutation.REQUESTS_BEFORE_CONNECTED):

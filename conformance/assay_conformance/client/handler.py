@@ -16,7 +16,7 @@ from enum import Enum
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
-from assay_conformance.client.lookup import Lookup, Pool
+from assay_conformance.client.lookup import Lookup, Pool, Way
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
@@ -112,7 +112,7 @@ class Handler(ABC):
             else:
                 self._register(connection)
 
-        def found(broker: str | Refusal) -> None:
+        def found(broker: Way | Refusal) -> None:
             if attempt != self._attempt:
                 return
             if isinstance(broker, Refusal):
@@ -123,7 +123,7 @@ class Handler(ABC):
         if url is None:
             self._lookup.broker(self.topic, found, self._cluster_url)
         else:
-            self._pool.use(url, reached)
+            self._pool.use(Way(url), reached)
 
     def _register(self, connection: Connection) -> None:
         attempt = self._attempt

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
@@ -23,28 +23,36 @@ from assay_conformance.wire.service_urls import entrances, service_url, speaks_t
 MAX_REDIRECTS = 20
 _CLIENT_CLOSED = Refusal(Cause.LOST, "the client was closed")
 
-Found = Callable[[str | Refusal], None]
+
+class Way(NamedTuple):
+    """How to come to a broker: to its URL, or, where a `proxy` is between, to that, which is told the broker's."""
+
+    url: str
+    proxy: str | None = None
+
+
+Found = Callable[[Way | Refusal], None]
 Counted = Callable[[int | Refusal], None]
 
 
 class Pool:
-    """One connection for each broker URL, opened when first needed."""
+    """One connection for each broker, opened when first needed."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
-        self._by_url: dict[str, Connection] = {}
+        self._by_way: dict[Way, Connection] = {}
         self._by_number: dict[int, Connection] = {}
         self.open = True
 
-    def use(self, url: str, usable: Callable[[Connection | Refusal], None]) -> None:
+    def use(self, way: Way, usable: Callable[[Connection | Refusal], None]) -> None:
         """Call back with a connection past its handshake, or with why there is none."""
         if not self.open:
             usable(_CLIENT_CLOSED)
             return
-        connection = self._by_url.get(url)
+        connection = self._by_way.get(way)
         if connection is None or not connection.usable:
-            connection = Connection(self._shared, url)
-            self._by_url[url] = connection
+            connection = Connection(self._shared, *way)
+            self._by_way[way] = connection
             self._by_number[connection.number] = connection
         connection.use(usable)
 
@@ -111,7 +119,7 @@ class Lookup:
         self._enter(ask)
 
     def broker(self, topic: str, found: Found, cluster_url: str | None = None) -> None:
-        """The URL of the broker that serves `topic`, in the cluster it went to where that is another one."""
+        """The way to the broker that serves `topic`, in the cluster it went to where that is another one."""
         self._ask(cluster_url or None, topic, False, MAX_REDIRECTS, found)
 
     def _enter(self, entered: Callable[[Connection | Refusal], None]) -> None:
@@ -122,7 +130,7 @@ class Lookup:
                 self._entrances.rotate(-1)
             entered(connection)
 
-        self._pool.use(entrance, used)
+        self._pool.use(Way(entrance), used)
 
     def _ask(self, url: str | None, topic: str, authoritative: bool, redirects: int, found: Found) -> None:
         def ask(connection: Connection | Refusal) -> None:
@@ -139,7 +147,7 @@ class Lookup:
         if url is None:
             self._enter(ask)
         else:
-            self._pool.use(url, ask)
+            self._pool.use(Way(url), ask)
 
     def _told(self, topic: str, redirects: int, found: Found, answer: Frame | Refusal) -> None:
         if isinstance(answer, Refusal):
@@ -149,7 +157,8 @@ class Lookup:
         if body.response == pb.CommandLookupTopicResponse.Failed:
             found(server_refusal(body.error, body.message))
         elif body.response == pb.CommandLookupTopicResponse.Connect:
-            found(self._url(body))
+            proxied = body.proxy_through_service_url and not self._shared.mutated(Mutation.IGNORES_PROXY)
+            found(Way(self._url(body), self._entrances[0] if proxied else None))
         elif redirects == 0 and not self._shared.mutated(Mutation.UNBOUNDED_REDIRECTS):
             found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
         else:

@@ -223,6 +223,7 @@ class Mutation(StrEnum):
     ABSURD_SIZE_CLOSES = "absurd-size-closes"
     NEVER_LOOKS_FOR_PARTITIONS = "never-looks-for-partitions"
     IGNORES_CHALLENGE = "ignores-challenge"
+    IGNORES_PROXY = "ignores-proxy"
     REPEATS_CREDENTIALS = "repeats-credentials"
     ANSWERS_WITHOUT_CREDENTIALS = "answers-without-credentials"
 
@@ -1150,5 +1151,8 @@ MUTATIONS: dict[Mutation, Broken] = {
         "CON-010",
         "the answer to a broker that asks for fresh credentials carries none",
         "pulsar-client-go#1062: absent auth data, and the broker drops the connection at each refresh",
+    ),
+    Mutation.IGNORES_PROXY: Broken(
+        "CON-006", "a broker behind a proxy is connected to without it", "a flag of the look-up that is not read"
     ),
 }

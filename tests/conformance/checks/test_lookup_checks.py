@@ -14,6 +14,7 @@ from assay_conformance.checks.due_times import NamesItsTime
 from assay_conformance.checks.growing import FindsAddedPartitions
 from assay_conformance.checks.lookups import RetriesLookups
 from assay_conformance.checks.migrating import FollowsMigration
+from assay_conformance.checks.proxied import NamesBrokerToProxy
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig, Step, Topic, Topology, Who
@@ -230,3 +231,21 @@ def test_anything_else_is_found(answer: dict[str, str] | None, code: str) -> Non
 
 def test_fresh_credentials_that_come_late_are_found() -> None:
     assert _codes(_challenged(answer={"auth_data": "02"}, at_ms=3_000)) == ["no-answer"]
+
+
+# --- names-broker-to-proxy --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("named", "codes"), [("b:1", []), ("other:1", ["not-named"]), (None, ["not-named"])])
+def test_broker_behind_a_proxy_is_to_be_named(named: str | None, codes: list[str]) -> None:
+    story = Script()
+    story.connected(0)
+    story.up("LOOKUP", request_id=1, fields={"topic": story.full("t")})
+    answer = {"response": "Connect", "brokerServiceUrl": "pulsar://b:1", "proxy_through_service_url": True}
+    story.down("LOOKUP_RESPONSE", request_id=1, fields=answer)
+    story.opened(1)
+    story.up("CONNECT", 1, fields={} if named is None else {"proxy_to_broker_url": named})
+    story.down("CONNECTED", 1)
+    story.producer_asks(1)
+    check = trial(NamesBrokerToProxy, story.done())
+    assert (_codes(check), check.exercised) == (codes, int(not codes))
