@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import batch, plains
 from assay_conformance.model.case import Case, Config, Limits
-from assay_conformance.model.fault import Direction
+from assay_conformance.model.fault import Delay, Direction, Fault
 
 DELAY_MS = 300
 SHARED: Config = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
@@ -174,6 +174,26 @@ def middle_of_five_exclusive() -> Case:
     )
 
 
+def refused_with_others_on_their_way() -> Case:
+    """Three more come behind the refusal, and are held up until everything was asked for again."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(3)), receives=3)
+    plan.wait_ops(plan.nack(consumer, numbers=[0]))
+    plan.broker("store_entries", topic="t", entries=plains(range(3, 6)))
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.receive(consumer, 6, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/refused-with-others-on-their-way",
+        "The first of three messages is refused on an exclusive subscription, and three more are on their way",
+        ("ordering.old-epoch-dropped",),
+        capabilities=("consumer_epoch",),
+        consumer=EXCLUSIVE,
+        faults=(Fault(trigger=down("MESSAGE", k=4), action=Delay(delay_ms=2 * DELAY_MS)),),
+        limits=Limits(least_wall_ms=2 * DELAY_MS),
+    )
+
+
 def steady_refusals() -> Case:
     """More often than any tick, and for longer than delay, tick and tolerance together."""
     plan = Schedule()
@@ -225,6 +245,7 @@ CASES = (
     at_once(),
     many_together(),
     middle_of_five_exclusive(),
+    refused_with_others_on_their_way(),
     steady_refusals(),
     closed_with_refusals(),
 )

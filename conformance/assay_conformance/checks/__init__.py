@@ -32,6 +32,7 @@ from assay_conformance.checks import (
     delivery_order,
     doubted_sizes,
     due_times,
+    epochs,
     final_refusals,
     flow,
     growing,
@@ -85,6 +86,7 @@ __all__ = ["CHECKS"]
 _CHAPTERS = (
     ordering,
     key_order,
+    epochs,
     positions,
     resend,
     receipts,

@@ -69,7 +69,8 @@ class Arrivals:
         self._expire_ns = settings.expire_incomplete_chunked_ms * MS
         self._expiry: Timer | None = None
 
-    def message(self, frame: Frame, connection: Connection) -> None:
+    def message(self, frame: Frame, connection: Connection, *, stale: bool) -> None:
+        """`stale`: it will come again, and is dropped."""
         payload = frame.payload
         assert payload is not None
         body = frame.body
@@ -78,6 +79,9 @@ class Arrivals:
             self._corrupt(position, connection)
             return
         try:
+            if stale:
+                self._permits.give_back(_charged(payload.metadata, body.ack_set))
+                return
             self._take(payload, position, body, connection.max_message_bytes)
         except MetadataError:
             if self._shared.mutated(Mutation.BAD_METADATA_CLOSES):

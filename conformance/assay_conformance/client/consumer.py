@@ -60,6 +60,7 @@ class Consumer(Handler):
     ) -> None:
         super().__init__(shared, pool, lookup, topic)
         self._letters = letters
+        self._epoch = 0
         self.consumer_id = next(shared.consumer_ids)
         self.partition = partition
         self._subscription = subscription
@@ -70,7 +71,7 @@ class Consumer(Handler):
         self._acks = AckGroup(shared, settings, self)
         self._dead_letters = DeadLetters(shared, letters, settings, topic, self._posted)
         self._redelivery: Redelivery[Handed] = Redelivery(
-            shared, settings, self, self._refused, self._all_again, self._dead_letters.bury
+            shared, settings, self, self._refused, self._all_again, self._dead_letters.bury, self._next_epoch
         )
         self._arrivals = Arrivals(
             shared, settings, self, self._acks, self._permits, self._redelivery.drops, self._arrived
@@ -205,7 +206,13 @@ class Consumer(Handler):
         # Closing: it stays unacknowledged and goes to whoever comes next. Seeking: it is of the place that was left.
         if self.ready and not self._seeking.drops:
             assert self.connection is not None
-            self._arrivals.message(frame, self.connection)
+            self._arrivals.message(frame, self.connection, stale=self._is_stale(frame))
+
+    def _is_stale(self, frame: Frame) -> bool:
+        """Sent before everything was asked for again, and read behind it."""
+        body = frame.body
+        old = body.HasField("consumer_epoch") and body.consumer_epoch < self._epoch
+        return old and not self.shared.mutated(Mutation.KEEPS_OLD_EPOCH)
 
     def _arrived(self, entry: Entry, opened: list[Opened], metadata: MessageMetadata, redelivery_count: int) -> None:
         charged = entry.size if self.shared.mutated(Mutation.PERMITS_FOR_FILTERED) else entry.unacked.bit_count()
@@ -265,6 +272,10 @@ class Consumer(Handler):
             # At once it would come, fail and come again without end.
             self.shared.after(self._settings.nack_delay_ms * MS, lambda: self._redelivery.at_once(entry))
 
+    def _next_epoch(self) -> int:
+        self._epoch += 1
+        return self._epoch
+
     def _all_again(self) -> None:
         """Everything unacknowledged was asked for: what is prefetched would come twice."""
         self._arrivals.clear()
@@ -284,6 +295,8 @@ class Consumer(Handler):
             durable=settings.durable,
             initialPosition=_POSITIONS[settings.initial_position],
         )
+        if not settings.individual_redelivery:
+            built.subscribe.consumer_epoch = self._epoch
         if self._reading is not None:
             built.subscribe.start_message_id.CopyFrom(self._reading.start)
         if settings.consumer_name is not None:

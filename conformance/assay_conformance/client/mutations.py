@@ -16,6 +16,7 @@ class Mutation(StrEnum):
     OVERTAKES_RESEND = "overtakes-resend"
     SKIPS_SEQUENCE_ID = "skips-sequence-id"
     REVERSES_BATCH = "reverses-batch"
+    KEEPS_OLD_EPOCH = "keeps-old-epoch"
     COMPLETES_OUT_OF_ORDER = "completes-out-of-order"
     FAILS_PENDING_ON_LOSS = "fails-pending-on-loss"
     RESENDS_RECEIPTED = "resends-receipted"
@@ -927,6 +928,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ACK-004",
         "a flush sends a command for each acknowledgment",
         "pulsar-rs and DotPulsar (read in their source): every acknowledgment by itself",
+    ),
+    Mutation.KEEPS_OLD_EPOCH: Broken(
+        "ORD-007",
+        "what was on its way when everything was asked for again is handed over",
+        "C++, Go, pulsar-rs and DotPulsar (read in their source): no epochs, so nothing tells the two apart",
     ),
     Mutation.SEEKS_BESIDE_ANOTHER: Broken(
         "SEK-004",

@@ -39,7 +39,8 @@ M = TypeVar("M", bound=Message)
 class Redelivery(Generic[M]):
     """What one consumer will ask for. `refused` hears of due refusals, `all_again` of a request for everything.
 
-    `bury` may take an entry instead, when it has been redelivered often enough.
+    `bury` may take an entry instead, when it has been redelivered often enough. `new_epoch` numbers a request for
+    everything (PIP-84).
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Redelivery(Generic[M]):
         refused: Callable[[Sequence[M]], None],
         all_again: Callable[[], None],
         bury: Callable[[Entry], bool],
+        new_epoch: Callable[[], int],
     ) -> None:
         self._shared = shared
         self._settings = settings
@@ -57,6 +59,7 @@ class Redelivery(Generic[M]):
         self._refused = refused
         self._all_again = all_again
         self._bury = bury
+        self._new_epoch = new_epoch
         self._nacks: DueTracker[M] = DueTracker(shared, self._nacks_due)
         timeout_ms = settings.ack_timeout_ms + shared.lateness_ns(Mutation.ACK_TIMEOUT_LATE) // MS
         if shared.mutated(Mutation.ACK_TIMEOUT_EARLY):
@@ -121,7 +124,7 @@ class Redelivery(Generic[M]):
         if not self._outlet.ready:
             return
         if not self._settings.individual_redelivery:
-            self._request([])
+            self._request([], self._new_epoch())
             self._held.clear()
             self._all_again()
             return
@@ -131,12 +134,13 @@ class Redelivery(Generic[M]):
         for start in range(0, len(ids), most):
             self._request(ids[start : start + most])
 
-    def _request(self, ids: Sequence[pb.MessageIdData]) -> None:
-        self._outlet.post(
-            command(
-                CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES, consumer_id=self._outlet.consumer_id, message_ids=ids
-            )
+    def _request(self, ids: Sequence[pb.MessageIdData], epoch: int | None = None) -> None:
+        built = command(
+            CommandType.REDELIVER_UNACKNOWLEDGED_MESSAGES, consumer_id=self._outlet.consumer_id, message_ids=ids
         )
+        if epoch is not None:
+            built.redeliverUnacknowledgedMessages.consumer_epoch = epoch
+        self._outlet.post(built)
 
     def _named(self, message: M) -> Iterator[pb.MessageIdData]:
         """All chunks of a chunked message; never one message of a batch."""

@@ -1,0 +1,119 @@
+"""Consumer epochs (PIP-84): what was sent before everything was asked for again does not reach the application."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    SessionKey,
+    entry_on,
+    from_client,
+    session_key,
+    to_client,
+)
+from assay_conformance.checks.nack.requests import REDELIVER
+from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.requirement import RequirementId
+
+
+@dataclass(slots=True)
+class _Epoch:
+    """Since a request for everything: entries that came for it and are due, in order, and those of an earlier one."""
+
+    request: Frame
+    number: int
+    due: list[Entry] = field(default_factory=list)
+    fresh: set[Entry] = field(default_factory=set)
+    stale: dict[Entry, Frame] = field(default_factory=dict)
+
+
+class OldEpochDropped(ConsumerCheck):
+    """Behind a request with a new epoch only what was sent in it, or a later one, is handed over.
+
+    What the application got at the time of the request may have been on its way to it.
+    """
+
+    requirement = RequirementId("ordering.old-epoch-dropped")
+
+    def start(self) -> None:
+        self._epochs: dict[SessionKey, _Epoch] = {}
+        self._queued: dict[SessionKey, dict[Entry, Frame]] = {}
+        self._settled: set[tuple[int, Entry]] = set()
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb == "ack":
+            for epoch in self._epochs.values():
+                # What is acknowledged may be dropped when it comes.
+                epoch.due = [entry for entry in epoch.due if entry != call.entry and not self._covers(call, entry)]
+            self._settled.add((call.consumer.handle, call.entry))
+
+    def _covers(self, call: Call, entry: Entry) -> bool:
+        return call.cumulative and entry.topic == call.entry.topic and entry < call.entry
+
+    @on(Frame, REDELIVER)
+    def redeliver(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        number = event.fields.get("consumer_epoch")
+        if session is None or session.consumer is None or not from_client(event) or event.ids or number is None:
+            return
+        key = session_key(session)
+        self._epochs[key] = _Epoch(event, int(number), stale=dict(self._queued.get(key, {})))
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or not to_client(event):
+            return
+        key, entry = session_key(session), entry_on(session, event.ids[0])
+        epoch = self._epochs.get(key)
+        number = event.fields.get("consumer_epoch")
+        if epoch is None:
+            self._queued.setdefault(key, {})[entry] = event
+        elif number is None or int(number) >= epoch.number:
+            epoch.due.append(entry)
+            epoch.fresh.add(entry)
+        else:
+            epoch.stale[entry] = event
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        entry = self.tracker.entries.get(event.seq)
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        session = consumer.live_on(entry.topic) if consumer is not None and entry is not None else None
+        if session is None or entry is None:
+            return
+        key = session_key(session)
+        self._queued.get(key, {}).pop(entry, None)
+        epoch = self._epochs.get(key)
+        if epoch is None:
+            return
+        stale = epoch.stale.get(entry)
+        place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
+        skipped = [due for due in epoch.due[:place] if (event.handle, due) not in self._settled]
+        if place < len(epoch.due) and (not skipped or stale is None):
+            del epoch.due[: place + 1]
+            if epoch.stale:
+                self.exercise(event)
+        elif stale is not None and (skipped or entry not in epoch.fresh) and self._surely_behind(event, epoch):
+            self.breach(
+                "stale-delivery",
+                f"consumer {event.handle} asked for everything again at {ms(epoch.request.t_ns)}, in epoch "
+                f"{epoch.number}; {entry} came at {ms(stale.t_ns)} of an earlier one, and was handed over at "
+                f"{ms(event.t_ns)}, before it had come again",
+                epoch.request,
+                stale,
+                event,
+            )
+
+    def _surely_behind(self, event: Received, epoch: _Epoch) -> bool:
+        got_ns = event.t_ns if event.done_ns is None else event.done_ns
+        return got_ns > epoch.request.t_ns + TOLERANCES["crossing"].slack_ns
+
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        del event
+        self._epochs.pop(session_key(session), None)
+        self._queued.pop(session_key(session), None)
