@@ -131,6 +131,10 @@ class HalfQueue(PermitCheck):
         ledger = self.ledger(session)
         if session is None or ledger is None or session.ended is not None:
             return
+        entry = self.tracker.entries.get(event.seq)
+        # A consumer of several topics, as with retry letters, has a queue and permits on each.
+        if entry is not None and entry.topic != session.topic:
+            return
         ledger.taken += 1
         if ledger.taken >= ledger.refill and ledger.ripe is None:
             ledger.ripe = event

@@ -50,6 +50,15 @@ def test_no_permits_after_half_a_queue_is_found() -> None:
     assert judged(HalfQueue, story)[0] == ["no-refill"]
 
 
+def test_message_of_another_topic_of_the_consumer_takes_nothing_from_this_queue() -> None:
+    story = _taking(1)
+    story.subscribed(consumer_id=1, topic="u")
+    story.message(0, consumer_id=1)
+    story.received(0, topic=story.full("u"))
+    story.after(600)
+    assert judged(HalfQueue, story)[0] == []
+
+
 def test_consumer_that_is_closed_owes_no_permits() -> None:
     story = _taking(2)
     story.invoke("close", 2)
