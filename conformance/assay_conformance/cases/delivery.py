@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.model.case import Case
-from assay_conformance.model.fault import Cut, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Fault
 
 AWAY_MS = 200
 """Clients come back after 100 ms or a little more."""
@@ -14,6 +14,12 @@ QUIET_MS = 400
 
 STALL_MS = 1_000
 """Silence that makes a stall, after an outage."""
+
+OPENING_MS = 1_000
+"""How long the opening of a consumer may take."""
+
+NEAR_MS = 100
+"""The shortest wait before a client comes back: what ends that early in it ends all of it."""
 
 ROOM = 2
 
@@ -92,6 +98,38 @@ def flows_again() -> Case:
     )
 
 
+def lost_near_the_time_out() -> Case:
+    """Three consumers were opened one after the other, about as long ago as opening one may take. Whatever still runs
+    of that must not end their way back; the producer was opened long before."""
+    plan = Schedule()
+    client = plan.client(operation_timeout_ms=OPENING_MS)
+    producer = plan.producer(client)
+    plan.wait_ops(plan.send(producer))
+    plan.wait_ms(2 * NEAR_MS)
+    consumers = []
+    for subscription in ("a", "b", "c"):
+        consumers.append(plan.consumer(client, subscription=subscription))
+        plan.wait_ms(NEAR_MS // 4)
+    for consumer in consumers:
+        plan.receive(consumer, 4, timeout_ms=5 * STALL_MS)
+    plan.wait_ms(OPENING_MS - NEAR_MS - NEAR_MS // 4)
+    near = plan.last
+    plan.wait_fired(0)
+    plan.wait_ms(AWAY_MS)
+    plan.send(producer, 3)
+    plan.wait_ms(STALL_MS + 2 * AWAY_MS)
+    plan.wait_ops()
+    plan.wait_ops(*(plan.ack(consumer) for consumer in consumers))
+    return plan.case(
+        "delivery/lost-near-the-time-out",
+        "The connection is lost when the time that opening a consumer may take is almost over",
+        ("delivery.flows-after-heal",),
+        capabilities=("resend_pending",),
+        consumer=EARLIEST,
+        faults=(Fault(trigger=AfterStep(near), action=Cut()),),
+    )
+
+
 def refused_stays_away() -> Case:
     """With room for two, of five messages three are refused before anything of them is sent."""
     plan = Schedule()
@@ -115,4 +153,4 @@ def refused_stays_away() -> Case:
     )
 
 
-CASES = (an_ordinary_day(), through_an_outage(), flows_again(), refused_stays_away())
+CASES = (an_ordinary_day(), through_an_outage(), flows_again(), lost_near_the_time_out(), refused_stays_away())

@@ -9,6 +9,9 @@ from assay_conformance.cases.stored import NAME, batch, plain, plains
 from assay_conformance.model.case import Case, Isolation
 from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
 
+LARGEST_PROPERTY_BYTES = 300_000
+"""Larger than any buffer that a client may keep for metadata, as large as a frame of a few may be."""
+
 STARVED_MS = 1_500
 """How long a receive waits for messages that are certain to come: longer than any answer takes."""
 
@@ -97,9 +100,10 @@ def odd_messages() -> Case:
     plan.send(producer, key="")
     plan.send(producer, key="\N{GREEK SMALL LETTER PI} \N{BLACK HEART SUIT}")
     plan.send(producer, properties={"large": "x" * 65_536, "empty": "", "\N{SNOWMAN}": "\N{UMBRELLA}"})
+    plan.send(producer, properties={"larger": "x" * LARGEST_PROPERTY_BYTES})
     plan.send(producer, event_time_ms=0)
     plan.send(producer, event_time_ms=1)
-    plan.receive(consumer, 7, STARVED_MS)
+    plan.receive(consumer, 8, STARVED_MS)
     plan.wait_ops()
     return plan.case(
         "robustness/odd-messages",

@@ -57,6 +57,26 @@ def flush_waits_for_receipts() -> Case:
     )
 
 
+def flush_waits_behind_full_batches() -> Case:
+    """Full batches left by themselves: there is nothing to close, and everything to wait for."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer, 4)
+    plan.wait_sends(2)
+    plan.flush(producer)
+    plan.wait_ms(200)  # nothing may be flushed yet
+    quiet = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "producer/flush-waits-behind-full-batches",
+        "Two full batches have left, the receipt of the second one takes its time, and so does the flush",
+        ("producer.flush-waits",),
+        capabilities=("batching",),
+        producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1_000},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=quiet), optional=True),),
+    )
+
+
 def close_with_sends_in_flight() -> Case:
     """The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first."""
     plan = Schedule()
@@ -265,6 +285,7 @@ CASES = (
     holder_that_fell_silent(),
     given_name_is_kept(),
     flush_waits_for_receipts(),
+    flush_waits_behind_full_batches(),
     close_with_sends_in_flight(),
     close_without_receipts(),
     exclusive_refuses_a_second(),

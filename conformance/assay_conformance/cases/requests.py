@@ -10,6 +10,7 @@ from assay_conformance.model.fault import (
     AfterStep,
     AnswerError,
     Cut,
+    CutHow,
     Delay,
     Direction,
     Drop,
@@ -173,6 +174,48 @@ def return_times_out() -> Case:
     )
 
 
+PATIENT: Config = {"operation_timeout_ms": 5_000}
+"""Time for many attempts to open something."""
+
+
+def not_ready(command: str) -> Case:
+    """The first answer is an error that passes."""
+    plan = Schedule()
+    client = plan.client()
+    if command == "PRODUCER":
+        plan.wait_ops(plan.send(plan.producer(client)))
+    else:
+        plan.broker("store_entries", topic="t", entries=plains(range(1)))
+        plan.wait_ops(plan.receive(plan.consumer(client), 1, STARVED_MS))
+    return plan.case(
+        f"connection/not-ready-for-{command.lower()}",
+        f"The broker is not ready for the first {command}",
+        ("connection.keeps-opening",),
+        capabilities=("producer" if command == "PRODUCER" else "consumer",),
+        client=PATIENT,
+        consumer=EARLIEST,
+        faults=(Fault(trigger=up(command), action=AnswerError("ServiceNotReady")),),
+        limits=Limits(operation_ms=8_000),
+    )
+
+
+def owner_out_of_reach(words: str, how: Cut) -> Case:
+    """The broker that has the topic ends the first connection before it has said anything."""
+    plan = Schedule()
+    plan.broker("move", topic="t", broker=1)
+    plan.wait_ops(plan.send(plan.producer(plan.client())))
+    return plan.case(
+        f"connection/owner-{words}",
+        "The first connection to the topic's own broker ends before its handshake",
+        ("connection.keeps-opening",),
+        capabilities=("producer",),
+        client=PATIENT,
+        topology=Topology(brokers=2),
+        faults=(Fault(trigger=up("CONNECT"), scope=Scope(broker=1), action=how),),
+        limits=Limits(operation_ms=8_000),
+    )
+
+
 def answers_nobody_asked_for() -> Case:
     plan = Schedule()
     client = plan.client()
@@ -253,6 +296,10 @@ CASES = (
     redirects_without_end(),
     opening_times_out(),
     return_times_out(),
+    not_ready("SUBSCRIBE"),
+    not_ready("PRODUCER"),
+    owner_out_of_reach("out-of-reach", Cut(before=True)),
+    owner_out_of_reach("hangs-up", Cut(how=CutHow.FIN)),
     answers_nobody_asked_for(),
     lookups_fail(),
     partitions_are_not_told(),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Refuse, Until
 from assay_conformance.model.policy import BrokerSettings, Retention
 
 SWITCH_MS = 100
 QUICK_FAILOVER = Topology(topics=(Topic(name="t"),), settings=BrokerSettings(failover_delay_ms=SWITCH_MS))
 NOTHING_MS = 200
 """How long a consumer must not be sent what is out elsewhere: longer than acknowledgments take to leave."""
+CLOSES_NOTICED_MS = 700
+"""Silence that shows that a broker is not told of a close, and that a consumer does not come back after its backoff."""
+
 KEYS = ("a", "b", "c", "d", "e", "f")
 
 
@@ -28,6 +31,50 @@ def second_exclusive() -> Case:
         "A second consumer asks for an exclusive subscription that has one",
         ("subscription.exclusive-has-one",),
         capabilities=("consumer",),
+    )
+
+
+def closed_while_subscribing(words: str, title: str, *, cut: bool) -> Case:
+    """The broker admits the consumer when its application has closed it."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(2)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1))
+    opened = plan.last
+    if not cut:
+        plan.broker("unload", topic="t")
+    plan.wait_fired(0)
+    plan.close(consumer)
+    plan.wait_ms(100)  # for the client to have begun
+    asked = plan.last
+    plan.wait_ops()
+    plan.wait_ms(CLOSES_NOTICED_MS)
+    held = Fault(trigger=down("SUCCESS", k=2), action=Hold(overtake=True), until=Until(step=asked))
+    return plan.case(
+        f"subscription/{words}",
+        title,
+        ("subscription.closed-stays-closed",),
+        consumer=EARLIEST,
+        faults=(held, Fault(trigger=AfterStep(opened), action=Cut())) if cut else (held,),
+    )
+
+
+def closed_while_away() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    opened = plan.last
+    plan.wait_fired(0)
+    plan.wait_ops(plan.close(consumer))
+    plan.heal(0)
+    plan.wait_ms(CLOSES_NOTICED_MS)
+    return plan.case(
+        "subscription/closed-while-away",
+        "A consumer is closed while no connection can be had, and does not come back when one can",
+        ("subscription.closed-stays-closed",),
+        faults=(
+            Fault(trigger=AfterStep(opened), action=Refuse()),
+            Fault(trigger=AfterStep(opened), action=Cut()),
+        ),
     )
 
 
@@ -280,6 +327,17 @@ def reader_that_comes_back() -> Case:
 
 
 CASES = (
+    closed_while_subscribing(
+        "closed-while-subscribing",
+        "A consumer that the broker sent away is closed while its SUBSCRIBE waits for an answer, which then admits it",
+        cut=False,
+    ),
+    closed_while_subscribing(
+        "closed-while-subscribing-after-a-loss",
+        "A consumer that lost its connection is closed while its SUBSCRIBE waits for an answer, which then admits it",
+        cut=True,
+    ),
+    closed_while_away(),
     second_exclusive(),
     active_consumer_goes(),
     shared_consumer_goes(),

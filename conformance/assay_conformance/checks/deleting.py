@@ -50,6 +50,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
         self._check_ms = topology.settings.expiry_check_ms
         self._shrinking -= {topic.name for topic in topology.topics if self._keeps_its_policies(topic)}
         self._log: dict[str, list[Stored]] = {}
+        self._placed: dict[tuple[str, Position], Stored] = {}
         self._began: dict[Group, Frame] = {}
         self._unloaded: dict[str, _Unloaded] = {}
         self._held: dict[str, ReadBack] = {}
@@ -62,6 +63,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     @on(Stored)
     def stored(self, event: Stored) -> None:
         self._log.setdefault(event.topic, []).append(event)
+        self._placed.setdefault((event.topic, event.id.position), event)
 
     @on(Stepped)
     def stepped(self, event: Stepped) -> None:
@@ -90,8 +92,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
         self._began.setdefault(group, member.joined)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        log = self._log.get(group.topic, [])
-        entry = next((entry for entry in log if entry.id.position == position), None)
+        entry = self._placed.get((group.topic, position))
         if group.kind not in IN_ORDER or not group.durable or entry is None or member.served:
             return
         self._judge_age(group, member, frame, entry)

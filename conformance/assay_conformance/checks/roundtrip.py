@@ -8,7 +8,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, to_client
 from assay_conformance.checks.handover import Handover
 from assay_conformance.checks.tracker import Entry
-from assay_conformance.model.event import Completion, Fate, Frame, Invoke, Member, Received
+from assay_conformance.model.event import Completion, Fate, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.requirement import RequirementId
 
 _ODD_FIELDS = ("key", "properties", "event_time_ms")
@@ -29,6 +29,11 @@ class RoundTrip(ConsumerCheck):
         self._handover = Handover(self.view)
         self._asked: dict[tuple[int, int], Invoke] = {}
         self._altered: set[Entry] = set()
+        self._stored: dict[Entry, Stored] = {}
+
+    @on(Stored)
+    def stored(self, event: Stored) -> None:
+        self._stored.setdefault(Entry(event.topic, event.id.ledger, event.id.entry), event)
 
     @on(Invoke, "send")
     def asked_for(self, event: Invoke) -> None:
@@ -52,7 +57,7 @@ class RoundTrip(ConsumerCheck):
         if consumer is None or entry is None or entry in self._altered:
             return
         self._handover.received(consumer, event)
-        member = self._stored(entry, max(event.message_id.batch_index, 0))
+        member = self._member(entry, max(event.message_id.batch_index, 0))
         if member is None:
             return
         if (event.size, event.digest) != (member.size, member.digest):
@@ -75,7 +80,7 @@ class RoundTrip(ConsumerCheck):
         return True
 
     def _differs(self, event: Received, entry: Entry, came: str, sent: str) -> None:
-        stored = next((s for s in self.tracker.stored.get(entry.topic, ()) if _is_at(entry, s.id.position)), None)
+        stored = self._stored.get(entry)
         self.breach(
             "changed",
             f"consumer {event.handle} handed {entry} over at {ms(event.t_ns)} with {came}, expected {sent}",
@@ -101,11 +106,11 @@ class RoundTrip(ConsumerCheck):
         letter = entry.topic.partition("-partition-")[0] != opening.args.get("topic", entry.topic)
         return {} if letter else invoke.args
 
-    def _stored(self, entry: Entry, index: int) -> Member | None:
-        for stored in self.tracker.stored.get(entry.topic, ()):
-            if _is_at(entry, stored.id.position) and stored.meta.chunk_id is None:
-                return stored.members[index] if index < len(stored.members) else None
-        return None
+    def _member(self, entry: Entry, index: int) -> Member | None:
+        stored = self._stored.get(entry)
+        if stored is None or stored.meta.chunk_id is not None:
+            return None
+        return stored.members[index] if index < len(stored.members) else None
 
     @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
@@ -121,7 +126,3 @@ class RoundTrip(ConsumerCheck):
                 offer.frame,
                 event,
             )
-
-
-def _is_at(entry: Entry, position: tuple[int, int]) -> bool:
-    return (entry.ledger, entry.entry) == position

@@ -45,6 +45,9 @@ _POSITIONS: dict[InitialPosition, pb.CommandSubscribe.InitialPosition] = {
 class Consumer(Handler):
     """`opened` is called once, when first subscribed or when that failed for good."""
 
+    RETURNS = Mutation.CONSUMER_RETURNS_AFTER_CLOSE
+    STAYS_BEHIND = Mutation.LEAVES_CONSUMER_BEHIND
+
     def __init__(
         self,
         shared: Shared,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import Enum
+from typing import ClassVar
 
 from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
@@ -43,6 +44,11 @@ class Phase(Enum):
 
 class Handler(ABC):
     """One producer or consumer of one topic or partition. `connection` is set from registering until it is lost."""
+
+    RETURNS: ClassVar[Mutation]
+    """Closed while it waits to come again, it comes all the same."""
+    STAYS_BEHIND: ClassVar[Mutation]
+    """Closed while it registers, it does not tell the broker."""
 
     def __init__(self, shared: Shared, pool: Pool, lookup: Lookup, topic: str) -> None:
         self.shared = shared
@@ -93,6 +99,8 @@ class Handler(ABC):
     # --- coming ---
 
     def start(self) -> None:
+        if self.shared.mutated(Mutation.TIME_OUT_ENDS_RETURN):
+            self.shared.timers.at(self._deadline_ns, self._stay_away)
         self._seek(None)
 
     @property
@@ -163,6 +171,9 @@ class Handler(ABC):
         if self.phase is Phase.SEEKING and opening and self.shared.mutated(Mutation.GIVES_UP_ON_FIRST_LOOKUP):
             self._finish(refusal)
             return
+        if opening and self.shared.mutated(Mutation.GIVES_UP_OPENING):
+            self._finish(refusal)
+            return
         if (refusal.retry is Retry.NEVER and not stubborn) or (opening and refusal.retry is Retry.ONCE_OPEN):
             self._finish(refusal)
             return
@@ -183,8 +194,12 @@ class Handler(ABC):
         self._stop()
         self._ended(refusal)
 
+    def _stay_away(self) -> None:
+        if self.phase is Phase.WAITING and self._retry_timer is not None:
+            self._retry_timer.cancel()
+
     def _stop(self) -> None:
-        returns = self.phase is Phase.WAITING and self.shared.mutated(Mutation.RETURNS_AFTER_CLOSE)
+        returns = self.phase is Phase.WAITING and self.shared.mutated(self.RETURNS)
         self._attempt += 1
         self.phase = Phase.CLOSED
         self._detach()
@@ -226,7 +241,7 @@ class Handler(ABC):
     def leave(self, left: Callable[[Refusal | None], None]) -> None:
         """Close at the broker where it is known there; `left` is called when that is over, however it ended."""
         connection, phase = self.connection, self.phase
-        told = not self.shared.mutated(Mutation.LEAVES_PRODUCER_BEHIND)
+        told = not self.shared.mutated(self.STAYS_BEHIND)
         if phase is Phase.REGISTERING and connection is not None and told:
             # The broker may admit us yet: it has to hear of the end, and nobody waits for its answer.
             connection.request(self._closure, _ignore)

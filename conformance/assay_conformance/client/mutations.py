@@ -34,12 +34,15 @@ class Mutation(StrEnum):
     RETRIES_TERMINATED = "retries-terminated"
     RETURNS_AFTER_CLOSE = "returns-after-close"
     LEAVES_PRODUCER_BEHIND = "leaves-producer-behind"
+    CONSUMER_RETURNS_AFTER_CLOSE = "consumer-returns-after-close"
+    LEAVES_CONSUMER_BEHIND = "leaves-consumer-behind"
     BACKOFF_STAYS = "backoff-stays"
     BACKOFF_NEVER_RESETS = "backoff-never-resets"
     CLAIMS_GIVEN_NAME = "claims-given-name"
     CLOSE_FAILS_PENDING = "close-fails-pending"
     PENDING_OUTLIVES_CLOSE = "pending-outlives-close"
     FLUSH_RETURNS_AT_ONCE = "flush-returns-at-once"
+    FLUSH_WAITS_FOR_OPEN_BATCH = "flush-waits-for-open-batch"
     NEVER_TIMES_OUT = "never-times-out"
     IDLE_BATCH_TIMES_OUT = "idle-batch-times-out"
     SEND_TIMEOUT_LATE = "send-timeout-late"
@@ -164,6 +167,7 @@ class Mutation(StrEnum):
     LIMIT_OF_LAST_CONNECTION = "limit-of-last-connection"
     UNBOUNDED_REDIRECTS = "unbounded-redirects"
     DROPS_AUTHORITY = "drops-authority"
+    GIVES_UP_OPENING = "gives-up-opening"
     REGISTERS_AGAIN_UNCLOSED = "registers-again-unclosed"
     UNKNOWN_RECEIPT_CLOSES = "unknown-receipt-closes"
     IGNORES_CLOSE_CONSUMER = "ignores-close-consumer"
@@ -202,6 +206,7 @@ class Mutation(StrEnum):
     SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
     HANDS_OUT_ACKED_AGAIN = "hands-out-acked-again"
     SILENT_AFTER_RECONNECT = "silent-after-reconnect"
+    TIME_OUT_ENDS_RETURN = "time-out-ends-return"
     RETRY_LETTER_LOSES_KEYS = "retry-letter-loses-keys"
     RETRY_LETTER_UNDELAYED = "retry-letter-undelayed"
     RETRIES_UNRECEIPTED = "retries-unreceipted"
@@ -337,6 +342,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "close while PRODUCER has no answer yet does not tell the broker",
         "pulsar-client-cpp#131, apache/pulsar#23853: an orphan producer stays at the broker",
     ),
+    Mutation.CONSUMER_RETURNS_AFTER_CLOSE: Broken(
+        "SUB-009",
+        "close while waiting to reconnect leaves the retry of a consumer running",
+        "apache/pulsar#22958: what was closed while it reconnected subscribes again",
+    ),
+    Mutation.LEAVES_CONSUMER_BEHIND: Broken(
+        "SUB-009",
+        "close while SUBSCRIBE has no answer yet does not tell the broker",
+        "pulsar-client-cpp#518: an orphan consumer stays at the broker, with permits",
+    ),
     Mutation.BACKOFF_STAYS: Broken(
         "RSD-016", "the wait between attempts does not grow", "pulsar-client-go#1197: the backoff starts anew each time"
     ),
@@ -361,7 +376,12 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.FLUSH_RETURNS_AT_ONCE: Broken(
         "PRD-006",
         "flush does not wait for receipts",
-        "pulsar-client-cpp#303 and #98: flush returns although receipts are outstanding",
+        "pulsar-client-cpp#98: flush does nothing where batching is off",
+    ),
+    Mutation.FLUSH_WAITS_FOR_OPEN_BATCH: Broken(
+        "PRD-006",
+        "flush with batching on and no batch open does not wait for receipts",
+        "pulsar-client-cpp#303: flush returns at once although receipts are outstanding",
     ),
     Mutation.NEVER_TIMES_OUT: Broken("RSD-014", "no send ever times out", "DotPulsar: sends have no time-out"),
     Mutation.IDLE_BATCH_TIMES_OUT: Broken(
@@ -1013,6 +1033,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.DROPS_AUTHORITY: Broken(
         "CON-005", "a redirected lookup is asked again without authority", "a flag that is read and not handed on"
     ),
+    Mutation.GIVES_UP_OPENING: Broken(
+        "CON-011",
+        "what fails for now while a producer or consumer is opened ends the opening",
+        "pulsar-client-cpp#293, pulsar-client-cpp#396: passing errors at creation are not retried",
+    ),
     Mutation.REGISTERS_AGAIN_UNCLOSED: Broken(
         "CON-008",
         "a registration that timed out is made again without closing the first",
@@ -1050,6 +1075,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "DLV-006",
         "what is acknowledged is put back into the queue, and handed out a second time",
         "a message taken off the queue by a reader of it that does not know of the other",
+    ),
+    Mutation.TIME_OUT_ENDS_RETURN: Broken(
+        "DLV-007",
+        "what waits to reconnect when the time for its opening would be over gives up",
+        "pulsar-client-cpp#438: the timer of the creation cancels the one of the reconnect",
     ),
     Mutation.SILENT_AFTER_RECONNECT: Broken(
         "DLV-007",

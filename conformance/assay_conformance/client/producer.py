@@ -39,6 +39,9 @@ class Producer(Handler):
     to keep what is sent, before the first send (PIP-124).
     """
 
+    RETURNS = Mutation.RETURNS_AFTER_CLOSE
+    STAYS_BEHIND = Mutation.LEAVES_PRODUCER_BEHIND
+
     def __init__(
         self,
         shared: Shared,
@@ -220,8 +223,10 @@ class Producer(Handler):
         if self._batching.is_open and self.shared.mutated(Mutation.FLUSH_LEAVES_BATCH):
             self.shared.after(self._settings.batching_max_publish_delay_ms * MS, lambda: self._pending.flush(flushed))
             return True
+        waits_for_batch = self._settings.batching and self.shared.mutated(Mutation.FLUSH_WAITS_FOR_OPEN_BATCH)
+        leaves_rest = waits_for_batch and not self._batching.is_open
         self._batching.close()
-        if self.shared.mutated(Mutation.FLUSH_RETURNS_AT_ONCE):
+        if leaves_rest or self.shared.mutated(Mutation.FLUSH_RETURNS_AT_ONCE):
             flushed(Done())
         else:
             self._pending.flush(flushed)

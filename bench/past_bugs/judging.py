@@ -1,0 +1,65 @@
+"""Whether a bug was noticed: its affected version breaks a clause in a Case in which the fixed one keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bench.past_bugs.evidence import BROKEN, Evidence
+from bench.past_bugs.pairs import Pair
+
+from assay_conformance.model.verdict import Verdict
+
+
+class Detection(StrEnum):
+    """`noisy`: both versions break it alike; `undecided`: the fixed one was not judged where the other one broke it."""
+
+    DETECTED = "detected"
+    NOISY = "noisy"
+    UNDECIDED = "undecided"
+    MISSED = "missed"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A clause that the affected version breaks in a Case, and what the fixed one came to there."""
+
+    requirement: str
+    case: str
+    codes: tuple[str, ...]
+    fixed: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`signs` are those that decided; `clean`: the fixed version keeps one of their clauses in every Case."""
+
+    detection: Detection
+    signs: tuple[Sign, ...] = ()
+    clean: tuple[str, ...] = ()
+
+
+def judged(pair: Pair, affected: Evidence, fixed: Evidence) -> Result:
+    """By the clauses the pair names, and no others."""
+    signs = tuple(_signs(pair, affected, fixed))
+    caught = tuple(sign for sign in signs if sign.fixed is Verdict.PASS)
+    if caught:
+        named = {sign.requirement for sign in caught}
+        clean = tuple(sorted(one for one in named if not _breaks(fixed, one)))
+        return Result(Detection.DETECTED, caught, clean)
+    if any(sign.fixed in BROKEN for sign in signs):
+        return Result(Detection.NOISY, signs)
+    return Result(Detection.UNDECIDED if signs else Detection.MISSED, signs)
+
+
+def _signs(pair: Pair, affected: Evidence, fixed: Evidence) -> Iterator[Sign]:
+    for requirement in pair.requirements:
+        there = fixed.cells.get(requirement, {})
+        for case, seen in affected.cells.get(requirement, {}).items():
+            if seen.verdict in BROKEN:
+                yield Sign(requirement, case, seen.codes, there[case].verdict if case in there else None)
+
+
+def _breaks(found: Evidence, requirement: str) -> bool:
+    return any(seen.verdict in BROKEN for seen in found.cells.get(requirement, {}).values())

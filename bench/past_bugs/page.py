@@ -1,0 +1,82 @@
+"""docs/past-bugs.md: which bugs of released versions a certification notices, from what is kept of their runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from bench.past_bugs.evidence import Evidence
+from bench.past_bugs.judging import Detection, Result, judged
+from bench.past_bugs.pairs import PAIRS, Pair
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "past-bugs.md"
+
+_HEAD = """\
+# Past bugs
+
+Bugs that released versions of the Python client had, and the first versions without them. Each version is certified
+like any other (`assay certify pulsar-python@VERSION`): no Case was written for a version, and the expectations of newer
+ones play no part. *detected*: the affected version breaks a clause in a Case in which the fixed one keeps it; *noisy*:
+both break it alike; *missed*: the affected one breaks none of the clauses that the bug is about.
+
+`python -m bench.past_bugs` certifies what has not been certified yet and writes this page; what is kept of the runs is
+in [fixtures/golden/past_bugs](../fixtures/golden/past_bugs).
+"""
+
+SHOWN: Final = 3
+"""Cases that are named; the others are counted."""
+
+
+def results(found: Mapping[str, Evidence]) -> dict[str, Result]:
+    """Of the pairs whose versions both have been certified."""
+    return {
+        row: judged(pair, found[pair.affected], found[pair.fixed])
+        for row, pair in PAIRS.items()
+        if pair.affected in found and pair.fixed in found
+    }
+
+
+def page(found: Mapping[str, Evidence]) -> str:
+    told = results(found)
+    counts = Counter(result.detection for result in told.values())
+    said = ", ".join(f"{counts[word]} {word}" for word in Detection if counts[word])
+    return "\n".join((_HEAD, f"{said}, of {len(told)}.", "", *_table(told))) + "\n"
+
+
+def _table(told: Mapping[str, Result]) -> Iterator[str]:
+    yield "| bug | affected | fixed | | noticed by |"
+    yield "|---|---|---|---|---|"
+    for row, result in told.items():
+        pair = PAIRS[row]
+        yield (
+            f"| [{row}]({pair.issue}): {pair.bug} | {pair.affected} | {pair.fixed} | {result.detection} "
+            f"| {_noticed(pair, result)} |"
+        )
+
+
+def _noticed(pair: Pair, result: Result) -> str:
+    by: dict[str, list[str]] = {}
+    codes: dict[str, set[str]] = {}
+    for sign in result.signs:
+        by.setdefault(sign.requirement, []).append(sign.case)
+        codes.setdefault(sign.requirement, set()).update(sign.codes)
+    if not by:
+        named = ", ".join(f"`{requirement}`" for requirement in pair.requirements)
+        return f"nothing; it is about {named}" if named else "nothing; no clause is about it"
+    return "; ".join(
+        f"`{requirement}` ({', '.join(sorted(codes[requirement]))}) in {_cases(cases)}{_elsewhere(result, requirement)}"
+        for requirement, cases in by.items()
+    )
+
+
+def _cases(cases: list[str]) -> str:
+    named = ", ".join(f"`{case}`" for case in cases[:SHOWN])
+    return f"{named} and {len(cases) - SHOWN} more" if len(cases) > SHOWN else named
+
+
+def _elsewhere(result: Result, requirement: str) -> str:
+    if result.detection is not Detection.DETECTED or requirement in result.clean:
+        return ""
+    return ", where the fixed version keeps it (elsewhere it breaks it, too)"

@@ -1,0 +1,112 @@
+"""Bugs that released wheels had: an affected version, the first one without, and the clauses it breaks.
+
+The clauses were there before the version was asked; none speaks of one version. Where a bug shows in several, any of
+them may notice it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`issue` is where the bug is told, `requirements` what a client breaks that has it."""
+
+    issue: str
+    bug: str
+    affected: str
+    fixed: str
+    requirements: tuple[str, ...]
+
+
+CPP = "https://github.com/apache/pulsar-client-cpp/pull/"
+PYTHON = "https://github.com/apache/pulsar-client-python/pull/"
+
+PAIRS: dict[str, Pair] = {
+    "CPP-01": Pair(
+        f"{CPP}443",
+        "metadata of more than 64 KiB overflows a buffer, and the process dies",
+        "3.5.0",
+        "3.6.1",
+        ("robustness.odd-messages-round-trip",),
+    ),
+    "CPP-02": Pair(
+        f"{CPP}392",
+        "a message that is too large gives back its place twice; later sends are refused for a full queue",
+        "3.4.0",
+        "3.5.0",
+        ("flow.full-queue-answers",),
+    ),
+    "CPP-06": Pair(
+        f"{CPP}546",
+        "the last sequence id is too high after a batch, which carries its last id instead of its first",
+        "3.10.0",
+        "3.11.0",
+        ("dedup.resumes-after-last-id", "ordering.sequence-ids-step-by-one", "batching.names-all-ids"),
+    ),
+    "CPP-10": Pair(
+        f"{CPP}303",
+        "a flush returns at once although receipts are outstanding, where the last batch has left",
+        "3.2.0",
+        "3.3.0",
+        ("producer.flush-waits",),
+    ),
+    "CPP-11": Pair(
+        f"{PYTHON}180",
+        "a negative acknowledgment by message id does nothing",
+        "3.3.0",
+        "3.4.0",
+        ("nack.redelivered-in-window",),
+    ),
+    "CPP-13": Pair(
+        f"{CPP}518",
+        "a consumer closed while it subscribes again stays at the broker, with permits",
+        "3.8.0",
+        "3.9.0",
+        ("subscription.closed-stays-closed",),
+    ),
+    "CPP-14": Pair(
+        f"{CPP}533",
+        "a seek never ends when it is answered before the consumer is back",
+        "3.9.0",
+        "3.10.0",
+        ("seek.ends-when-connected",),
+    ),
+    "CPP-15": Pair(
+        f"{CPP}438",
+        "a connection lost just before the time-out of creation: the consumer never comes back",
+        "3.5.0",
+        "3.6.1",
+        ("delivery.flows-after-heal",),
+    ),
+    "CPP-18": Pair(
+        f"{CPP}498",
+        "behind a seek by time, at the end of the topic, more messages are announced for ever",
+        "3.8.0",
+        "3.9.0",
+        (),
+    ),
+    "CPP-19": Pair(
+        f"{CPP}492",
+        "a cumulative acknowledgment of another topic's message, by a consumer of several, never ends",
+        "3.7.0",
+        "3.8.0",
+        ("robustness.operations-end",),
+    ),
+    "CPP-20": Pair(
+        f"{CPP}293",
+        "a passing error to the first SUBSCRIBE is not retried, and the dead consumer is handed out",
+        "3.2.0",
+        "3.3.0",
+        ("connection.keeps-opening",),
+    ),
+    "CPP-21": Pair(
+        f"{CPP}396",
+        "a connection that fails while a producer or consumer is created is not tried again",
+        "3.3.0",
+        "3.5.0",
+        ("connection.keeps-opening",),
+    ),
+}
+"""By the number each has in the list of bugs this table was made from."""

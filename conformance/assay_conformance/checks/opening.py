@@ -1,0 +1,132 @@
+"""How a producer or consumer is opened while its broker is not ready, or cannot be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.consumption import from_client, to_client
+from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.model.event import Closed, ClosedBy, Completion, ErrorClass, Event, Frame, Invoke, Opened
+from assay_conformance.model.requirement import RequirementId
+
+_NOT_READY = "ServiceNotReady"
+
+
+@dataclass(slots=True)
+class _Opening:
+    """An open_producer or open_consumer that has not ended; `setback` is the last one, unless something followed it."""
+
+    invoke: Invoke
+    setback: Event | None = None
+    tries: int = 0
+
+
+class KeepsOpening(Check):
+    """A setback is followed by another attempt, or by the end of the time that an opening may take.
+
+    Whose a look-up or a new connection is, nobody knows: it is taken for an attempt of every opening that is under way,
+    and a connection that ends before its handshake for the setback of one that has the client to itself.
+    """
+
+    requirement = RequirementId("connection.keeps-opening")
+
+    def start(self) -> None:
+        self._openings: dict[int, _Opening] = {}
+        """By handle."""
+        self._opened: set[int] = set()
+        self._connected: set[int] = set()
+        self._registrations: dict[tuple[int, int | None], int] = {}
+        """Connection and request of a PRODUCER or SUBSCRIBE without an answer -> whose it is."""
+
+    @on(Invoke, "open_producer", "open_consumer")
+    def asked(self, event: Invoke) -> None:
+        if event.handle is not None:
+            self._openings[event.handle] = _Opening(event)
+
+    @on(Opened)
+    def connecting(self, event: Opened) -> None:
+        del event
+        self._tried()
+
+    @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
+    def looked_up(self, event: Frame) -> None:
+        if from_client(event):
+            self._tried()
+
+    @on(Frame, "PRODUCER")
+    def producer(self, event: Frame) -> None:
+        if from_client(event):
+            self._registered(event, self.tracker.foresight.owners.get(event.seq))
+
+    @on(Frame, "SUBSCRIBE")
+    def subscribe(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if from_client(event) and session is not None:
+            self._registered(event, None if session.consumer is None else session.consumer.handle)
+
+    @on(Frame, "CONNECTED")
+    def connected(self, event: Frame) -> None:
+        if to_client(event):
+            self._connected.add(event.conn)
+
+    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS", "ERROR")
+    def answered(self, event: Frame) -> None:
+        handle = self._registrations.pop((event.conn, event.request_id), None) if to_client(event) else None
+        if handle is not None and event.fields.get("error") == _NOT_READY:
+            self._set_back(handle, event)
+
+    @on(Closed)
+    def lost(self, event: Closed) -> None:
+        for asked in [asked for asked in self._registrations if asked[0] == event.conn]:
+            handle = self._registrations.pop(asked)
+            if event.by is not ClosedBy.CLIENT:
+                self._set_back(handle, event)
+        alone = len(self._openings) == 1 and not self._opened
+        if alone and event.by is not ClosedBy.CLIENT and event.conn not in self._connected:
+            self._set_back(next(iter(self._openings)), event)
+
+    @on(Completion, "open_producer", "open_consumer")
+    def ended(self, event: Completion) -> None:
+        opening = None if event.handle is None else self._openings.pop(event.handle, None)
+        if opening is None or event.handle is None or event.error is ErrorClass.CLOSED:
+            return
+        self._opened.add(event.handle)
+        if opening.setback is None:
+            if opening.tries:
+                self.exercise(event)
+            return
+        limit = self.view.setting("client", "operation_timeout_ms")
+        limit_ns = (limit if isinstance(limit, int) else 30_000) * MS
+        until_ns, slack_ns = opening.invoke.t_ns + limit_ns, TOLERANCES["reconnect"].slack_ns
+        if opening.setback.t_ns + slack_ns < until_ns:
+            self.breach(
+                "gave-up" if event.t_ns + slack_ns < until_ns else "waited-in-vain",
+                f"{event.verb} of handle {event.handle} met {_what(opening.setback)} at {ms(opening.setback.t_ns)} and "
+                f"ended {event.outcome.value} at {ms(event.t_ns)}; nothing was tried again, and it had until "
+                f"{ms(until_ns)}",
+                opening.setback,
+                event,
+            )
+
+    # --- inside ---
+
+    def _registered(self, event: Frame, handle: int | None) -> None:
+        if handle is not None:
+            self._registrations[event.conn, event.request_id] = handle
+        self._tried()
+
+    def _set_back(self, handle: int, event: Event) -> None:
+        opening = self._openings.get(handle)
+        if opening is not None:
+            opening.setback = event
+
+    def _tried(self) -> None:
+        for opening in self._openings.values():
+            if opening.setback is not None:
+                opening.setback = None
+                opening.tries += 1
+
+
+def _what(setback: Event) -> str:
+    return f"the end of connection {setback.conn}" if isinstance(setback, Closed) else _NOT_READY

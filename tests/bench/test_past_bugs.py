@@ -1,0 +1,55 @@
+"""When a bug of a past version counts as noticed, and that the table speaks of what there is."""
+
+from __future__ import annotations
+
+import pytest
+from bench.past_bugs.evidence import Evidence, Seen, kept
+from bench.past_bugs.judging import Detection, judged
+from bench.past_bugs.page import PAGE, page
+from bench.past_bugs.pairs import PAIRS, Pair
+
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.packs import load_packs
+
+CLAUSE = "producer.flush-waits"
+PAIR = Pair("https://example.org/1", "a flush returns at once", "1.0", "1.1", (CLAUSE,))
+BROKEN = Seen(Verdict.FAIL, ("flushed-early",))
+PASSED = Seen(Verdict.PASS)
+
+
+def _said(affected: dict[str, Seen], fixed: dict[str, Seen], clause: str = CLAUSE) -> Detection:
+    versions = (Evidence(version="1.0", cells={clause: affected}), Evidence(version="1.1", cells={clause: fixed}))
+    return judged(PAIR, *versions).detection
+
+
+def test_clause_that_only_the_affected_version_breaks_is_a_detection() -> None:
+    assert _said({"a": BROKEN}, {"a": PASSED}) is Detection.DETECTED
+
+
+def test_clause_that_both_break_in_the_same_case_is_noise() -> None:
+    assert _said({"a": BROKEN}, {"a": BROKEN}) is Detection.NOISY
+
+
+def test_clause_that_both_break_is_a_detection_in_a_case_that_tells_them_apart() -> None:
+    assert _said({"a": BROKEN, "b": BROKEN}, {"a": BROKEN, "b": PASSED}) is Detection.DETECTED
+
+
+def test_fixed_version_that_was_not_judged_decides_nothing() -> None:
+    assert _said({"a": BROKEN}, {"a": Seen(Verdict.INCONCLUSIVE)}) is Detection.UNDECIDED
+
+
+def test_clause_that_nobody_breaks_misses_the_bug() -> None:
+    assert _said({"a": PASSED}, {"a": PASSED}) is Detection.MISSED
+
+
+def test_clause_that_the_bug_is_not_about_does_not_count() -> None:
+    assert _said({"a": BROKEN}, {"a": PASSED}, "ordering.keeps-send-order") is Detection.MISSED
+
+
+@pytest.mark.parametrize("row", PAIRS)
+def test_every_clause_of_the_table_is_in_the_catalogue(row: str) -> None:
+    assert set(PAIRS[row].requirements) - set(load_packs().catalogue.requirements) == set()
+
+
+def test_the_page_says_what_is_kept() -> None:
+    assert PAGE.read_text("utf-8") == page(kept())

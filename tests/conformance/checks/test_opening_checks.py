@@ -1,0 +1,94 @@
+"""Openings that meet a setback, both ways."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.opening import KeepsOpening
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import ClosedBy, ErrorClass, Invoke, Outcome
+
+
+class _Opening(Script):
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Invoke = self.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+
+    def asks(self, request: int = 7, conn: int = 0) -> None:
+        fields = {"topic": self.full("t"), "subscription": "s"}
+        self.up("SUBSCRIBE", conn, consumer_id=0, request_id=request, fields=fields)
+
+    def is_not_ready(self, request: int = 7) -> None:
+        self.down("ERROR", request_id=request, fields={"error": "ServiceNotReady"})
+
+    def judged(self) -> tuple[list[str], int]:
+        check = trial(KeepsOpening, self.done())
+        return [finding.code for finding in check.findings], check.exercised
+
+
+def test_consumer_that_asks_again_is_accepted() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.asks(8)
+    story.down("SUCCESS", request_id=8)
+    story.complete(story.asked)
+    assert story.judged() == ([], 1)
+
+
+def test_consumer_that_is_handed_out_unadmitted_is_found() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.complete(story.asked)
+    assert story.judged()[0] == ["gave-up"]
+
+
+def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
+    story = _Opening()
+    story.opened(1)
+    story.cut(1, ClosedBy.FAULT)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
+    assert story.judged()[0] == ["gave-up"]
+
+
+def test_opening_that_waits_for_its_time_out_without_another_attempt_is_found() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.at(30_000)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert story.judged()[0] == ["waited-in-vain"]
+
+
+def test_opening_may_fail_when_its_time_is_almost_over() -> None:
+    story = _Opening()
+    story.connected()
+    story.at(29_500)
+    story.asks()
+    story.is_not_ready()
+    story.at(30_000)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert story.judged() == ([], 0)
+
+
+def test_opening_that_its_application_ends_gives_nothing_up() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.CLOSED)
+    assert story.judged() == ([], 0)
+
+
+def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
+    story = Script()
+    story.producer()
+    asked = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    again = story.producer_asks()
+    story.down("ERROR", request_id=again.request_id, fields={"error": "ServiceNotReady"})
+    story.complete(asked)
+    check = trial(KeepsOpening, story.done())
+    assert (check.findings, check.exercised) == ([], 0)
