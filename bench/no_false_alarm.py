@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 from fuzz.lives import LATENCY_MS, ROUND, blamed
 
-from assay_conformance.machines import mixed, plan
+from assay_conformance.machines import areas, plan
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.verdict import Verdict
@@ -65,7 +65,7 @@ def trial(number: int) -> ReferenceTrial:
 
 
 def drawn(seed: int) -> list[Case]:
-    return plan.draw(mixed.mixed_lives(), ROUND, seed)
+    return plan.draw(areas.lives(), ROUND, seed)
 
 
 def in_virtual_time(cases: Sequence[Case]) -> list[Life]:
