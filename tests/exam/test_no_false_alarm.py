@@ -20,6 +20,24 @@ LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
 
 OF_OTHER_WORLDS = (
+    "ack-timeout.least-refused",
+    "chunking.bounded-buffer",
+    "chunking.expires-incomplete",
+    "connection.answers-challenge",
+    "connection.limit-of-each",
+    "dedup.forgets-unused-names",
+    "dedup.keeps-old-ids-apart",
+    "flow.bounded-memory",
+    "flow.unacked-limit",
+    "letters.",
+    "nack.backoff-grows",
+    "producer.echoes-topic-epoch",
+    "producer.fenced-is-final",
+    "producer.waits-for-its-turn",
+    "routing.default-hash",
+    "subscription.readers-stand-alone",
+    "topics.deleted-is-final",
+    "topics.follows-migration",
     "compression.garbled",
     "connection.agreed-version",
     "connection.answers-ping",
@@ -39,7 +57,8 @@ OF_OTHER_WORLDS = (
 )
 """Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, nobody
 wants to be alone where another is, or a name that another has, there is one broker, of the newest version, no write
-fails, everything is stored, and nothing is malformed but by a flipped bit."""
+fails, everything is stored, nothing is malformed but by a flipped bit, nobody has letters,
+readers, backoff or limits of memory, and topics neither end nor migrate."""
 
 
 @cache

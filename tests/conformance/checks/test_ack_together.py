@@ -64,6 +64,18 @@ def test_acknowledgment_behind_a_flush_leaves_with_the_next() -> None:
     assert story.judged(OneCommandAFlush) == ([], 0)
 
 
+def test_call_that_waits_for_its_answer_is_over_with_the_command_that_named_it() -> None:
+    """Its message is acknowledged once more, behind another command."""
+    story = Speaking()
+    waits = story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]})
+    story.after(100)
+    story.ack_frame(0)
+    story.complete(waits)
+    story.ack(1)
+    story.ack_frame(0)
+    assert story.judged(OneCommandAFlush) == ([], 0)
+
+
 # --- ack-timeout.ticks-fit ---
 
 

@@ -32,12 +32,17 @@ class OneCommandAFlush(VersionCheck, ConsumerCheck):
         super().start()
         self._told: dict[tuple[SessionKey, Entry], Call] = {}
         self._last: dict[SessionKey, Frame] = {}
+        self._named: dict[tuple[SessionKey, Entry], Frame] = {}
+        """The ACK that named an entry last: a call that waits for the broker's answer is told of after it."""
 
     def called(self, call: Call) -> None:
         session = self.session_of(call)
         single = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
-        if single and session is not None:
-            self._told.setdefault((session_key(session), call.entry), call)
+        if not single or session is None:
+            return
+        key = (session_key(session), call.entry)
+        if key not in self._named or self._named[key].t_ns < call.called_ns:
+            self._told.setdefault(key, call)
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
@@ -49,7 +54,9 @@ class OneCommandAFlush(VersionCheck, ConsumerCheck):
             return
         key = session_key(session)
         before, self._last[key] = self._last.get(key), event
-        calls = [self._told.pop((key, entry), None) for entry in acked_entries(session, event)]
+        entries = tuple(acked_entries(session, event))
+        self._named.update(((key, entry), event) for entry in entries)
+        calls = [self._told.pop((key, entry), None) for entry in entries]
         late = [call for call in calls if call is not None and before is not None and self._had_room(call, before)]
         if late and before is not None:
             self.breach(
