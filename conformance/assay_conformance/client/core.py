@@ -35,6 +35,9 @@ _TOO_SHORT = Failed(
     ErrorClass.INVALID_CONFIG, f"an acknowledgment time-out has {MIN_ACK_TIMEOUT_MS} ms at least", certain=True
 )
 
+# A batch could not fill before its partition changes.
+_NO_WINDOW = Failed(ErrorClass.INVALID_CONFIG, "batching_partition_switch_frequency must be at least 1", certain=True)
+
 
 class _Slot:
     """One handle: what it holds once that is known, and the calls that wait for it."""
@@ -100,6 +103,10 @@ class ClientCore:
         self._shared.now_ns = now_ns
         if settings.batching and settings.chunking and not self._shared.mutated(Mutation.BATCHING_DROPS_CHUNKING):
             self._shared.sink.completed(op, _BOTH)
+            return
+        unchecked = self._shared.mutated(Mutation.SWITCH_FREQUENCY_UNCHECKED)
+        if settings.batching_partition_switch_frequency < 1 and not unchecked:
+            self._shared.sink.completed(op, _NO_WINDOW)
             return
         slot = self._slots[handle] = _Slot()
 

@@ -146,6 +146,10 @@ class Mutation(StrEnum):
     MURMUR3_KEEPS_SIGN = "murmur3-keeps-sign"
     SINGLE_TAKES_TURNS = "single-takes-turns"
     TURNS_LAST_TWO_MESSAGES = "turns-last-two-messages"
+    BATCHED_TURNS_BY_MESSAGE = "batched-turns-by-message"
+    WINDOW_NEVER_ENDS = "window-never-ends"
+    SWITCH_FREQUENCY_UNCHECKED = "switch-frequency-unchecked"
+    SICK_PARTITION_HOLDS_SENDS = "sick-partition-holds-sends"
     SNAPPY_FRAMED = "snappy-framed"
     OMITS_UNCOMPRESSED_SIZE = "omits-uncompressed-size"
     BAD_BODY_UNREPORTED = "bad-body-unreported"
@@ -812,6 +816,22 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RTE-006",
         "two messages go to a partition before it is the next one's turn",
         "thresholds of batching in force without batching",
+    ),
+    Mutation.BATCHED_TURNS_BY_MESSAGE: Broken(
+        "RTE-007",
+        "with batching each message goes to the next partition",
+        "turns that do not know of batching: entries of one message each",
+    ),
+    Mutation.WINDOW_NEVER_ENDS: Broken(
+        "RTE-007", "with batching the partition never changes", "a clock read once: one partition gets everything"
+    ),
+    Mutation.SWITCH_FREQUENCY_UNCHECKED: Broken(
+        "RTE-008", "windows of no publish delay are taken", "a number handed on as it is"
+    ),
+    Mutation.SICK_PARTITION_HOLDS_SENDS: Broken(
+        "RTE-010",
+        "while one partition is not connected no message is taken to any",
+        "one state kept for the producers of all partitions",
     ),
     Mutation.SNAPPY_FRAMED: Broken(
         "CMP-001",

@@ -21,8 +21,7 @@ from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Outgoing, Result
 from assay_conformance.wire import java_string_hash, murmur3_32, murmur3_32_raw, sign_safe_mod
 
-DELAYS_PER_WINDOW = 10
-"""How many publish delays a window lasts: batchingPartitionSwitchFrequencyByPublishDelay."""
+_LOOK_AGAIN_NS = 10 * MS
 
 _HASHES: dict[HashingScheme, Callable[[str], int]] = {
     HashingScheme.JAVA_STRING: java_string_hash,
@@ -63,6 +62,10 @@ class Publisher:
             producer.start()
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:
+        held = self._shared.mutated(Mutation.SICK_PARTITION_HOLDS_SENDS)
+        if held and not all(producer.ready for producer in self._producers):
+            self._shared.after(_LOOK_AGAIN_NS, lambda: self.send(op, message, sync=sync))
+            return
         self._route(message).send(op, message, sync=sync)
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
@@ -113,8 +116,10 @@ class Publisher:
             return self._hash(message.key)
         if single and not self._shared.mutated(Mutation.SINGLE_TAKES_TURNS):
             return self._start
-        if self._settings.batching:
-            window_ms = DELAYS_PER_WINDOW * self._settings.batching_max_publish_delay_ms
+        window_ms = self._settings.batching_partition_switch_frequency * self._settings.batching_max_publish_delay_ms
+        if self._settings.batching and self._shared.mutated(Mutation.WINDOW_NEVER_ENDS):
+            return self._start
+        if self._settings.batching and window_ms and not self._shared.mutated(Mutation.BATCHED_TURNS_BY_MESSAGE):
             return self._start + self._shared.now_ns // (window_ms * MS)
         self._turns += 1
         turns = self._turns // 2 if self._shared.mutated(Mutation.TURNS_LAST_TWO_MESSAGES) else self._turns

@@ -86,6 +86,7 @@ class ClientSettings(_Settings, frozen=True):
 class ProducerSettings(_Settings, frozen=True):
     """`send_timeout_ms` and `partitions_update_ms` 0 = never. `max_pending_messages` and
     `max_pending_across_partitions` 0 = unlimited. `hashing_scheme` None = the default, JavaStringHash.
+    `batching_partition_switch_frequency` is how many publish delays a window of round robin lasts.
     `initial_sequence_id` precedes the first.
     """
 
@@ -105,6 +106,7 @@ class ProducerSettings(_Settings, frozen=True):
     routing: Routing = Routing.ROUND_ROBIN
     hashing_scheme: HashingScheme | None = None
     max_pending_across_partitions: Unsigned = 0
+    batching_partition_switch_frequency: Unsigned = 10
     partitions_update_ms: Unsigned = 60_000
 
 

@@ -1,0 +1,96 @@
+"""Partitions beside each other: one of them slow or away, and batches that fill in turn."""
+
+from __future__ import annotations
+
+from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.flow import STARVED_MS
+from assay_conformance.cases.resend import QUICK
+from assay_conformance.cases.routing import FIVE
+from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.fault import Fault, Hold, Until
+
+THREE = Topology(topics=(Topic(name="t", partitions=3),))
+STILL_MS = 700
+"""How long a partition stands still: longer than what is done at once ever takes."""
+
+DELAY_MS = 150
+DELAYS = 2
+PACE_MS = 20
+
+
+def one_slow_partition() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("hold_store", topic="t-partition-1")
+    plan.wait_ops(plan.send(producer, 3), deadline_ms=100)
+    plan.send(producer, 6)
+    plan.wait_ms(STILL_MS)
+    plan.broker("release", topic="t-partition-1")
+    plan.wait_ops()
+    return plan.case(
+        "routing/one-slow-partition",
+        "Nine messages by turns to three partitions, one of which stores nothing for a while",
+        ("routing.partitions-are-independent",),
+        topology=THREE,
+        producer={"routing": "round_robin"},
+        limits=QUICK,
+    )
+
+
+def one_partition_away() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.broker("unload", topic="t-partition-1")
+    plan.wait_fired(0)
+    plan.send(producer, 6)
+    plan.wait_ms(STILL_MS)
+    until = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "routing/one-partition-away",
+        "Six messages by turns to three partitions, one of which is not admitted again for a while",
+        ("routing.partitions-are-independent",),
+        capabilities=("resend_pending",),
+        topology=THREE,
+        producer={"routing": "round_robin"},
+        faults=(Fault(trigger=down("PRODUCER_SUCCESS", k=4), action=Hold(overtake=True), until=Until(step=until)),),
+        limits=QUICK,
+    )
+
+
+def windows_of_batches() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(5 * DELAYS * DELAY_MS // PACE_MS):
+        plan.send(producer)
+        plan.wait_ms(PACE_MS)
+    plan.wait_ops(deadline_ms=STARVED_MS)
+    return plan.case(
+        "routing/windows-of-batches",
+        "A message every 20 ms to five partitions, in batches that wait for 150 ms",
+        ("routing.batches-fill-in-windows",),
+        capabilities=("batching",),
+        topology=FIVE,
+        producer={
+            "routing": "round_robin",
+            "batching": True,
+            "batching_max_publish_delay_ms": DELAY_MS,
+            "batching_partition_switch_frequency": DELAYS,
+        },
+        limits=QUICK,
+    )
+
+
+def no_window() -> Case:
+    plan = Schedule()
+    plan.producer(plan.client())
+    return plan.case(
+        "routing/no-window",
+        "A producer is asked for that changes partitions every 0 publish delays",
+        ("routing.window-not-below-delay",),
+        topology=FIVE,
+        producer={"routing": "round_robin", "batching": True, "batching_partition_switch_frequency": 0},
+    )
+
+
+CASES = (one_slow_partition(), one_partition_away(), windows_of_batches(), no_window())
