@@ -35,6 +35,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "dedup.keeps-own-numbering": "each partition has numbers of its own",
         "delivery.failed-is-not-stored": "each partition has a queue of its own",
         "flow.dropped-return-permits": "what is dropped is stored on the one topic",
+        "flow.permit-for-receive": "without a queue the C++ client takes no partitions",
         "flow.first-permits-fill-the-queue": "partitions share a consumer's queue",
         "flow.restarts-after-reconnect": "partitions share a consumer's queue",
         "flow.permits-within-queue": "partitions share a consumer's queue",
