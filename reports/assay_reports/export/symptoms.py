@@ -123,6 +123,11 @@ def resend_terminated_fails_all__left_pending() -> str:
     return robustness_operations_end__operation_never_ended()
 
 
+def resend_terminated_fails_all__comes_back() -> str:
+    again = len(frames("PRODUCER")) - 2
+    return f"PRODUCER was sent again after the topic was said to be terminated, {again} times" if again > 0 else ""
+
+
 def resend_send_timeout__late() -> str:
     late = [one for one in CALLS if one.what == "send_async" and (one.took_s or 99) > 1.4]
     return f"send {late[0].details['number']} ended as late as this: {late[0]}" if late else ""
