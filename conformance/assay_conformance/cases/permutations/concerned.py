@@ -28,10 +28,12 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "ordering.keeps-send-order": "only what has the same key keeps its order",
     },
     "compression": {
+        "batching.oversize-batch-fails-alone": "what is too large is so as it was given",
         "chunking.refuses-oversize": "what is too large is so as it was given",
         "connection.limit-of-each": "what is too large is so as it was given",
     },
     "partitions": {
+        "batching.keyed-entries-in-order": "keys are spread over partitions",
         "dedup.keeps-own-numbering": "each partition has numbers of its own",
         "delivery.failed-is-not-stored": "each partition has a queue of its own",
         "flow.dropped-return-permits": "what is dropped is stored on the one topic",
@@ -45,6 +47,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "throttling": "each partition has a rate of its own",
     },
     "messages": {
+        "routing.batches-fill-in-windows": "a key chooses its partition",
         "routing.round-robin-turns": "a key chooses its partition",
         "routing.single-partition-stays": "a key chooses its partition",
     },
@@ -54,6 +57,15 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     },
     "named": {
         "producer.keeps-given-name": "it is about names",
+    },
+    "prefetch": {
+        "throttling.each-partition": "few permits are used up before the rate is",
+    },
+    "protocol-19": {
+        "topics.follows-migration": "older brokers do not say where a topic went",
+    },
+    "protocol-13": {
+        "topics.follows-migration": "older brokers do not say where a topic went",
     },
     "blocks": {
         "batching.closes-at-first-limit": "a send that may have waited was not in the batch in time",
