@@ -147,7 +147,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.DEFAULT_HASH_IS_MURMUR3: (frozenset({"RTE-002"}), "the default it declares is not what it does"),
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
-    Mutation.SINGLE_IGNORES_KEYS: (frozenset({"RTE-002"}), "a key that is not hashed is not where its hash says"),
+    Mutation.SINGLE_IGNORES_KEYS: (
+        frozenset({"RTE-002", "RTE-004"}),
+        "a key that is not hashed is not where its hash says",
+    ),
     BrokerMutation.DISPATCH_IGNORES_RATE: (frozenset({"THR-010"}), "a rate that is not looked at sizes no read"),
     BrokerMutation.READS_BEYOND_QUOTA: (frozenset({"THR-001"}), "a read of a hundred is more than a period allows"),
     BrokerMutation.REDELIVERY_IS_FREE: (
