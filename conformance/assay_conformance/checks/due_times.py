@@ -26,7 +26,7 @@ class NamesItsTime(Check):
             if at_ms is not None:
                 self._judge(send, event, said_ms, int(at_ms), int(at_ms))
             elif after_ms is not None:
-                slack_ns = TOLERANCES["time-out-early"].slack_ns
+                slack_ns = TOLERANCES["wall-clock"].slack_ns
                 earliest_ns, latest_ns = send.invoke.t_ns - slack_ns, event.t_ns + slack_ns
                 base_ms = began.unix_ms + int(after_ms)
                 self._judge(send, event, said_ms, base_ms + earliest_ns // MS, base_ms + -(-latest_ns // MS))

@@ -43,6 +43,7 @@ TOLERANCES: dict[str, Tolerance] = {
     "nack-late": Tolerance(150, "the redelivery timer, and one flush of its own connection"),
     "send-timeout": Tolerance(300, "the timer looks at the queue's head only and is re-armed from it"),
     "time-out-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
+    "wall-clock": Tolerance(50, "two processes read the wall clock, each beside a clock of its own when it began"),
     "rate": Tolerance(
         500, "periods of a rate are told apart by arrival at the bench; a stall would squeeze two into one"
     ),

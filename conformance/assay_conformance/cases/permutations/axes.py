@@ -200,8 +200,8 @@ AXES: tuple[Axis, ...] = (
         "broker",
         "protocol-21",
         _protocol(19),
-        # Older than receipts of acknowledgments.
-        _protocol(13, "ack_receipt"),
+        # Older than receipts of acknowledgments, and than challenges.
+        _protocol(13, "ack_receipt", "tokens"),
         Value("short-ledgers", settings={"ledger_entries": 2}, beside=("persistent",)),
     ),
 )

@@ -105,7 +105,7 @@ class WholeRetryLetter(_WholeLetter):
         began, meta = self.tracker.began, frame.meta
         if began is None or meta is None:
             return
-        slack_ns = TOLERANCES["time-out-early"].slack_ns
+        slack_ns = TOLERANCES["wall-clock"].slack_ns
         earliest_ns, latest_ns = call.t_ns + delay_ms * MS - slack_ns, frame.t_ns + delay_ms * MS + slack_ns
         due_ns = None if meta.deliver_at_ms is None else (meta.deliver_at_ms - began.unix_ms) * MS
         if (due_ns is None and delay_ms) or (due_ns is not None and not earliest_ns <= due_ns <= latest_ns):
