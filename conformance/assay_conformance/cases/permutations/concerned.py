@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 CONCERNED: Mapping[str, Mapping[str, str]] = {
     "subscription": {
+        "delivery.flows-after-heal": "one that hands over later begins later",
+        "throttling.each-partition": "one that hands over later gets fewer in its time",
         "delayed.active-consumers-ignore-it": "it is about exclusive ones",
         "delivery/through-an-outage": "one that hands over later gets fewer in its time",
         "ordering.delivers-in-id-order": "shared subscriptions promise no order",
@@ -16,6 +18,8 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "topics.moves-lose-nothing": "the order it looks at is one consumer's",
     },
     "entries": {
+        "routing.partitions-are-independent": "batches of messages turn, not messages",
+        "routing.round-robin-turns": "batches of messages turn, not messages",
         "compression.exact-size": "it is about single messages",
         "connection.limit-of-each": "what is too large is so alone",
         "delivery.fault-windows": "what is lost with a batch is more than one message",
@@ -34,6 +38,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     },
     "partitions": {
         "batching.keyed-entries-in-order": "keys are spread over partitions",
+        "dedup.keeps-old-ids-apart": "each partition has numbers of its own",
         "dedup.keeps-own-numbering": "each partition has numbers of its own",
         "delivery.failed-is-not-stored": "each partition has a queue of its own",
         "flow.dropped-return-permits": "what is dropped is stored on the one topic",
@@ -59,12 +64,13 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "producer.keeps-given-name": "it is about names",
     },
     "prefetch": {
-        "throttling.each-partition": "few permits are used up before the rate is",
+        "throttling": "few permits are used up before the rate is",
     },
     "protocol-19": {
         "topics.follows-migration": "older brokers do not say where a topic went",
     },
     "protocol-13": {
+        "connection.answers-challenge": "older brokers ask for no fresh credentials",
         "topics.follows-migration": "older brokers do not say where a topic went",
     },
     "blocks": {
