@@ -29,6 +29,8 @@ class _Epoch:
     due: list[Entry] = field(default_factory=list)
     fresh: set[Entry] = field(default_factory=set)
     stale: dict[Entry, Frame] = field(default_factory=dict)
+    taken: Entry | None = None
+    """The one that was handed over last in its turn: the other messages of a batch follow it."""
 
 
 class OldEpochDropped(ConsumerCheck):
@@ -89,13 +91,14 @@ class OldEpochDropped(ConsumerCheck):
         key = session_key(session)
         self._queued.get(key, {}).pop(entry, None)
         epoch = self._epochs.get(key)
-        if epoch is None:
+        if epoch is None or entry == epoch.taken:
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
         skipped = [due for due in epoch.due[:place] if (event.handle, due) not in self._settled]
         if place < len(epoch.due) and (not skipped or stale is None):
             del epoch.due[: place + 1]
+            epoch.taken = entry
             if epoch.stale:
                 self.exercise(event)
         elif stale is not None and (skipped or entry not in epoch.fresh) and self._surely_behind(event, epoch):

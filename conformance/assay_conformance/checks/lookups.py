@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
@@ -25,7 +26,9 @@ class _Opening:
     topics: frozenset[str]
     failures: list[Frame] = field(default_factory=list)
     final: Frame | None = None
-    hasty: int = 0
+    last: dict[str, Frame] = field(default_factory=dict)
+    """By topic, which may be a partition: the answer that failed last, and how many look-ups left right behind one."""
+    hasty: Counter[str] = field(default_factory=Counter)
 
 
 class RetriesLookups(TimedCheck):
@@ -63,11 +66,11 @@ class RetriesLookups(TimedCheck):
                 opening.final,
                 event,
             )
-        last = opening.failures[-1] if opening.failures else None
+        last = opening.last.get(topic)
         if last is None:
             return
-        opening.hasty = opening.hasty + 1 if event.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
-        if opening.hasty == 3:
+        opening.hasty[topic] = opening.hasty[topic] + 1 if event.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
+        if opening.hasty[topic] == 3:
             self.breach(
                 "without-pause",
                 f"topic {topic}: three look-ups in a row left within {LEAST_PAUSE_NS // MS} ms of a failed one; the "
@@ -78,12 +81,14 @@ class RetriesLookups(TimedCheck):
 
     @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
     def told(self, event: Frame) -> None:
-        opening = self._opening_of(self._topics.pop((event.conn, event.request_id or 0), ""))
+        topic = self._topics.pop((event.conn, event.request_id or 0), "")
+        opening = self._opening_of(topic)
         if opening is None or not to_client(event) or event.fields.get("response") != "Failed":
             return
         error = event.fields.get("error")
         if error in PASSING:
             opening.failures.append(event)
+            opening.last[topic] = event
         elif error in FINAL:
             opening.final = opening.final or event
 

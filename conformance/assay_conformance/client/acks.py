@@ -19,7 +19,7 @@ from assay_conformance.client.refusal import Refusal, server_refusal
 from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
-from assay_conformance.client.values import Done, Failed
+from assay_conformance.client.values import Done, Failed, Result
 from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, CommandType, Frame, command, message_id
 from assay_conformance.wire import pulsar_pb2 as pb
@@ -57,11 +57,18 @@ class Outlet(Protocol):
     def ask(self, build: Callable[[int], BaseCommand], answered: Callable[[Frame | Refusal], None]) -> None: ...
 
 
+Ended = Callable[[Result], None]
+
+
+def ignored(_result: Result) -> None:
+    """Of what nobody waits for."""
+
+
 @dataclass(slots=True, eq=False)
 class _Asked:
-    """Operations whose acknowledgments are with the broker; `left` of its answers are missing."""
+    """What waits for acknowledgments that are with the broker; `left` of its answers are missing."""
 
-    ops: list[int]
+    ends: list[Ended]
     left: int
     failed: Failed | None = None
 
@@ -77,7 +84,7 @@ class AckGroup:
         self._cumulative: tuple[Position, int | None] | None = None
         self._reach = _NOWHERE
         """How far cumulative acknowledgments have come: an entry, and minus the number of its messages left over."""
-        self._waiting: list[int] = []
+        self._waiting: list[Ended] = []
         self._asked: list[_Asked] = []
         self._timer: Timer | None = None
 
@@ -122,12 +129,12 @@ class AckGroup:
         self._individual.update(dict.fromkeys(positions))
         self.flush()
 
-    def issued(self, op: int | None) -> None:
-        """Operation `op` has added all it has to add; None when another consumer's group ends it."""
-        if op is not None and self._settings.ack_receipt and not self._shared.mutated(Mutation.RECEIPT_NOT_AWAITED):
-            self._waiting.append(op)
-        elif op is not None:
-            self._shared.sink.completed(op, Done())
+    def issued(self, ended: Ended = ignored) -> None:
+        """An operation has added all it has to add; `ended` hears of its end, by the broker's answer or at once."""
+        if self._settings.ack_receipt and not self._shared.mutated(Mutation.RECEIPT_NOT_AWAITED):
+            self._waiting.append(ended)
+        else:
+            ended(Done())
         if not self._individual and self._cumulative is None:
             self._end_waiting(None)
         elif self._is_due_at_once():
@@ -174,7 +181,7 @@ class AckGroup:
         asked, self._asked = self._asked, []
         for each in asked:
             lost = Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered")
-            self._end(each.ops, None if self._shared.mutated(Mutation.LOST_RECEIPT_SUCCEEDS) else lost)
+            self._end(each.ends, None if self._shared.mutated(Mutation.LOST_RECEIPT_SUCCEEDS) else lost)
 
     def drop(self) -> None:
         """The consumer is gone: what was not sent never will be."""
@@ -228,7 +235,7 @@ class AckGroup:
             asked.failed = asked.failed or self._failure(answer)
             if asked.left == 0 and asked in self._asked:
                 self._asked.remove(asked)
-                self._end(asked.ops, asked.failed)
+                self._end(asked.ends, asked.failed)
 
         for built in commands:
             self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]
@@ -242,12 +249,12 @@ class AckGroup:
         return server_refusal(body.error, body.message).failed() if body.HasField("error") else None
 
     def _end_waiting(self, failed: Failed | None) -> None:
-        ops, self._waiting = self._waiting, []
-        self._end(ops, failed)
+        ends, self._waiting = self._waiting, []
+        self._end(ends, failed)
 
-    def _end(self, ops: list[int], failed: Failed | None) -> None:
-        for op in ops:
-            self._shared.sink.completed(op, failed or Done())
+    def _end(self, ends: list[Ended], failed: Failed | None) -> None:
+        for ended in ends:
+            ended(failed or Done())
 
 
 def _numbered(ack: BaseCommand, request_id: int) -> BaseCommand:

@@ -108,15 +108,12 @@ class Consumer(Handler):
             self._acks.individual(handed.entry, handed.index)
         self._redelivery.acked(handed, cumulative=cumulative)
 
-    def acked(self, op: int | None) -> None:
-        """That was all of one operation; `op` ends with it, None when it ends with another consumer.
-
-        A consumer that was refused for good sends nothing any more.
-        """
+    def acked(self, ended: Callable[[Result], None]) -> None:
+        """That was all of one operation here. A consumer that was refused for good sends nothing any more."""
         if not self.closed:
-            self._acks.issued(op)
-        elif op is not None:
-            self.shared.sink.completed(op, Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True))
+            self._acks.issued(ended)
+        else:
+            ended(Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True))
 
     def nack(self, handed: Handed) -> None:
         self._redelivery.nack(handed)
@@ -129,7 +126,7 @@ class Consumer(Handler):
         def posted(result: Result) -> None:
             if isinstance(result, Done):
                 self.ack(handed, cumulative=False)
-                self._acks.issued(None)
+                self._acks.issued()
             else:
                 self._redelivery.at_once(handed.entry)
             ended(result)
@@ -270,7 +267,7 @@ class Consumer(Handler):
         """The dead letters of this entry have their receipts, or one of them will never have it."""
         if isinstance(result, Done):
             self._acks.individual(entry, None)
-            self._acks.issued(None)
+            self._acks.issued()
         elif not self.shared.mutated(Mutation.FAILED_LETTER_FORGOTTEN):
             # At once it would come, fail and come again without end.
             self.shared.after(self._settings.nack_delay_ms * MS, lambda: self._redelivery.at_once(entry))

@@ -99,10 +99,10 @@ class Subscription:
             return
         for each in handed:
             each.consumer.ack(each, cumulative=cumulative)
-        *others, last = dict.fromkeys(each.consumer for each in handed)
-        for consumer in others:
-            consumer.acked(None)
-        last.acked(op)
+        consumers = tuple(dict.fromkeys(each.consumer for each in handed))
+        together = AllOf(len(consumers), partial(self._shared.sink.completed, op))
+        for consumer in consumers:
+            consumer.acked(together.one)
 
     def nack(self, op: int, numbers: Sequence[int]) -> None:
         handed = self._named(op, numbers)

@@ -41,7 +41,7 @@ class OneCommandAFlush(VersionCheck, ConsumerCheck):
         if not single or session is None:
             return
         key = (session_key(session), call.entry)
-        if key not in self._named or self._named[key].t_ns < call.called_ns:
+        if key not in self._named or self._named[key].t_ns < call.invoke.t_ns:
             self._told.setdefault(key, call)
 
     @on(Frame, "ACK")
