@@ -39,6 +39,10 @@ MORE_PLACES: dict[Mutation, str] = {
     Mutation.FLOW_BEFORE_SUBSCRIBED: "what leaves early does not leave again in time",
     Mutation.SEEK_KEEPS_ACKS: "acknowledgments wait in a group and in the list of those under way",
     Mutation.HANDS_OUT_ACKED_AGAIN: "what is handed out again has to be kept first",
+    Mutation.CHUNKS_HOLD_ONE_PERMIT: "the place that was not taken for a chunk is not given back for it either",
+    Mutation.CHUNKED_MEMORY_UNDERFLOWS: "what is given back too often shows where memory is asked for",
+    Mutation.KEYED_BATCH_TELLS_RANGE: "a range has two ends",
+    Mutation.KEYED_BATCH_TELLS_LOWEST: "batches leave in the order of the ids they tell",
 }
 """Mutations that the client asks about at more than one place, and why one rule is broken there all the same."""
 
