@@ -384,10 +384,11 @@ def without_room(limit_bytes: int, *arguments: str, cwd: Path) -> tuple[int, lis
     ("limit_bytes", "select", "file"),
     [
         (100, "resend/unreceipted-sends", "plan.jsonl"),
-        (2_000, "resend/unreceipted-sends", "run.json"),
-        (8_000, "resend/unreceipted-sends", "history/resend/unreceipted-sends/1.jsonl"),
+        (4_000, "resend/unreceipted-sends", "run.json"),
+        # Whichever of the Case and its permutations grows first.
+        (10_000, "resend/unreceipted-sends", r"history/resend/unreceipted-sends(@[^/]+)?/1.jsonl"),
         (62_000, "throttling/backlog-at-the-dispatch-rate", "history/throttling/backlog-at-the-dispatch-rate/1.jsonl"),
-        (14_000, "resend/unreceipted-sends", "report.html"),
+        (30_000, "resend/unreceipted-sends", "report.html"),
     ],
 )
 def test_full_disk_is_one_sentence_that_names_the_file(
@@ -398,7 +399,7 @@ def test_full_disk_is_one_sentence_that_names_the_file(
     match = SENTENCE.fullmatch(told[-1])
     assert code == 4
     assert match is not None, told
-    assert match[1] == str((folder / file).relative_to(tmp_path))
+    assert re.fullmatch(f"{folder.relative_to(tmp_path)}/{file}", match[1])
     assert not any(line.startswith(("assay:", "Traceback")) for line in told[:-1])
     assert list(folder.rglob("*.part")) == []
 

@@ -23,7 +23,7 @@ from assay_fixtures.runner.folder import StoredRun
 pytest_plugins = ["pytester"]
 
 SUITE = ("--pyargs", "assay_conformance.suite", "-p", "no:cacheprovider")
-RESEND_AND_ACK = "resend/same-message or resend/queue-order or ack/one-interval"
+RESEND_AND_ACK = "resend/same-message or resend/queue-order or ack/steady-acks"
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +80,7 @@ def test_client_that_keeps_everything_passes_every_item(pytester: pytest.Pyteste
 def test_only_cases_of_selected_items_run_and_they_run_side_by_side(pytester: pytest.Pytester) -> None:
     certify(pytester, "--assay-agent", "reference", "-k", RESEND_AND_ACK)
     stored = only_run(pytester)
-    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/one-interval"}
+    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/steady-acks"}
     spans_ms = []
     for case in stored.plan:
         first, *_, last = stored.history(case, 1)
@@ -114,10 +114,10 @@ def test_cases_start_when_the_first_item_is_set_up_and_not_before(pytester: pyte
             assert not Path("runs").exists()
         """
     )
-    words = ("--assay-agent", "reference", "-k", "somebody or ack/one-interval")
+    words = ("--assay-agent", "reference", "-k", "somebody or ack/steady-acks")
     told = pytester.runpytest_subprocess(before, *SUITE, *words, timeout=120)
     told.assert_outcomes(passed=3, deselected=items() - 2)
-    assert set(only_run(pytester).plan) == {"ack/one-interval"}
+    assert set(only_run(pytester).plan) == {"ack/steady-acks"}
 
 
 def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> None:
@@ -131,7 +131,7 @@ def test_mark_selects_by_chapter_level_and_tier(pytester: pytest.Pytester) -> No
 
 def test_last_failed_runs_the_failed_items_case_alone(pytester: pytest.Pytester) -> None:
     agent = mutant(pytester.path / "agent", Mutation.RESTAMPS_RESEND)
-    chosen = "resend/same-message or ack/one-interval"
+    chosen = "resend/same-message or ack/steady-acks"
     words = ("--pyargs", "assay_conformance.suite", "--assay-agent", agent, "-k", chosen)
     pytester.runpytest_subprocess(*words, "--assay-run-dir", "first", timeout=120).assert_outcomes(
         passed=3, failed=1, deselected=items() - 4
@@ -154,7 +154,7 @@ def test_first_failure_cancels_the_rest_of_the_run(option: str, pytester: pytest
 
 
 def test_session_that_ends_in_good_order_does_not_interrupt_its_run(pytester: pytest.Pytester) -> None:
-    certify(pytester, "--assay-agent", "reference", "-k", "ack/one-interval")
+    certify(pytester, "--assay-agent", "reference", "-k", "ack/steady-acks")
     stored = only_run(pytester)
     assert (stored.info.interrupted, stored.info.ended_unix_ms is None) == (False, False)
 
@@ -165,7 +165,7 @@ def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
     told = certify(pytester, *words)
     told.assert_outcomes(passed=4, failed=2)
     stored = only_run(pytester)
-    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/one-interval"}
+    assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/steady-acks"}
     assert [stored.attempts(case) for case in stored.plan] == [[1], [1], [1]]
     failed = {name for name, end in junit(pytester).items() if end == "failure"}
     assert failed == {"resend.same-unit in resend/same-message", "others in resend/queue-order"}
@@ -173,7 +173,7 @@ def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
 
 
 def test_session_of_xdist_that_exercised_nothing_fails(pytester: pytest.Pytester) -> None:
-    words = ("--assay-agent", agent_that_only_sends(pytester.path), "-k", "ack/one-interval", "-n", "2")
+    words = ("--assay-agent", agent_that_only_sends(pytester.path), "-k", "ack/steady-acks", "-n", "2")
     told = certify(pytester, *words)
     told.assert_outcomes(skipped=1)
     assert told.ret is pytest.ExitCode.TESTS_FAILED
@@ -190,9 +190,9 @@ def agent_that_only_sends(folder: Path) -> Path:
 
 def test_agent_that_does_not_come_up_is_an_error_with_its_sentence(pytester: pytest.Pytester) -> None:
     agent = agent_toml(pytester.path / "agent", "false")
-    told = certify(pytester, "--assay-agent", agent, "-k", "ack/one-interval")
+    told = certify(pytester, "--assay-agent", agent, "-k", "ack/steady-acks")
     told.assert_outcomes(errors=2, deselected=items() - 2)
-    told.stdout.fnmatch_lines(["ack/one-interval was not judged: no Case was run, since the agent did not come up: *"])
+    told.stdout.fnmatch_lines(["ack/steady-acks was not judged: no Case was run, since the agent did not come up: *"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)

@@ -13,6 +13,7 @@ from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import ReferenceTrial
 
 ELSEWHERE = {
+    "connection/behind-a-proxy": "addresses are translated on the way, and each frame is told as its receiver saw it",
     "throttling/more-than-may-be-unwritten": "what a broker does not read any more has crossed the proxy all the same",
 }
 """Cases about what only a link inside the broker can see."""
