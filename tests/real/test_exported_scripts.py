@@ -40,7 +40,17 @@ def _exported(replay: Path, folder: Path) -> tuple[Path, Path]:
     return script, plan
 
 
-@pytest.mark.parametrize("replay", REPLAYS, ids=lambda path: path.stem)
+EVERY = 9
+"""Of so many one is in the short form."""
+
+
+@pytest.mark.parametrize(
+    "replay",
+    [
+        pytest.param(path, id=path.stem, marks=() if number % EVERY == 0 else pytest.mark.long)
+        for number, path in enumerate(REPLAYS)
+    ],
+)
 def test_exported_script_shows_the_deviation(replay: Path, tmp_path: Path) -> None:
     script, plan = _exported(replay, tmp_path)
     serve = command_line("broker", "--port", "0", "--http-port", "0", "--json", "--faults", str(plan))
