@@ -201,6 +201,15 @@ class _SentAway:
     looked_up: Frame | None = None
 
 
+_Who = tuple[str, str, int]
+"""Topic, `producer` or `consumer`, and its id."""
+
+
+def _who(event: Frame, topic: str) -> _Who:
+    kind = "producer" if event.command in ("PRODUCER", "CLOSE_PRODUCER") else "consumer"
+    return topic, kind, (event.producer_id if kind == "producer" else event.consumer_id) or 0
+
+
 class GoesToAssigned(TimedCheck):
     """Who is told where its topic went goes there without asking, once; when that failed, it may ask.
 
@@ -211,8 +220,12 @@ class GoesToAssigned(TimedCheck):
     requirement = RequirementId("topics.goes-to-assigned-broker")
 
     def start(self) -> None:
-        self._away: dict[tuple[str, str, int], _SentAway] = {}
+        self._away: dict[_Who, _SentAway] = {}
         self._opening: set[int] = set()
+        self._where: dict[_Who, int] = {}
+        """On which connection each was admitted last."""
+        self._asking: set[_Who] = set()
+        """Who has to ask, since nobody told it a broker, and is not back yet."""
 
     @on(Invoke, "open_producer", "open_consumer")
     def open_called(self, event: Invoke) -> None:
@@ -227,17 +240,16 @@ class GoesToAssigned(TimedCheck):
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is None or not to_client(event):
             return
+        who = _who(event, session.topic)
         if not names_a_broker(event.command, event.fields):
-            # Somebody who was told nothing has to ask.
+            self._asking.add(who)
             self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
             return
-        kind = "producer" if event.command == "CLOSE_PRODUCER" else "consumer"
-        id = event.producer_id if kind == "producer" else event.consumer_id
-        self._away[session.topic, kind, id or 0] = _SentAway(event, session.topic)
+        self._away[who] = _SentAway(event, session.topic)
 
     @on(Closed)
     def connection_lost(self, event: Closed) -> None:
-        del event
+        self._asking.update(who for who, conn in self._where.items() if conn == event.conn)
         self._away.clear()
 
     @on(Fired)
@@ -248,7 +260,7 @@ class GoesToAssigned(TimedCheck):
     @on(Frame, "LOOKUP")
     def looked_up(self, event: Frame) -> None:
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        if not from_client(event) or self._opening:
+        if not from_client(event) or self._opening or any(who[0] == topic for who in self._asking):
             return
         for away in self._away.values():
             if away.topic == topic and away.looked_up is None:
@@ -258,10 +270,11 @@ class GoesToAssigned(TimedCheck):
     def back(self, event: Frame) -> None:
         if not from_client(event):
             return
-        kind = "producer" if event.command == "PRODUCER" else "consumer"
-        id = event.producer_id if kind == "producer" else event.consumer_id
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        away = self._away.pop((topic, kind, id or 0), None)
+        who = _, kind, id = _who(event, topic)
+        self._where[who] = event.conn
+        self._asking.discard(who)
+        away = self._away.pop(who, None)
         if away is None:
             return
         if away.looked_up is None:

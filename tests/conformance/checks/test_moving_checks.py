@@ -134,6 +134,17 @@ def test_producer_may_ask_when_it_was_not_let_in_there() -> None:
     assert judged(GoesToAssigned, story)[0] == []
 
 
+def test_lookup_of_a_consumer_that_was_told_nothing_says_nothing() -> None:
+    story = Script()
+    story.consumer(conn=1)
+    story.producer()
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story) == ([], 1)
+
+
 def test_lookup_of_somebody_who_opens_says_nothing() -> None:
     story = _told(**URL)
     story.invoke("open_consumer", CONSUMER, args={"topics": ["t"]})
