@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.spark import ledgers
 from tests.spark.histories import DEFECTS, info, pack
 
@@ -24,6 +25,8 @@ from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.model.verdict import RequirementVerdict
 from assay_reports.spark import gateway
 from assay_reports.verdicts import read_verdicts
+
+pytestmark = pytest.mark.long
 
 START_S = 240.0
 VECTORS = "jdk.incubator.vector"

@@ -21,6 +21,8 @@ from tests.spark.ledgers import write
 from assay_fixtures.soak.reading_back import read_back
 from assay_reports.ledgers.opening import open_ledger
 
+pytestmark = pytest.mark.long
+
 DEADLINE_S = 600
 
 

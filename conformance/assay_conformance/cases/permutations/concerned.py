@@ -57,6 +57,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "routing.single-partition-stays": "a key chooses its partition",
     },
     "20-kib": {
+        "robustness/byte-by-byte": "a segment for each byte keeps a machine too busy to tell times",
         "batching.half-builds-while-half-waits": "batches of such messages close by their bytes",
         "batching.larger-batches-cost-less": "batches of such messages close by their bytes",
     },
