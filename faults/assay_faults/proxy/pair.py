@@ -17,7 +17,7 @@ from assay_conformance.model.event import ClosedBy
 from assay_conformance.model.fault import CutHow, Direction
 from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
-from assay_faults.proxy.addresses import TO_BROKER, StrangeAddressError
+from assay_faults.proxy.addresses import StrangeAddressError
 from assay_faults.stream import FrameStream
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Pair:
     def from_client(self, raw: bytes) -> None:
         frame = self._decoded(self.client, raw)
         if frame is not None:
-            self._pass(self.client, self._proxy.addresses.for_broker(frame) if frame.type in TO_BROKER else frame)
+            self._pass(self.client, frame)
 
     def from_broker(self, raw: bytes) -> None:
         if self._behind is not None:

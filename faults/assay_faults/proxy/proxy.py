@@ -20,7 +20,7 @@ from assay_conformance.wire.service_urls import speaks_tls
 from assay_faults.host import LinkHost
 from assay_faults.link import FrameLink, Outside
 from assay_faults.network import Listener, Network
-from assay_faults.proxy.addresses import Addresses
+from assay_faults.proxy.addresses import TO_BROKER, Addresses
 from assay_faults.proxy.pair import BrokerEnd, ClientEnd, Pair
 from assay_faults.proxy.tls import Tls, trouble
 
@@ -186,10 +186,13 @@ class FrameProxy(LinkHost):
             return
         if direction is Direction.TO_CLIENT:
             pair.client.write(frame.raw)
-        elif self.far_side is None:
-            pair.broker.write(frame.raw)
-        else:
-            pair.broker.write(self.far_side.arriving(conn, frame).raw)
+            return
+        if frame.type in TO_BROKER:
+            # Only now: the witness writes down what the client said, in the addresses that the client was told.
+            frame = self.addresses.for_broker(frame)
+        if self.far_side is not None:
+            frame = self.far_side.arriving(conn, frame)
+        pair.broker.write(frame.raw)
 
     def deliver_bytes(self, conn: int, direction: Direction, data: bytes) -> None:
         pair = self._pairs.get(conn)

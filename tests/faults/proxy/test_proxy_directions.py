@@ -52,6 +52,23 @@ def test_broker_that_nobody_named_gets_an_address(tapped: Any, network: str) -> 
     tapped(main, network)
 
 
+@pytest.mark.parametrize("network", ["memory", "socket", "uvloop"])
+def test_client_that_is_passed_on_is_written_down_in_its_words_and_told_in_the_brokers(
+    tapped: Any, network: str
+) -> None:
+    async def main(tap: Any) -> None:
+        near, far = await tap.connect()
+        said = tap.proxy.urls[0].partition("://")[2]
+        near.transport.write(encode(command(CommandType.CONNECT, client_version="c", proxy_to_broker_url=said)))
+        (passed,) = await _frames(far, 1)
+        assert passed.body.proxy_to_broker_url == tap.server.url.partition("://")[2] != said
+        tap.proxy.wake()
+        (seen,) = [event for event in tap.of(FrameEvent) if event.command == "CONNECT"]
+        assert seen.fields["proxy_to_broker_url"] == said
+
+    tapped(main, network)
+
+
 def test_what_comes_behind_an_address_that_is_being_opened_stays_behind_it(tapped: Any) -> None:
     async def main(tap: Any) -> None:
         near, far = await tap.connect()
