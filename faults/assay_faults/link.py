@@ -117,15 +117,15 @@ class FrameLink:
 
     # --- connections ---
 
-    def opened(self, conn: int, broker: int, now_ns: int) -> bool:
-        """A client connects; False when a fault refuses it, and `conn` may be given to the next one."""
+    def opened(self, conn: int, broker: int, now_ns: int, url: str = "") -> bool:
+        """A client connects, to `url`; False when a fault refuses it, and `conn` may be given to the next one."""
         for live in self._lives:
             if live.refuses(conn, broker):
                 self._fire(live, (), None)
                 self._progress(now_ns)
                 return False
         self._connections[conn] = Connection(conn, broker, Parties(self._local), self._ways)
-        self._recorder.add(Opened, conn=conn, broker=broker)
+        self._recorder.add(Opened, conn=conn, broker=broker, url=url)
         return True
 
     def ended(self, conn: int, by: ClosedBy, reset: bool, now_ns: int) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.model.event import Frame
+from assay_conformance.model.event import Frame, Opened
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire import CommandType
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
 
 
 class NamesBrokerToProxy(Check):
-    """Who was told that its broker is behind the proxy registers on a connection whose CONNECT named that broker."""
+    """Who was told that its broker is behind the proxy registers on a connection whose CONNECT named that broker.
+
+    A broker may call itself its own proxy, as a Pulsar of one node does: connections to it need not name it.
+    """
 
     requirement = RequirementId("connection.names-broker-to-proxy")
 
@@ -19,12 +22,17 @@ class NamesBrokerToProxy(Check):
         self._topics: dict[tuple[int, int], str] = {}
         self._told: dict[str, Frame] = {}
         """Topic -> the answer that leads through the proxy."""
-        self._meant: dict[int, str] = {}
+        self._led_to: dict[int, str] = {}
+        self._named: dict[int, str] = {}
+
+    @on(Opened)
+    def opened(self, event: Opened) -> None:
+        self._led_to[event.conn] = _address(event.url)
 
     @on(Frame, "CONNECT")
     def connected(self, event: Frame) -> None:
         if from_client(event):
-            self._meant[event.conn] = _address(event.fields.get("proxy_to_broker_url"))
+            self._named[event.conn] = _address(event.fields.get("proxy_to_broker_url"))
 
     @on(Frame, "LOOKUP")
     def asked(self, event: Frame) -> None:
@@ -46,14 +54,17 @@ class NamesBrokerToProxy(Check):
         if told is None or not from_client(event):
             return
         brokers = {_address(told.fields.get(name)) for name in SERVICE_URL_FIELDS[CommandType.LOOKUP_RESPONSE]} - {""}
-        meant = self._meant.get(event.conn, "")
-        if meant in brokers:
+        named = self._named.get(event.conn, "")
+        if named in brokers:
             self.exercise(event)
+            return
+        asked_at = self._led_to.get(told.conn, "")
+        if not named and asked_at in brokers and asked_at == self._led_to.get(event.conn):
             return
         self.breach(
             "not-named",
             f"the look-up at {ms(told.t_ns)} led through the proxy to {' or '.join(sorted(brokers))}; {event.command} "
-            f"left at {ms(event.t_ns)} on connection {event.conn}, whose CONNECT named {meant or 'no broker'}",
+            f"left at {ms(event.t_ns)} on connection {event.conn}, whose CONNECT named {named or 'no broker'}",
             told,
             event,
         )

@@ -155,8 +155,8 @@ class Script:
 
     # --- connections, producers, consumers ---
 
-    def opened(self, conn: int = 0, broker: int = 0) -> Opened:
-        return self.add(Opened, conn=conn, broker=broker)
+    def opened(self, conn: int = 0, broker: int = 0, url: str = "") -> Opened:
+        return self.add(Opened, conn=conn, broker=broker, url=url)
 
     def connected(self, conn: int = 0) -> Frame:
         """A connection, its CONNECT and CONNECTED."""

@@ -220,10 +220,12 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Opened(_Event, frozen=True, tag="opened"):
-    """A client connected: `conn` counts the Case's connections from 0."""
+    """A client connected: `conn` counts the Case's connections from 0. `url`: to which address, as clients are told
+    it."""
 
     conn: int
     broker: int = 0
+    url: str = ""
 
 
 class ClosedBy(StrEnum):

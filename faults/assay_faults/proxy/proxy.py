@@ -156,7 +156,7 @@ class FrameProxy(LinkHost):
     def opened(self, pair: Pair, broker: int) -> int | None:
         """The connection's number; None when a fault refuses it."""
         number = self._opened
-        if not self.link.opened(number, broker, self.now_ns()):
+        if not self.link.opened(number, broker, self.now_ns(), self.urls[broker]):
             return None
         self._opened += 1
         self._pairs[number] = pair
