@@ -85,7 +85,7 @@ PAIRS: dict[str, Pair] = {
         "behind a seek by time, at the end of the topic, more messages are announced for ever",
         "3.8.0",
         "3.9.0",
-        (),
+        ("seek.knows-whether-more",),
     ),
     "CPP-19": Pair(
         f"{CPP}492",

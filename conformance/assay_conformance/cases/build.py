@@ -135,6 +135,9 @@ class Schedule:
         target = {"publish_time_ms": publish_time_ms} if delivery is None else {"delivery": delivery}
         return self.agent("seek", {"consumer": consumer, **target})
 
+    def has_message_available(self, consumer: int) -> int:
+        return self.agent("has_message_available", {"consumer": consumer})
+
     def reconsume_later(
         self, consumer: int, delay_ms: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()
     ) -> int:

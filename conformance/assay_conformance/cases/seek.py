@@ -51,7 +51,7 @@ def into_a_batch() -> Case:
     return plan.case(
         "seek/into-a-batch",
         "The consumer goes back behind the third message of a batch of five",
-        ("seek.starts-at-target",),
+        ("seek.starts-at-target", "seek.into-batch-by-bits"),
         capabilities=("batching",),
         consumer=EARLIEST,
     )
@@ -161,6 +161,87 @@ def beside_another() -> Case:
     )
 
 
+def _reader(plan: Schedule, begins: str = "earliest") -> int:
+    return plan.consumer(plan.client(), durable=False, initial_position=begins)
+
+
+def _reads(plan: Schedule, reader: int, count: int) -> None:
+    plan.wait_ops(plan.receive(reader, count, STARVED_MS))
+    plan.wait_ops(plan.has_message_available(reader))
+
+
+def more_to_read() -> Case:
+    """Read to the end, from three places, and asked on the way."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
+    reader = _reader(plan)
+    plan.wait_ops(plan.has_message_available(reader))
+    _reads(plan, reader, 10)
+    plan.wait_ops(plan.seek(reader, delivery=8))
+    plan.wait_ops(plan.has_message_available(reader))
+    _reads(plan, reader, 2)
+    plan.wait_ops(plan.seek(reader, publish_time_ms=FIRST_MS + 8 * STEP_MS))
+    plan.wait_ops(plan.has_message_available(reader))
+    _reads(plan, reader, 1)
+    _reads(plan, reader, 1)
+    return plan.case(
+        "seek/more-to-read",
+        "A reader reads ten messages, the last two again, and again by their time, and is asked for more at each turn",
+        ("seek.knows-whether-more",),
+        consumer=EARLIEST,
+    )
+
+
+def nothing_to_read() -> Case:
+    """Behind the last message, however it got there."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    at_the_end = _reader(plan, "latest")
+    plan.wait_ops(plan.has_message_available(at_the_end))
+    reader = _reader(plan)
+    plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
+    plan.wait_ops(plan.seek(reader, publish_time_ms=FIRST_MS + 9 * STEP_MS))
+    plan.wait_ops(plan.has_message_available(reader))
+    plan.wait_ops(plan.seek(reader, delivery=4))
+    plan.wait_ops(plan.has_message_available(reader))
+    return plan.case(
+        "seek/nothing-to-read",
+        "A reader begins at the end, and another seeks behind the end, by time and by message",
+        ("seek.knows-whether-more",),
+        consumer=EARLIEST,
+    )
+
+
+def empty_topic() -> Case:
+    plan = Schedule()
+    reader = _reader(plan)
+    plan.wait_ops(plan.has_message_available(reader))
+    return plan.case(
+        "seek/empty-topic",
+        "A reader of a topic without messages is asked for more",
+        ("seek.knows-whether-more",),
+        consumer=EARLIEST,
+    )
+
+
+def more_of_a_batch() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(5))])
+    reader = _reader(plan)
+    _reads(plan, reader, 3)
+    _reads(plan, reader, 2)
+    plan.wait_ops(plan.seek(reader, delivery=4))
+    plan.wait_ops(plan.has_message_available(reader))
+    _reads(plan, reader, 1)
+    return plan.case(
+        "seek/more-of-a-batch",
+        "A reader reads a batch of five in two parts, and the last of them again",
+        ("seek.knows-whether-more",),
+        capabilities=("batching",),
+        consumer=EARLIEST,
+    )
+
+
 HELD_UP_MS = 400
 """Longer than it takes to be told of the second seek."""
 
@@ -173,4 +254,8 @@ CASES = (
     answer_after_the_return(),
     cut_behind_the_answer(),
     beside_another(),
+    more_to_read(),
+    nothing_to_read(),
+    empty_topic(),
+    more_of_a_batch(),
 )

@@ -35,6 +35,8 @@ class ReadersStandAlone(Check):
         self._waiting: dict[int, Position] = {}
         self._served: set[str] = set()
         self._readers: dict[tuple[str, str], list[ConsumerSession]] = {}
+        self._sought: set[tuple[str, str]] = set()
+        """Readers that a seek has moved since their last message."""
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
@@ -50,13 +52,21 @@ class ReadersStandAlone(Check):
         if begins is not None and self._judges and session.topic.partition("-partition-")[0] not in self._shrinking:
             self._waiting[session.request.seq] = begins
 
+    @on(Frame, "SEEK")
+    def seek(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self._sought.add((session.topic, session.subscription))
+
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is None or not event.from_sender or not event.ids:
             return
         begins = self._waiting.pop(session.request.seq, None)
-        if begins is not None:
+        moved = (session.topic, session.subscription) in self._sought
+        self._sought.discard((session.topic, session.subscription))
+        if begins is not None and not moved:
             self._judge_first(session, event, begins)
         self._served.add(session.topic)
 

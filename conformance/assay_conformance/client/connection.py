@@ -307,6 +307,7 @@ _HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
     CommandType.LOOKUP_RESPONSE: Connection._answer,
     CommandType.PARTITIONED_METADATA_RESPONSE: Connection._answer,
     CommandType.ACK_RESPONSE: Connection._answer,
+    CommandType.GET_LAST_MESSAGE_ID_RESPONSE: Connection._answer,
     CommandType.ERROR: Connection._error,
     CommandType.SEND_RECEIPT: Connection._receipt,
     CommandType.SEND_ERROR: Connection._send_error,

@@ -142,7 +142,34 @@ class Consumer(Handler):
             self._acks.flush()
         self._acks.start_over()
         self._redelivery.drop()
-        self._seeking.begin(place, sought)
+        before = self._reading
+
+        def ended(result: Result) -> None:
+            if isinstance(result, Failed):
+                self._reading = before
+            sought(result)
+
+        # It is subscribed again before the seek ends, and says then where it is to begin.
+        self._reading = before.moved(place) if before is not None else None
+        self._seeking.begin(place, ended)
+
+    def has_more(self, told: Callable[[bool | Failed], None]) -> None:
+        """Whether the topic holds a message behind the place where this reader is."""
+        reading = self._reading
+        if reading is None or not self.ready:
+            text = "the consumer is not connected" if reading is not None else "this is told of readers only"
+            told(Failed(ErrorClass.TRANSPORT if reading is not None else ErrorClass.INVALID_CONFIG, text, certain=True))
+            return
+
+        def answered(answer: Frame | Refusal) -> None:
+            told(answer.failed() if isinstance(answer, Refusal) else reading.has_more(answer.body, self.shared))
+
+        self.ask(
+            lambda request_id: command(
+                CommandType.GET_LAST_MESSAGE_ID, consumer_id=self.consumer_id, request_id=request_id
+            ),
+            answered,
+        )
 
     def pause(self) -> None:
         self._permits.pause()

@@ -193,6 +193,10 @@ class ClientCore:
         """Ends when the consumer is subscribed again at that place."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.seek(op, message_id, publish_time_ms))
 
+    def has_message_available(self, op: int, consumer: int, now_ns: int) -> None:
+        """Whether there is a message behind the last one handed over; ends with `values = {available}`."""
+        self._on(Subscription, op, consumer, now_ns, lambda held: held.has_message_available(op))
+
     def pause(self, op: int, consumer: int, now_ns: int) -> None:
         """Ask the broker for no more messages until `resume`."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.pause(op))

@@ -191,6 +191,9 @@ class Mutation(StrEnum):
     SEEK_KEEPS_ACKS = "seek-keeps-acks"
     SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
     SEEKS_BESIDE_ANOTHER = "seeks-beside-another"
+    SEEKS_WHOLE_BATCH = "seeks-whole-batch"
+    TIME_SOUGHT_HAS_MORE = "time-sought-has-more"
+    EMPTY_TOPIC_HAS_MORE = "empty-topic-has-more"
     TAKES_ANY_ACK_TIMEOUT = "takes-any-ack-timeout"
     TICK_LONGER_THAN_TIMEOUT = "tick-longer-than-timeout"
     TICKS_ROUNDED_DOWN = "ticks-rounded-down"
@@ -978,6 +981,19 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SEK-004",
         "a seek that is called while another is under way is forgotten, and ends well with it",
         "one future for every seek that is under way",
+    ),
+    Mutation.SEEKS_WHOLE_BATCH: Broken(
+        "SEK-005",
+        "a seek into a batch names the batch alone",
+        "C++ (read in its source): what is before the message sought is taken from the whole batch by the client",
+    ),
+    Mutation.TIME_SOUGHT_HAS_MORE: Broken(
+        "SEK-005",
+        "behind a seek to a time a reader looks at the broker's cursor for good",
+        "pulsar-client-cpp#498: read to the end, it still says that there is more",
+    ),
+    Mutation.EMPTY_TOPIC_HAS_MORE: Broken(
+        "SEK-005", "a reader takes -1, the last id of an empty topic, for a message", "-1 read without its sign"
     ),
     Mutation.TAKES_ANY_ACK_TIMEOUT: Broken(
         "UAT-003", "any acknowledgment time-out is taken, however short", "a minimum documented and never checked"

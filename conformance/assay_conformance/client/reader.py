@@ -1,14 +1,18 @@
 """A consumer without a durable subscription: the broker forgets it, so it says itself where it begins.
 
-At first that is one end of the topic; when it comes back, the last message its application was handed, which the broker
-sends again and the reader passes over.
+At first that is one end of the topic; when it comes back, the last message its application was handed, or the one it
+sought, which the broker sends again and the reader passes over.
 """
 
 from __future__ import annotations
 
 from assay_conformance.client.entries import Position
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import InitialPosition
+from assay_conformance.client.shared import Shared
 from assay_conformance.wire import NO_ID
+from assay_conformance.wire import pulsar_pb2 as pb
 from assay_conformance.wire.pulsar_pb2 import MessageIdData
 
 LATEST_ID = 2**63 - 1
@@ -23,6 +27,15 @@ class ReadingPlace:
     def __init__(self, begins: InitialPosition) -> None:
         self._begins = begins
         self._last: tuple[Position, int] | None = None
+        self._by_time = False
+
+    def moved(self, place: Place) -> ReadingPlace:
+        """Where it is when it has sought that place."""
+        sought = ReadingPlace(InitialPosition.EARLIEST)
+        if place.positions:
+            sought.handed_over(place.positions[-1], place.index)
+        sought._by_time = not place.positions
+        return sought
 
     def handed_over(self, position: Position, index: int | None) -> None:
         self._last = (position, -1 if index is None else index)
@@ -30,6 +43,15 @@ class ReadingPlace:
     def passes(self, position: Position, index: int | None) -> bool:
         """Whether a message is behind what was handed over."""
         return self._last is None or (position, -1 if index is None else index) > self._last
+
+    def has_more(self, answer: pb.CommandGetLastMessageIdResponse, shared: Shared) -> bool:
+        """Whether the topic's last message is behind this place, or, where only the broker knows that, its cursor."""
+        last, cursor = _position(answer.last_message_id), _position(answer.consumer_mark_delete_position)
+        if last < (0, 0):
+            return shared.mutated(Mutation.EMPTY_TOPIC_HAS_MORE)
+        if self._last is None or (self._by_time and shared.mutated(Mutation.TIME_SOUGHT_HAS_MORE)):
+            return last > cursor
+        return (last, answer.last_message_id.batch_index) > self._last
 
     @property
     def start(self) -> MessageIdData:
@@ -39,3 +61,9 @@ class ReadingPlace:
             return MessageIdData(ledgerId=end, entryId=end)
         (ledger, entry), index = self._last
         return MessageIdData(ledgerId=ledger, entryId=entry, batch_index=index)
+
+
+def _position(id: MessageIdData) -> Position:
+    """Before the first message of a topic both are -1, which travels as the highest number there is."""
+    ledger, entry = (number - 2**64 if number >= 2**63 else number for number in (id.ledgerId, id.entryId))
+    return (ledger, entry)

@@ -79,8 +79,9 @@ class Seeking:
 
     def _named(self, place: Place) -> Place:
         """A chunked message is sought by its first chunk: delivery must begin with that to make it whole (PIP-107)."""
-        last = self._shared.mutated(Mutation.SEEKS_LAST_CHUNK)
-        return replace(place, positions=place.positions[-1:]) if last else place
+        if self._shared.mutated(Mutation.SEEKS_LAST_CHUNK):
+            return replace(place, positions=place.positions[-1:])
+        return replace(place, size=0) if self._shared.mutated(Mutation.SEEKS_WHOLE_BATCH) else place
 
     def passes(self, position: Position, index: int | None) -> bool:
         """Whether a message is behind the one sought: the broker starts with that one, or with its batch."""

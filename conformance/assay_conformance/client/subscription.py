@@ -143,6 +143,31 @@ class Subscription:
             return
         found[0].seek(self._place(found[0], message_id), completed)
 
+    def has_message_available(self, op: int) -> None:
+        def told(available: bool, result: Result) -> None:
+            self._shared.sink.completed(
+                op, Done(values={"available": available}) if isinstance(result, Done) else result
+            )
+
+        if self._closed:
+            self._shared.sink.completed(op, _CLOSED)
+            return
+        if self._queue:
+            told(True, Done())
+            return
+        found: list[bool] = []
+        together = AllOf(len(self.consumers), lambda result: told(any(found), result))
+
+        def one(answer: bool | Failed) -> None:
+            if isinstance(answer, Failed):
+                together.one(answer)
+            else:
+                found.append(answer)
+                together.one(Done())
+
+        for consumer in self.consumers:
+            consumer.has_more(one)
+
     def _place(self, consumer: Consumer, id: MessageId) -> Place:
         """Of a chunked message the first chunk is known only from its delivery."""
         handed = [each.entry.positions for each in self._handed if each.consumer is consumer]

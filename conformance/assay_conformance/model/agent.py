@@ -206,6 +206,12 @@ class Seek(_Command, frozen=True, tag="seek"):
     publish_time_ms: Unsigned | None = None
 
 
+class HasMessageAvailable(_Command, frozen=True, tag="has_message_available"):
+    """Whether a reader has more to read; `ok` with `values = {available}`."""
+
+    consumer: Unsigned
+
+
 class Unsubscribe(_Command, frozen=True, tag="unsubscribe"):
     consumer: Unsigned
 
@@ -272,6 +278,7 @@ Command = (
     | Nack
     | ReconsumeLater
     | Seek
+    | HasMessageAvailable
     | Unsubscribe
     | Pause
     | Resume

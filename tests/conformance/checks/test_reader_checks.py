@@ -75,3 +75,12 @@ def test_subscription_of_a_reader_that_is_still_there_is_no_matter() -> None:
     story = _read(0, EARLIEST)
     story.cursor(0, subscription="reader", backlog=3)
     assert _codes(trial(ReadersStandAlone, story.done())) == []
+
+
+def test_reader_that_sought_begins_there() -> None:
+    story = _read(0, EARLIEST)
+    story.up("SEEK", consumer_id=0, request_id=99)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.subscribed(subscription="reader", durable=False, start_message_id=EARLIEST)
+    story.message(3)
+    assert _codes(trial(ReadersStandAlone, story.done())) == []

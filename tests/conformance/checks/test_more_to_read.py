@@ -1,0 +1,84 @@
+"""What a reader says of whether there is more, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.conformance.checks.consuming import Consuming
+
+from assay_conformance.checks.more_to_read import KnowsWhetherMore
+from assay_conformance.checks.seek_bits import BatchBits
+from assay_conformance.history.script import CONSUMER
+
+
+class Reading(Consuming):
+    """A reader of a topic that holds so many messages, with publish times a second apart, has read some of them."""
+
+    def __init__(self, holds: int, *read: int, begins: str = "earliest") -> None:
+        super().__init__("Exclusive", initial_position=begins)
+        for number in range(holds):
+            self.stored(number)
+        self.gets(*read)
+
+    def says(self, available: bool) -> Reading:
+        invoke = self.invoke("has_message_available", CONSUMER, args={"consumer": CONSUMER})
+        self.complete(invoke, values={"available": available})
+        return self
+
+    def seeks(self, **target: object) -> Reading:
+        self.complete(self.invoke("seek", CONSUMER, args=target))
+        return self
+
+
+@pytest.mark.parametrize(
+    ("story", "more"),
+    [
+        (lambda: Reading(3), True),
+        (lambda: Reading(0), False),
+        (lambda: Reading(3, begins="latest"), False),
+        (lambda: Reading(3, 0, 1), True),
+        (lambda: Reading(3, 0, 1, 2), False),
+        (lambda: Reading(3, 0, 1, 2).seeks(message_id=[1, 1, -1, -1, 0]), True),
+        (lambda: Reading(3, 0).seeks(message_id=[1, 2, -1, -1, 0]), False),
+        (lambda: Reading(3, 0, 1, 2).seeks(publish_time_ms=0), True),
+        (lambda: Reading(3, 0).seeks(publish_time_ms=10**12), False),
+    ],
+    ids=["first", "empty", "at-the-end", "half-way", "read", "sought", "sought-last", "time-of-all", "time-to-come"],
+)
+def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Reading], more: bool) -> None:
+    assert story().says(more).judged(KnowsWhetherMore) == ([], 1)
+    assert story().says(not more).judged(KnowsWhetherMore)[0] == ["says-no-more" if more else "says-more"]
+
+
+def test_answer_during_a_receive_is_not_judged() -> None:
+    story = Reading(3, 0, 1)
+    story.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": 1})
+    assert story.says(False).judged(KnowsWhetherMore) == ([], 0)
+
+
+def test_answer_about_a_topic_that_somebody_writes_to_is_not_judged() -> None:
+    story = Reading(3, 0, 1, 2).says(True)
+    story.producer(conn=1)
+    story.send_frame(3)
+    assert story.judged(KnowsWhetherMore) == ([], 0)
+
+
+# --- seek.into-batch-by-bits ---
+
+
+def _sought_into_a_batch(*ack_set: int) -> Consuming:
+    story = Consuming("Exclusive")
+    story.gets_batch(0, 5)
+    story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, 2, 5]})
+    story.up("SEEK", consumer_id=0, request_id=99, ack_sets=(ack_set,) if ack_set else ())
+    return story
+
+
+def test_seek_into_a_batch_names_what_is_behind() -> None:
+    assert _sought_into_a_batch(0b11100).judged(BatchBits) == ([], 1)
+
+
+@pytest.mark.parametrize("ack_set", [(), (0b11000,), (0b00011,)], ids=["none", "one-too-few", "reversed"])
+def test_seek_into_a_batch_that_names_something_else_is_found(ack_set: tuple[int, ...]) -> None:
+    assert _sought_into_a_batch(*ack_set).judged(BatchBits)[0] == ["wrong-bits"]
