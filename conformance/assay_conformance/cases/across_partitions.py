@@ -15,6 +15,7 @@ def _shared(words: str, title: str, share: int, **limits: int) -> Case:
     producer = plan.producer(plan.client())
     plan.send(producer, share + 2)
     plan.wait_sends(share, deadline_ms=STARVED_MS)
+    plan.wait_fired(0, deadline_ms=STARVED_MS)
     plan.wait_ms(50)
     until = plan.last
     plan.wait_ops()
