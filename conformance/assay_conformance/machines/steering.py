@@ -1,14 +1,14 @@
 """Which of the drawn Cases to run first: those likely to exercise what few Cases have exercised yet.
 
 Pure and simple: a Case's traits (the words of its shape, its faults) are all it knows of a Case before it runs. What a
-Case with a trait exercised, others with it may exercise, too; two traits that have not met yet are worth a try by
-themselves.
+Case with a trait exercised, others with it may exercise, too, and the states in which faults met its client, faults may
+meet again; two traits that have not met yet are worth a try by themselves.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 
 from assay_conformance.machines.coverage import Coverage, Pair, label
@@ -32,6 +32,8 @@ class Steering:
         self._faults: Counter[str] = Counter()
         self._runs: Counter[str] = Counter()
         self._shown: dict[str, Counter[str]] = {}
+        self._states: dict[str, Counter[str]] = {}
+        """Trait -> state -> Cases with it in which a fault met the client in that state."""
         self._met: set[tuple[str, str]] = set()
 
     def saw(self, case: Case, exercised: Collection[str], covered: Coverage) -> None:
@@ -42,8 +44,10 @@ class Steering:
         traits = _traits(case)
         self._runs.update(traits)
         self._met.update(combinations(traits, 2))
+        states = {state for state, _ in covered.pairs}
         for trait in traits:
             self._shown.setdefault(trait, Counter()).update(exercised)
+            self._states.setdefault(trait, Counter()).update(states)
 
     def best(self, cases: Sequence[Case], count: int) -> list[Case]:
         """The `count` most promising ones, in the order in which they were drawn."""
@@ -53,14 +57,25 @@ class Steering:
 
     def _promise(self, case: Case, rare: Sequence[str]) -> float:
         traits = _traits(case)
-        clauses = sum(max((self._share(trait, name) for trait in traits), default=0) for name in rare)
+        clauses = sum(self._chance(self._shown, traits, name) for name in rare)
         meetings = sum(_NEW_MEETING for pair in combinations(traits, 2) if pair not in self._met)
-        faults = sum(1 / (1 + self._faults[label(fault)] / RARE) for fault in case.faults)
-        return clauses + meetings + faults
+        faults = {label(fault) for fault in case.faults}
+        seldom = sum(1 / (1 + self._faults[fault] / RARE) for fault in faults)
+        return clauses + meetings + seldom + self._new_pairs(traits, faults)
 
-    def _share(self, trait: str, clause: str) -> float:
-        runs = self._runs[trait]
-        return self._shown[trait][clause] / runs if runs else 0.0
+    def _new_pairs(self, traits: Sequence[str], faults: Collection[str]) -> float:
+        """How many pairs that are still sought a Case may come to, by the states that its traits have led to."""
+        states = {state for state, _ in self.pairs}
+        sought = {state: sum(self._sought((state, fault)) for fault in faults) for state in states}
+        return sum(self._chance(self._states, traits, state) * worth for state, worth in sought.items() if worth)
+
+    def _sought(self, pair: Pair) -> float:
+        """1 for a pair nobody has seen, 0 for one that has been seen often."""
+        return max(0.0, 1 - self.pairs[pair] / RARE)
+
+    def _chance(self, shown: Mapping[str, Counter[str]], traits: Sequence[str], what: str) -> float:
+        """Of the Cases with one of these traits, the largest share that has shown it."""
+        return max((shown[trait][what] / self._runs[trait] for trait in traits if trait in shown), default=0.0)
 
 
 def _traits(case: Case) -> list[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from assay_conformance.machines.coverage import Coverage
+from assay_conformance.machines.coverage import Coverage, label
 from assay_conformance.machines.steering import RARE, Steering
 from assay_conformance.model.case import Case, Step, Who
+from assay_conformance.model.fault import Cut, Direction, Drop, Fault, OnFrame
+
+SEND = OnFrame(command="SEND", direction=Direction.TO_BROKER)
+CUT, DROP = (Fault(trigger=SEND, action=action) for action in (Cut(), Drop()))
 
 
-def _case(*verbs: str) -> Case:
-    return Case(id="-".join(verbs), title="x", requirements=(), steps=tuple(Step(Who.AGENT, verb) for verb in verbs))
+def _case(*verbs: str, faults: tuple[Fault, ...] = ()) -> Case:
+    steps = tuple(Step(Who.AGENT, verb) for verb in verbs)
+    return Case(id="-".join(verbs), title="x", requirements=(), steps=steps, faults=faults)
 
 
 def test_a_case_with_traits_that_have_not_met_goes_first() -> None:
@@ -43,3 +48,28 @@ def test_what_is_no_clause_of_this_client_is_not_counted() -> None:
     steering = Steering(["a"])
     steering.saw(_case("send"), ["a", "b"], Coverage(pairs=(("idle", "cut"),)))
     assert (steering.clauses, steering.pairs) == ({"a": 1}, {("idle", "cut"): 1})
+
+
+def _steered_by(*seen: tuple[str, Fault, str]) -> Steering:
+    """Each (verb, fault, state it met) so often that neither verb nor fault nor their meeting is new."""
+    steering = Steering(["clause"])
+    for verb, fault, state in seen:
+        covered = Coverage(pairs=((state, label(fault)),))
+        for _ in range(RARE):
+            steering.saw(_case(verb, faults=(fault,)), [], covered)
+    return steering
+
+
+def test_a_fault_goes_where_it_has_not_met_the_client_yet() -> None:
+    steering = _steered_by(("send", CUT, "sending"), ("send", DROP, "sending"), ("ack", CUT, "settling"))
+    steering.saw(_case("ack", faults=(DROP,)), [], Coverage())
+    cases = [_case("send", faults=(DROP,)), _case("ack", faults=(DROP,))]
+    assert steering.best(cases, 1) == [_case("ack", faults=(DROP,))]
+
+
+def test_a_fault_that_met_every_state_often_is_sought_in_none() -> None:
+    steering = _steered_by(
+        ("send", CUT, "sending"), ("send", DROP, "sending"), ("ack", CUT, "settling"), ("ack", DROP, "settling")
+    )
+    cases = [_case("send", faults=(DROP,)), _case("ack", faults=(DROP,))]
+    assert steering.best(cases, 1) == cases[:1]
