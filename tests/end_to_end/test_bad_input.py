@@ -53,9 +53,12 @@ class Place:
 
     def of_a_newer_schema(self, name: str) -> list[str]:
         """A stored run of which one file is from the future."""
+        return self.of_another_schema(name, "2.0")
+
+    def of_another_schema(self, name: str, version: str) -> list[str]:
         folder = self.golden()
         path = folder / name
-        text = re.sub(r'"schema": ?"1\.0"', '"schema": "2.0"', path.read_text("utf-8"), count=1)
+        text = re.sub(r'"schema": ?"1\.0"', f'"schema": "{version}"', path.read_text("utf-8"), count=1)
         assert text != path.read_text("utf-8")
         path.write_text(text, "utf-8")
         return ["check", str(folder)]
@@ -332,6 +335,14 @@ USAGE: dict[str, tuple[Arguments, str]] = {
         lambda place: ["replay", str(place.base / "x.json")],
         r"{base}/x\.json: cannot be read: No such file or directory; expected a replay file",
     ),
+    "replay of an older schema": (
+        lambda place: place.replay('"schema": "1.0"', '"schema": "0.9"'),
+        r"{base}/replay\.json: schema 0\.9 of replay files is no longer read; re-run or use an older assay",
+    ),
+    "plan of an older schema": (
+        lambda place: place.of_another_schema("plan.jsonl", "0.9"),
+        r"{base}/golden/plan\.jsonl: schema 0\.9 of plan files is no longer read; re-run or use an older assay",
+    ),
     "replay of a newer schema": (
         lambda place: ["replay", place.file("x.json", '{"schema": "2.0", "file": "replay"}')],
         r"{base}/x\.json: written in schema 2\.0 of replay files, this assay reads up to 1\.x; use a newer assay",
@@ -355,6 +366,30 @@ def test_wrong_input_is_two_and_one_sentence(what: str, arguments: Arguments, se
     assert re.fullmatch("assay: " + sentence.replace("{base}", re.escape(str(tmp_path))) + "\n", told.stderr), told
     assert (told.returncode, told.stdout) == (2, "")
     assert snapshot(tmp_path) == before
+
+
+# --- a client version that nobody has --------------------------------------------------------------------------------
+
+NO_INDEX = {"UV_NO_INDEX": "1", "UV_FIND_LINKS": "."}
+"""Packages come from the working directory, which has none."""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        lambda place: [*place.replay('"version": "3.13.0"', '"version": "99.0"')[:2]],
+        lambda _: ["explore", "pulsar-python@99.0", "--cases", "1"],
+    ],
+    ids=["replay", "explore"],
+)
+def test_a_client_version_that_cannot_be_had_is_three_and_one_sentence(arguments: Arguments, tmp_path: Path) -> None:
+    env = {**os.environ, **NO_INDEX, "ASSAY_CACHE": str(tmp_path / "cache")}
+    asked = command_line(*arguments(Place(tmp_path)))
+    told = subprocess.run(asked, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=60)
+    notes, sentence = told.stderr.splitlines()[:-1], told.stderr.splitlines()[-1]
+    assert re.fullmatch(r"assay: pulsar-client==99\.0 cannot be had: .+", sentence), told
+    assert not any(note.startswith(("assay:", "Traceback")) for note in notes)
+    assert (told.returncode, told.stdout, (tmp_path / "runs").exists()) == (3, "", False)
 
 
 # --- a full disk ------------------------------------------------------------------------------------------------------

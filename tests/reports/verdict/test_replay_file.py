@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.schema import UPGRADES, FileKind
 from assay_conformance.model.verdict import Verdict
 from assay_reports.replay import Answer, Replay, compare, read_replay, render, replay_of
 
@@ -40,6 +41,18 @@ def test_missing_case_is_a_sentence_with_file_and_key(sample: Sample) -> None:
     del document["case"]
     with pytest.raises(UsageError, match=r"x\.json: .*`case`"):
         read_replay(json.dumps(document).encode(), "x.json")
+
+
+def test_a_case_of_an_older_schema_is_upgraded_by_its_function(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    def steps_were_acts(record: dict[str, Any]) -> dict[str, Any]:
+        acts = record["case"].pop("acts")
+        return {**record, "schema": "1.0", "case": {**record["case"], "steps": acts}}
+
+    monkeypatch.setitem(UPGRADES, (FileKind.REPLAY, 0), steps_were_acts)
+    document = json.loads(render(replay(sample)))
+    document["case"]["acts"] = document["case"].pop("steps")
+    old = json.dumps({**document, "schema": "0.4"}).encode()
+    assert read_replay(old, "x.json") == replay(sample)
 
 
 def test_no_json_is_a_sentence() -> None:
