@@ -277,7 +277,10 @@ class Lines:
     def _known(self, line: Line, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
         if numbers and line.handle is not None and not _is_chunk(event):
             return self.by_message.get((line.handle, numbers[0]))
-        return self._by_place.get(self._place(line, event))
+        known = self._by_place.get(self._place(line, event))
+        # Other bytes under an id that has its receipt: the id is used anew. What has none would have been cut again.
+        anew = known is not None and bool(known.receipts) and event.unit != known.first.unit
+        return None if anew else known
 
     def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
         """What tells a unit from others of its line where its messages are not known."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.chunk_ids import IdSpansChunks
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, DUPLICATE, NAME, Script, entry_id
-from assay_conformance.model.event import Meta
+from assay_conformance.model.event import Fate, Meta, Sides
 
 CHUNKS = 3
 
@@ -39,6 +41,21 @@ def test_id_of_the_last_chunk_is_accepted() -> None:
 
 def test_id_of_the_first_chunk_is_found() -> None:
     assert _sent(0) == (["other-id"], 1)
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.DUPLICATED, []), (Fate.PASSED, ["other-id"])])
+def test_a_message_that_a_second_receipt_of_its_first_chunk_ended_is_not_judged(fate: Fate, codes: list[str]) -> None:
+    story = Script()
+    story.producer(chunking=True)
+    story.send(0)
+    story.send_frame(0, meta=_meta(0), unit=0, members=())
+    story.receipt(0, id=entry_id(0), sides=Sides.SENDER, fate=fate)
+    story.receipt(0, id=entry_id(0), sides=Sides.RECEIVER)
+    story.receipt(0, id=entry_id(0), sides=Sides.RECEIVER, fate=fate)
+    story.send_frame(0, meta=_meta(CHUNKS - 1))
+    story.receipt(0, id=entry_id(2))
+    story.ok(0, message_id=entry_id(0))
+    assert _judged(story)[0] == codes
 
 
 def test_chunks_sent_again_and_stored_before_have_no_id_to_tell() -> None:

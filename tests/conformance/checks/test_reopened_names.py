@@ -90,6 +90,31 @@ def test_small_messages_out_of_order_are_found() -> None:
     assert story.judged(KeepsSendOrder) == ["stored-out-of-order"]
 
 
+def test_a_small_message_under_an_id_that_has_its_receipt_is_no_resend() -> None:
+    """Another requirement's matter: the numbering begins anew."""
+    story = Story()
+    story.producer()
+    story.sent(0)
+    story.kept(0)
+    story.send(1, size=10)
+    story.send_frame(1, sequence_id=0, **story.small(1))
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
+    assert story.judged(SameUnit) == []
+
+
+def test_other_bytes_under_an_id_without_its_receipt_are_found() -> None:
+    story = Story()
+    story.producer()
+    story.sent(0)
+    story.cut()
+    story.producer_again(1)
+    story.send(1, size=10)
+    story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
+    assert story.judged(SameUnit) == ["bytes-changed"]
+
+
 def test_first_messages_of_the_second_are_no_resend() -> None:
     for check in (SameUnit, KeepsQueueOrder, UnreceiptedAgain):
         story = closed_and_opened_again()
