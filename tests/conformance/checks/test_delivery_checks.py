@@ -18,8 +18,8 @@ from assay_conformance.checks.delivery import (
     WithinContract,
 )
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import Received
+from assay_conformance.history.script import CONSUMER, NAME, Script
+from assay_conformance.model.event import Fate, Meta, Received, Sides
 
 Story = Callable[[Script], None]
 
@@ -169,6 +169,21 @@ def test_nothing_is_found_where_nothing_is_wrong(check: type[Check], story: Stor
 
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
     assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["not-stored"])])
+def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        exchange(s, 0)
+        s.send(1)
+        first, last = (Meta(producer_name=NAME, sequence_id=1, uuid="p-1", chunk_id=id, chunks=2) for id in (0, 1))
+        s.send_frame(1, meta=first, members=(), fate=fate, sides=Sides.SENDER)
+        s.send_frame(1, meta=last)
+        s.stored(1, meta=last, members=())
+        s.receipt(1)
+        s.ok(1)
+
+    assert judged(OkIsStored, story)[0] == codes
 
 
 def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:

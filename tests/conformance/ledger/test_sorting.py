@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import CASE_NUMBER, NAME, PRODUCER, Script
 from assay_conformance.ledger.from_history.sorting import sort
-from assay_conformance.model.event import Fate
+from assay_conformance.model.event import Fate, Identity, Meta
 
 TEARS = (Fate.DROPPED, Fate.ALTERED, Fate.INJECTED, Fate.HELD, Fate.DUPLICATED)
 
@@ -46,3 +47,29 @@ def test_a_send_that_passed_or_ended_with_its_connection_is_whole(fate: Fate) ->
     script = Script()
     a_send(script, fate)
     assert not sort(script.done()).torn_sends
+
+
+def _in_chunks(fate: Fate, receipt: Fate = Fate.PASSED) -> Script:
+    """Message 0 in two chunks: what becomes of the first one's SEND, and of its receipt. Message 1 goes through."""
+    script = Script()
+    script.producer()
+    for number, its in ((0, fate), (1, Fate.PASSED)):
+        chunk = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=0, chunks=2)
+        first, last = chunk, msgspec.structs.replace(chunk, chunk_id=1)
+        script.send_frame(number, meta=first, members=(), fate=its)
+        script.send_frame(number, meta=last)
+    script.receipt(0, fate=receipt)
+    return script
+
+
+@pytest.mark.parametrize("fate", TEARS)
+def test_a_message_one_chunk_of_which_was_torn_is_known(fate: Fate) -> None:
+    assert sort(_in_chunks(fate).done()).torn_chunks == {Identity(CASE_NUMBER, PRODUCER, 0)}
+
+
+def test_so_is_one_the_receipt_of_a_chunk_of_which_came_twice() -> None:
+    assert sort(_in_chunks(Fate.PASSED, Fate.DUPLICATED).done()).torn_chunks == {Identity(CASE_NUMBER, PRODUCER, 0)}
+
+
+def test_chunks_that_passed_are_whole() -> None:
+    assert sort(_in_chunks(Fate.PASSED, Fate.DROPPED).done()).torn_chunks == set()

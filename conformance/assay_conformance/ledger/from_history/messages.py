@@ -289,8 +289,11 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
         return Result.UNKNOWN
     if events.torn_sends and end.message_id is not None and end.message_id.is_duplicate_marker:
         return Result.UNKNOWN
+    identities = _identities(message, events)
+    if not events.torn_chunks.isdisjoint(identities):
+        return Result.UNKNOWN
     code = CODES[end.outcome]
-    written = sum(events.sends.get(identity, 0) for identity in _identities(message, events))
+    written = sum(events.sends.get(identity, 0) for identity in identities)
     if (code is Result.FAIL and written > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
     return code

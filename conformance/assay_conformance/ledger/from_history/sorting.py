@@ -60,6 +60,9 @@ class Sorted:
     """A payload frame was lost, repeated, held back or changed while its connection went on."""
     torn_sends: bool = False
     """One of them was a SEND: no client can avoid a loss by deduplication then."""
+    torn_chunks: set[Identity] = field(default_factory=set)
+    """Messages in chunks of which a SEND was torn, or a receipt repeated. All their chunks have one sequence id, so the
+    receipt of one passes for that of another: a client may take a message for stored that lacks a chunk."""
     touched: set[Identity] = field(default_factory=set)
     """Messages in frames that were made up, or changed so that nobody can tell."""
     touched_positions: set[Position] = field(default_factory=set)
@@ -73,14 +76,36 @@ class Sorted:
         return self.local.get(base, base) + mark + partition
 
 
+@dataclass(slots=True)
+class _Chunks:
+    """Messages in chunks, as their SENDs are written: who sends one, which were torn, and whose payloads they are."""
+
+    sent: dict[tuple[int, int | None, int | None], str] = field(default_factory=dict)
+    """(connection, producer id, sequence id) -> uuid."""
+    torn: set[str] = field(default_factory=set)
+    messages: dict[Identity, str] = field(default_factory=dict)
+
+    def see(self, event: Frame) -> None:
+        where = (event.conn, event.producer_id, event.sequence_id)
+        if event.command == "SEND" and event.meta is not None and event.meta.uuid:
+            self.sent[where] = event.meta.uuid
+            self.messages.update((one.identity, event.meta.uuid) for one in event.members if one.identity is not None)
+            if _is_torn(event):
+                self.torn.add(event.meta.uuid)
+        elif event.command == "SEND_RECEIPT" and event.fate is Fate.DUPLICATED and where in self.sent:
+            self.torn.add(self.sent[where])
+
+
 def sort(events: Iterable[Event]) -> Sorted:
     found = Sorted()
     changed: dict[int, bool] = {}
     frames: list[Frame] = []
+    chunks = _Chunks()
     for event in events:
         match event:
             case Frame():
                 _frame(found, event, changed, frames)
+                chunks.see(event)
             case Received():
                 found.received.append(event)
             case Invoke():
@@ -118,7 +143,12 @@ def sort(events: Iterable[Event]) -> Sorted:
         elif damaged is not None:
             found.touched.update(member.identity for member in frame.members if member.identity is not None)
             found.touched_positions.update(id.position for id in frame.ids)
+    found.torn_chunks = {identity for identity, uuid in chunks.messages.items() if uuid in chunks.torn}
     return found
+
+
+def _is_torn(event: Frame) -> bool:
+    return event.fate not in (Fate.PASSED, Fate.CUT)
 
 
 def _frame(found: Sorted, event: Frame, changed: dict[int, bool], frames: list[Frame]) -> None:
@@ -127,7 +157,7 @@ def _frame(found: Sorted, event: Frame, changed: dict[int, bool], frames: list[F
         if event.fate not in (Fate.PASSED, Fate.HELD, Fate.RELEASED, Fate.DUPLICATED, Fate.CUT):
             evident = event.fate is Fate.DROPPED or event.intact is False
             changed[event.frame] = evident and event.command == "MESSAGE" and changed.get(event.frame, True)
-        torn = event.fate not in (Fate.PASSED, Fate.CUT)
+        torn = _is_torn(event)
         found.torn = found.torn or torn
         found.torn_sends = found.torn_sends or (torn and event.command == "SEND")
         if event.command == "SEND" and event.from_sender:
