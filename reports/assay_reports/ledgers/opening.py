@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from assay_conformance.ledger import rows as row_types
+from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.info import LedgerInfo, read_info
 from assay_conformance.ledger.tables import PARTS, SMALL, Table
 from assay_conformance.model.errors import UsageError
@@ -111,6 +112,11 @@ def grown(ledger: Ledger) -> Ledger:
         parts[table.name] = (*ledger.parts[table.name], *(one for one in looked_at if isinstance(one, Part)))
         bad += [one for one in looked_at if isinstance(one, BadPart)]
     return Ledger(where, info, small, parts, tuple(bad), files, root)
+
+
+def smalls(ledger: Ledger) -> Small:
+    """Its small tables by number."""
+    return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
 
 
 def as_rows(table: Table, content: Any) -> Iterator[Any]:

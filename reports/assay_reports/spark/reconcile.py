@@ -17,11 +17,11 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, Clause
 from assay_conformance.ledger.collection import Counted, Second, Small, Sums
 from assay_conformance.ledger.judge import judge_rows
-from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, SMALL, STORED
+from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, STORED
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
-from assay_reports.ledgers.opening import BadPart, Ledger
+from assay_reports.ledgers.opening import BadPart, Ledger, smalls
 from assay_reports.spark import folds, picking, screen, views
 from assay_reports.spark.progress import Progress
 from assay_reports.spark.windows import windows
@@ -99,10 +99,6 @@ def reconcile(
 def _partitions(ledger: Ledger) -> int:
     """So many that what one task holds of a fold stays small, and no more than its rows are worth starting."""
     return min(400, max(2, sum(ledger.rows(table.name) for table in PARTS) // ROWS_A_TASK))
-
-
-def smalls(ledger: Ledger) -> Small:
-    return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
 
 
 def _to(told: Progress) -> folds.Told:

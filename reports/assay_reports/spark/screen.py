@@ -25,7 +25,16 @@ REACH, SCOPES, STREAMS = "reach", "scopes", "streams"
 """Views of small tables: which subscriptions a bucket reaches, what holds for them, and the topic of each stream."""
 
 _PLACES = ("0S sub", "0 stream", "0L b")
-_STREAM_BITS, _B_BITS = 18, 34
+
+
+def _bits(column: str) -> int:
+    """How many hold every value of a column: it has a bound, and opening a ledger has seen to it that rows keep it."""
+    below = DELIVERY.column(column).below
+    assert below is not None
+    return (below - 1).bit_length()
+
+
+_STREAM_BITS, _B_BITS = _bits("stream"), _bits("seq") - BUCKET_BITS
 _KEYS_OF_PLACE = (
     f"cast((place >> {_STREAM_BITS + _B_BITS}) - 1 as smallint) sub, "
     f"cast((place >> {_B_BITS}) & {(1 << _STREAM_BITS) - 1} as int) stream, place & {(1 << _B_BITS) - 1} b"
@@ -67,7 +76,7 @@ def _grouped(place: str, words: Mapping[str, str], rows: str) -> str:
 
 
 def _place(sub: str, stream: str, b: str) -> str:
-    """A bucket's number. Opening a ledger has seen to it that its rows lie within the bounds of the columns."""
+    """A bucket's number."""
     above = f"((cast({sub} as bigint) + 1) << {_STREAM_BITS + _B_BITS})"
     return f"({above} | (cast({stream} as bigint) << {_B_BITS}) | ({b}))"
 

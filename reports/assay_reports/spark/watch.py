@@ -20,13 +20,13 @@ from typing import Any, Final
 import msgspec
 
 from assay_conformance.ledger.clauses import GIVEN
-from assay_conformance.ledger.collection import Counted, Second, Small, Sums
+from assay_conformance.ledger.collection import Counted, Second, Sums
 from assay_conformance.ledger.judge import judged
 from assay_conformance.ledger.lives import Evidence
-from assay_conformance.ledger.tables import NONE, SMALL, Table
+from assay_conformance.ledger.tables import NONE, Table
 from assay_conformance.ledger.words import ALL, BUCKET_BITS, EMPTY, Bucket, Folded, Merge, Words
 from assay_conformance.model.errors import HarnessError, UsageError
-from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger
+from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger, smalls
 from assay_reports.spark import views
 from assay_reports.spark.alarms import LIVE_WORDS, TABLES, Alarm, Look, Update, Watching
 from assay_reports.spark.shelf import Shelf
@@ -145,7 +145,7 @@ class Watch:
         """What the rules say of these buckets, as far as it is what they were looked into for."""
         with self._lock:
             self._rename()
-        small, info = _small(self._shelf.ledger), self._shelf.ledger.info
+        small, info = smalls(self._shelf.ledger), self._shelf.ledger.info
         rows = self._shelf.rows({(look.bucket.stream, look.bucket.b) for look in looks}, _MOST_ROWS)
         now_us = _now_us(self._shelf.ledger)
         # The run goes on: somebody has just sent something, so nothing is missing that nobody has overtaken.
@@ -160,7 +160,7 @@ class Watch:
     def _rename(self) -> None:
         self._shelf.look()
         ledger = self._shelf.ledger
-        self._watching.name(_small(ledger).scopes(ledger.info, ()))
+        self._watching.name(smalls(ledger).scopes(ledger.info, ()))
 
     def _ended(self) -> bool:
         """The run has, and every part of its ledger is closed."""
@@ -255,28 +255,20 @@ def _append(log: Path, alarm: Alarm) -> None:
         file.write(msgspec.json.encode(alarm) + b"\n")
 
 
-def _small(ledger: Ledger) -> Small:
-    return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
-
-
 def await_ledger(where: str, within_s: float, told: Callable[[str], None]) -> Ledger:
     """The ledger, once somebody has begun it; UsageError when nobody does. `told` hears once why there is none yet."""
     until_s = time.monotonic() + within_s
-    begun_s: float | None = None
+    said = begun = False
     while True:
         try:
             return open_ledger(where)
         except UsageError as error:
-            now_s = time.monotonic()
-            if begun_s is None and is_begun(where):
-                begun_s = now_s
-            # Whoever writes ledger.json has the rest there a moment later; what is still wrong then stays wrong.
-            if now_s > until_s or (begun_s is not None and now_s - begun_s > BEGINS_WITHIN_S):
+            if not begun and is_begun(where):
+                # Whoever writes ledger.json has the rest there a moment later; what is still wrong then stays wrong.
+                begun, until_s = True, min(until_s, time.monotonic() + BEGINS_WITHIN_S)
+            if time.monotonic() > until_s:
                 raise
-            told(str(error))
-            told = _heard
+            if not said:
+                told(str(error))
+                said = True
             time.sleep(TICK_S)
-
-
-def _heard(_text: str) -> None:
-    pass
