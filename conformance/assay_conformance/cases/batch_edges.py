@@ -27,12 +27,11 @@ def batch_of_one() -> Case:
 def oversize_batch() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 2)
-    plan.flush(producer)
-    plan.wait_sends(1)
-    plan.wait_ops(plan.send(producer, 4, size=LIMIT_BYTES // 3), plan.flush(producer), deadline_ms=500)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 2)
+        plan.flush(producer)
+        plan.wait_sends(1)
+        plan.wait_ops(plan.send(producer, 4, size=LIMIT_BYTES // 3), plan.flush(producer), deadline_ms=500)
     plan.send(producer, 2)
     plan.flush(producer)
     plan.wait_ops()

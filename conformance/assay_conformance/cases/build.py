@@ -22,7 +22,8 @@ bench adds what only it knows (the `handle` of what is opened, and every payload
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from assay_conformance.model.case import Case, ClientConfig, Config, ConfigValue, Limits, Step, Who
@@ -170,6 +171,13 @@ class Schedule:
     def broker(self, verb: str, **args: Any) -> None:
         """A broker verb, one of `broker.steps.STEPS`, with its arguments."""
         self.steps.append(Step(Who.BROKER, verb, args))
+
+    @contextmanager
+    def held(self, topic: str = "t") -> Iterator[None]:
+        """While the store of `topic` writes nothing: it is released behind the steps that are appended inside."""
+        self.broker("hold_store", topic=topic)
+        yield
+        self.broker("release", topic=topic)
 
     def heal(self, fault: int) -> None:
         """End fault number `fault` of the Case."""

@@ -19,22 +19,20 @@ REFUSING: Config = {**CHUNKING, "max_pending_messages": PLACES, "block_if_queue_
 def _fill(plan: Schedule, producer: int, sends_before: int) -> None:
     """As many small messages as there are places, and one more, while nothing is receipted."""
     plan.wait_ms(150)
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, PLACES + 1)
-    plan.wait_sends(sends_before + PLACES, deadline_ms=STARVED_MS)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, PLACES + 1)
+        plan.wait_sends(sends_before + PLACES, deadline_ms=STARVED_MS)
     plan.wait_ops()
 
 
 def _chunks_and_small(words: str, title: str, requirement: str, large: int) -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    for _ in range(large):
-        plan.send(producer, size=LARGE_BYTES)
-    plan.send(producer, 3)
-    plan.wait_sends(PLACES, deadline_ms=STARVED_MS)
-    plan.broker("release", topic="t")
+    with plan.held():
+        for _ in range(large):
+            plan.send(producer, size=LARGE_BYTES)
+        plan.send(producer, 3)
+        plan.wait_sends(PLACES, deadline_ms=STARVED_MS)
     plan.wait_ops()
     _fill(plan, producer, PLACES)
     return plan.case(
@@ -70,11 +68,10 @@ def chunks_that_wait() -> Case:
     """Room comes chunk by chunk, and whoever waits for it must not stand in the way of the receipts that make it."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 2, size=LARGE_BYTES)
-    plan.wait_sends(4, deadline_ms=STARVED_MS)
-    plan.wait_ms(50)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 2, size=LARGE_BYTES)
+        plan.wait_sends(4, deadline_ms=STARVED_MS)
+        plan.wait_ms(50)
     plan.wait_ops()
     return plan.case(
         "chunking/chunks-that-wait",
@@ -113,11 +110,10 @@ def memory_of_chunks() -> Case:
     for _ in range(2):
         plan.wait_ops(plan.send(producer, size=LARGE_BYTES))
     plan.wait_ms(150)
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 20, size=10_000)
-    plan.wait_sends(8 + MEMORY_BYTES // 10_000, deadline_ms=STARVED_MS)
-    plan.wait_ms(50)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 20, size=10_000)
+        plan.wait_sends(8 + MEMORY_BYTES // 10_000, deadline_ms=STARVED_MS)
+        plan.wait_ms(50)
     plan.wait_ops()
     return plan.case(
         "chunking/memory-of-chunks",

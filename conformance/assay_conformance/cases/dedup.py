@@ -106,10 +106,9 @@ def copy_while_the_store_is_slow() -> Case:
     """The connection dies while two sends wait for the store, and their copies come before it has taken them."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 2)
-    plan.wait_frame("SEND_ERROR", Direction.TO_CLIENT)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 2)
+        plan.wait_frame("SEND_ERROR", Direction.TO_CLIENT)
     plan.wait_ops()
     return plan.case(
         "dedup/copy-while-the-store-is-slow",

@@ -97,16 +97,14 @@ def reconnect_with_a_full_queue() -> Case:
 def full_queue_refuses() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 8)
-    plan.wait_sends(5)
-    plan.wait_ms(100)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 8)
+        plan.wait_sends(5)
+        plan.wait_ms(100)
     plan.wait_ops()
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 6)
-    plan.wait_sends(10)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 6)
+        plan.wait_sends(10)
     plan.wait_ops()
     return plan.case(
         "flow/full-queue-refuses",
@@ -119,11 +117,10 @@ def full_queue_refuses() -> Case:
 def full_queue_blocks() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 8)
-    plan.wait_sends(5)
-    plan.wait_ms(100)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 8)
+        plan.wait_sends(5)
+        plan.wait_ms(100)
     plan.wait_ops()
     return plan.case(
         "flow/full-queue-blocks",
@@ -139,10 +136,9 @@ def room_after_failures() -> Case:
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer, 3, size=LIMIT_BYTES + 1))
     plan.wait_ms(150)
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 4)
-    plan.wait_sends(3, deadline_ms=STARVED_MS)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 4)
+        plan.wait_sends(3, deadline_ms=STARVED_MS)
     plan.wait_ops()
     return plan.case(
         "flow/room-after-failures",
@@ -157,12 +153,11 @@ def room_after_failures() -> Case:
 def room_after_time_outs() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.wait_ops(plan.send(producer, 3))
-    plan.wait_ms(150)
-    plan.send(producer, 4)
-    plan.wait_sends(6, deadline_ms=STARVED_MS)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.wait_ops(plan.send(producer, 3))
+        plan.wait_ms(150)
+        plan.send(producer, 4)
+        plan.wait_sends(6, deadline_ms=STARVED_MS)
     plan.wait_ops()
     return plan.case(
         "flow/room-after-time-outs",
@@ -177,12 +172,11 @@ def memory_of_two_producers() -> Case:
     plan = Schedule()
     client = plan.client()
     one, other = plan.producer(client), plan.producer(client)
-    plan.broker("hold_store", topic="t")
-    plan.send(one, 12, size=100)
-    plan.send(other, 12, size=100)
-    plan.wait_sends(20)
-    plan.wait_ms(100)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(one, 12, size=100)
+        plan.send(other, 12, size=100)
+        plan.wait_sends(20)
+        plan.wait_ms(100)
     plan.wait_ops()
     return plan.case(
         "flow/memory-of-two-producers",

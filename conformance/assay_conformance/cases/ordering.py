@@ -60,10 +60,9 @@ def pipelined_sends() -> Case:
 def receipts_after_a_slow_store() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 4)
-    plan.wait_sends(4)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 4)
+        plan.wait_sends(4)
     plan.wait_ops()
     return plan.case(
         "ordering/receipts-after-a-slow-store",

@@ -21,11 +21,10 @@ PACE_MS = 20
 def one_slow_partition() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t-partition-1")
-    plan.wait_ops(plan.send(producer, 3), deadline_ms=100)
-    plan.send(producer, 6)
-    plan.wait_ms(STILL_MS)
-    plan.broker("release", topic="t-partition-1")
+    with plan.held("t-partition-1"):
+        plan.wait_ops(plan.send(producer, 3), deadline_ms=100)
+        plan.send(producer, 6)
+        plan.wait_ms(STILL_MS)
     plan.wait_ops()
     return plan.case(
         "routing/one-slow-partition",

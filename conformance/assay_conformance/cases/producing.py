@@ -81,12 +81,11 @@ def close_with_sends_in_flight() -> Case:
     """The broker answers CLOSE_PRODUCER when everything before it is stored, and the receipts come first."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 3)
-    plan.wait_sends(3)
-    plan.close(producer)
-    plan.wait_frame("CLOSE_PRODUCER", Direction.TO_BROKER)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 3)
+        plan.wait_sends(3)
+        plan.close(producer)
+        plan.wait_frame("CLOSE_PRODUCER", Direction.TO_BROKER)
     plan.wait_ops()
     plan.wait_ops(plan.send(producer))
     return plan.case(

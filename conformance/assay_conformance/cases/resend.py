@@ -79,10 +79,9 @@ def _three_in_flight(words: str, title: str, requirement: str, fault: Fault, **f
     """Their receipts leave the broker together."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 3)
-    plan.wait_sends(3)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 3)
+        plan.wait_sends(3)
     plan.wait_ops()
     return plan.case(words, title, (requirement,), faults=(fault,), limits=QUICK, **fields)
 
@@ -174,10 +173,9 @@ def receipt_twice() -> Case:
     """The second copy of the first receipt arrives while the second send still waits for its own."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 2)
-    plan.wait_sends(2)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 2)
+        plan.wait_sends(2)
     plan.wait_fired(0)
     plan.wait_ms(150)  # nothing may happen now
     quiet = plan.last

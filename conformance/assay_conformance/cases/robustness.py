@@ -51,12 +51,11 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
 def flushes_side_by_side() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 2)
-    plan.wait_sends(2)
-    plan.flush(producer)
-    plan.flush(producer)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 2)
+        plan.wait_sends(2)
+        plan.flush(producer)
+        plan.flush(producer)
     plan.wait_ops()
     return plan.case(
         "robustness/flushes-side-by-side",

@@ -299,12 +299,11 @@ def refused_beside_a_backlog() -> Case:
 
 def more_than_may_be_unwritten() -> Case:
     plan = Schedule()
-    plan.broker("hold_store", topic="t")
-    producer = plan.producer(plan.client())
-    sends = plan.send(producer, 60, size=64 * 1024)
-    plan.wait_sends(20)
-    plan.wait_ms(200)
-    plan.broker("release", topic="t")
+    with plan.held():
+        producer = plan.producer(plan.client())
+        sends = plan.send(producer, 60, size=64 * 1024)
+        plan.wait_sends(20)
+        plan.wait_ms(200)
     plan.wait_ops(sends)
     return plan.case(
         "throttling/more-than-may-be-unwritten",

@@ -31,11 +31,10 @@ def queue_of_half_a_batch() -> Case:
     """The numbers of the template's authors."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 1_200)
-    plan.wait_sends(1)
-    plan.wait_ms(250)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 1_200)
+        plan.wait_sends(1)
+        plan.wait_ms(250)
     plan.wait_ops()
     return plan.case(
         "batching/queue-of-half-a-batch",
@@ -54,11 +53,10 @@ def queue_of_half_a_batch() -> Case:
 def half_builds_while_half_waits() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.broker("hold_store", topic="t")
-    plan.send(producer, 40)
-    plan.wait_sends(1)
-    plan.wait_ms(400)
-    plan.broker("release", topic="t")
+    with plan.held():
+        plan.send(producer, 40)
+        plan.wait_sends(1)
+        plan.wait_ms(400)
     plan.wait_ops()
     return plan.case(
         "batching/half-builds-while-half-waits",
