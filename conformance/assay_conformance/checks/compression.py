@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, View, ms, on
-from assay_conformance.checks.consumption import TimedCheck, to_client
+from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.discarding import Discarding
-from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.lines import Unit
 from assay_conformance.model.event import Completion, Frame, Meta, Received
 from assay_conformance.model.requirement import RequirementId
@@ -15,16 +15,13 @@ HEADERS_BYTES = 1_000
 """More than command and metadata of any message in a Case: a frame this much over the limit has a body over it."""
 
 
-class CommonFormat(TimedCheck):
+class CommonFormat(HandoverCheck):
     """What a producer compressed unpacks as its codec says, and a consumer hands over what any producer compressed.
 
     Sizes that differ are a matter of their own, and so is what else is wrong with the body of a batch.
     """
 
     requirement = RequirementId("compression.common-format")
-
-    def start(self) -> None:
-        self._handover = Handover(self.view)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -49,20 +46,9 @@ class CommonFormat(TimedCheck):
         meta = _compressed(event)
         # The parts of a chunked message are a chapter of their own.
         if meta is not None and meta.chunk_id is None and not _too_large(self.view, event):
-            self._handover.offer(session, event)
+            self.handover.offer(session, event)
 
-    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
-    def asked_again(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and event.from_sender:
-            self._handover.asked_again(session, event)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        offer = None if consumer is None else self._handover.received(consumer, event)
-        if offer is None:
-            return
+    def handed(self, offer: Offer, event: Received) -> None:
         member, meta = offer.frame.members[max(offer.index, 0)], offer.frame.meta
         if (event.size, event.digest) == (member.size, member.digest):
             self.exercise(event)
@@ -76,23 +62,18 @@ class CommonFormat(TimedCheck):
                 event,
             )
 
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is None:
-            return
-        for offer in self._handover.withheld(operation):
-            codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
-            self.suspect(
-                "answer",
-                offer.frame.t_ns,
-                event.t_ns,
-                "not-delivered",
-                f"{offer.entry}, compressed by {codec}, came to consumer {event.handle} at {ms(offer.frame.t_ns)} and "
-                f"was not handed over by {ms(event.t_ns)}, when a receive ended short",
-                offer.frame,
-                event,
-            )
+    def withheld(self, offer: Offer, event: Completion) -> None:
+        codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
+        self.suspect(
+            "answer",
+            offer.frame.t_ns,
+            event.t_ns,
+            "not-delivered",
+            f"{offer.entry}, compressed by {codec}, came to consumer {event.handle} at {ms(offer.frame.t_ns)} and "
+            f"was not handed over by {ms(event.t_ns)}, when a receive ended short",
+            offer.frame,
+            event,
+        )
 
 
 class ExactSize(Check):

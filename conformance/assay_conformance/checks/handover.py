@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import View
-from assay_conformance.checks.consumption import entry_on, is_open, late
+from assay_conformance.checks.base import View, on
+from assay_conformance.checks.consumption import TimedCheck, entry_on, is_open, late
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
-from assay_conformance.model.event import Frame, Outcome, Received
+from assay_conformance.model.event import Completion, Frame, Outcome, Received
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +92,35 @@ class Handover:
             for call in calls
             if call.consumer.handle == handle and call.invoke.verb == "ack"
         )
+
+
+class HandoverCheck(TimedCheck):
+    """Offers messages, and is told what became of them."""
+
+    def start(self) -> None:
+        self.handover = Handover(self.view)
+
+    def handed(self, offer: Offer, event: Received) -> None:
+        """The application got it."""
+
+    def withheld(self, offer: Offer, event: Completion) -> None:
+        """The application did not get it, as this receive shows, which ended short."""
+
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def _everything_again(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and event.from_sender:
+            self.handover.asked_again(session, event)
+
+    @on(Received)
+    def _received(self, event: Received) -> None:
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        offer = None if consumer is None else self.handover.received(consumer, event)
+        if offer is not None:
+            self.handed(offer, event)
+
+    @on(Completion, "receive")
+    def _receive_ended(self, event: Completion) -> None:
+        operation = self.tracker.operations.get(event.op)
+        for offer in self.handover.withheld(operation) if operation is not None else ():
+            self.withheld(offer, event)

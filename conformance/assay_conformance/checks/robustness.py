@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, to_client
+from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.discarding import LEAVING, Discarding
-from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Healed, Invoke, Opened, Received
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.requirement import RequirementId
@@ -22,7 +22,7 @@ class DamagedMessage(Discarding):
         return "ChecksumMismatch" if event.intact is False else None
 
 
-class AnySegmentation(TimedCheck):
+class AnySegmentation(HandoverCheck):
     """On a connection whose bytes come in odd pieces, every message is still taken, unchanged, and nothing is closed.
 
     That requests and sends on it complete is seen by the operations that wait for them.
@@ -31,10 +31,10 @@ class AnySegmentation(TimedCheck):
     requirement = RequirementId("robustness.any-segmentation")
 
     def start(self) -> None:
+        super().start()
         self._since: dict[int, Fired] = {}
         self._sliced: Fired | None = None
         self._reasons_to_leave: set[int] = set()
-        self._handover = Handover(self.view)
         self._leaving = False
 
     @on(Fired)
@@ -80,16 +80,9 @@ class AnySegmentation(TimedCheck):
         session = self.tracker.consumer_of(event)
         # Whether a last chunk completes its message is a chapter of its own.
         if session is not None and (event.meta is None or event.meta.chunk_id is None):
-            self._handover.offer(session, event)
+            self.handover.offer(session, event)
 
-    @on(Received)
-    def received(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
-        if consumer is None or not self._since:
-            return
-        offer = self._handover.received(consumer, event)
-        if offer is None:
-            return
+    def handed(self, offer: Offer, event: Received) -> None:
         member = offer.frame.members[max(offer.index, 0)]
         if (event.size, event.digest) == (member.size, member.digest):
             self.exercise(event)
@@ -102,24 +95,19 @@ class AnySegmentation(TimedCheck):
                 event,
             )
 
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is None or not self._since:
-            return
-        for offer in self._handover.withheld(operation):
-            if offer.frame.conn not in self._reasons_to_leave:
-                self.suspect(
-                    "answer",
-                    offer.frame.t_ns,
-                    event.t_ns,
-                    "message-lost",
-                    f"{offer.entry} came to consumer {event.handle} in pieces at {ms(offer.frame.t_ns)} and was not "
-                    f"handed over by {ms(event.t_ns)}, when a receive ended short",
-                    self._since[offer.frame.conn],
-                    offer.frame,
-                    event,
-                )
+    def withheld(self, offer: Offer, event: Completion) -> None:
+        if offer.frame.conn not in self._reasons_to_leave:
+            self.suspect(
+                "answer",
+                offer.frame.t_ns,
+                event.t_ns,
+                "message-lost",
+                f"{offer.entry} came to consumer {event.handle} in pieces at {ms(offer.frame.t_ns)} and was not "
+                f"handed over by {ms(event.t_ns)}, when a receive ended short",
+                self._since[offer.frame.conn],
+                offer.frame,
+                event,
+            )
 
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:

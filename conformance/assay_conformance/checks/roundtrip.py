@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, to_client
-from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.consumption import to_client
+from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Completion, Fate, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.requirement import RequirementId
@@ -15,7 +15,7 @@ _ODD_FIELDS = ("key", "properties", "event_time_ms")
 _TORN = (Fate.ALTERED, Fate.INJECTED)
 
 
-class RoundTrip(ConsumerCheck):
+class RoundTrip(HandoverCheck):
     """Empty and one-byte payloads, null values, keys, properties and event times of any size.
 
     Content is compared with what is stored, the rest with what the application asked for. An empty key and none, and
@@ -26,7 +26,7 @@ class RoundTrip(ConsumerCheck):
     requirement = RequirementId("robustness.odd-messages-round-trip")
 
     def start(self) -> None:
-        self._handover = Handover(self.view)
+        super().start()
         self._asked: dict[tuple[int, int], Invoke] = {}
         self._altered: set[Entry] = set()
         self._stored: dict[Entry, Stored] = {}
@@ -48,15 +48,13 @@ class RoundTrip(ConsumerCheck):
         if event.fate in _TORN or event.intact is False:
             self._altered.add(Entry(session.topic, event.ids[0].ledger, event.ids[0].entry))
         elif any(member.size <= 1 for member in event.members):
-            self._handover.offer(session, event)
+            self.handover.offer(session, event)
 
     @on(Received)
     def received(self, event: Received) -> None:
-        consumer = self.tracker.opened_consumers.get(event.handle)
         entry = self.tracker.entries.get(event.seq)
-        if consumer is None or entry is None or entry in self._altered:
+        if event.handle not in self.tracker.opened_consumers or entry is None or entry in self._altered:
             return
-        self._handover.received(consumer, event)
         member = self._member(entry, max(event.message_id.batch_index, 0))
         if member is None:
             return
@@ -112,17 +110,14 @@ class RoundTrip(ConsumerCheck):
             return None
         return stored.members[index] if index < len(stored.members) else None
 
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        for offer in self._handover.withheld(operation) if operation is not None else ():
-            self.overdue(
-                "answer",
-                offer.frame.t_ns,
-                event.t_ns,
-                "not-delivered",
-                f"{offer.entry}, an empty message or one of a single byte, came to consumer {event.handle} at "
-                f"{ms(offer.frame.t_ns)} and was not handed over by {ms(event.t_ns)}, when a receive ended short",
-                offer.frame,
-                event,
-            )
+    def withheld(self, offer: Offer, event: Completion) -> None:
+        self.overdue(
+            "answer",
+            offer.frame.t_ns,
+            event.t_ns,
+            "not-delivered",
+            f"{offer.entry}, an empty message or one of a single byte, came to consumer {event.handle} at "
+            f"{ms(offer.frame.t_ns)} and was not handed over by {ms(event.t_ns)}, when a receive ended short",
+            offer.frame,
+            event,
+        )
