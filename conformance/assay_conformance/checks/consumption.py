@@ -39,6 +39,10 @@ def session_key(session: ConsumerSession) -> SessionKey:
     return (session.conn, session.consumer_id)
 
 
+EntryKey = tuple[int, Entry]
+"""An entry as one consumer, by its handle, has it."""
+
+
 LEAST_INTERVAL_MS = 40
 """Below this a group interval is too short to tell two flushes from one delayed timer."""
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    ConsumerCheck,
-    SessionKey,
-    entry_on,
-    from_client,
-    session_key,
-    to_client,
-)
-from assay_conformance.checks.nack.requests import REDELIVER
+from assay_conformance.checks.consumption import SessionKey, entry_on, session_key, to_client
+from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Event, Frame, Received
@@ -33,7 +26,7 @@ class _Epoch:
     """The one that was handed over last in its turn: the other messages of a batch follow it."""
 
 
-class OldEpochDropped(ConsumerCheck):
+class OldEpochDropped(RequestCheck):
     """Behind a request with a new epoch only what was sent in it, or a later one, is handed over.
 
     What the application got at the time of the request may have been on its way to it.
@@ -56,14 +49,12 @@ class OldEpochDropped(ConsumerCheck):
     def _covers(self, call: Call, entry: Entry) -> bool:
         return call.cumulative and entry.topic == call.entry.topic and entry < call.entry
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
+    def redeliver(self, request: Request) -> None:
+        event = request.frame
         number = event.fields.get("consumer_epoch")
-        if session is None or session.consumer is None or not from_client(event) or event.ids or number is None:
-            return
-        key = session_key(session)
-        self._epochs[key] = _Epoch(event, int(number), stale=dict(self._queued.get(key, {})))
+        if not event.ids and number is not None:
+            key = session_key(request.session)
+            self._epochs[key] = _Epoch(event, int(number), stale=dict(self._queued.get(key, {})))
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.ack_timeout.holding import Key, Span, TimeoutCheck, span_of
+from assay_conformance.checks.ack_timeout.holding import Span, TimeoutCheck, span_of
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
+    EntryKey,
     entry_on,
-    from_client,
     late,
     to_client,
 )
-from assay_conformance.checks.nack.requests import REDELIVER
+from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
@@ -26,7 +26,7 @@ class _Settled:
     since: Received
 
 
-class EndedByAck(TimeoutCheck):
+class EndedByAck(TimeoutCheck, RequestCheck):
     """What was acknowledged in time is not asked for, and what is asked for is asked for whole.
 
     The precondition: an acknowledged message whose time-out would have been over while its session lasts, or a chunked
@@ -37,10 +37,10 @@ class EndedByAck(TimeoutCheck):
 
     def start(self) -> None:
         super().start()
-        self._since: dict[Key, Received] = {}
-        self._indexes: dict[Key, set[int]] = {}
-        self._settled: dict[Key, _Settled] = {}
-        self._refused: set[Key] = set()
+        self._since: dict[EntryKey, Received] = {}
+        self._indexes: dict[EntryKey, set[int]] = {}
+        self._settled: dict[EntryKey, _Settled] = {}
+        self._refused: set[EntryKey] = set()
         self._unsure: set[int] = set()
         """Consumers of which it is not known what the application holds."""
         self._chunks: dict[tuple[int, str], list[Entry]] = {}
@@ -92,7 +92,7 @@ class EndedByAck(TimeoutCheck):
                 if other[1] < key[1]:
                     self._settle(other, call)
 
-    def _settle(self, key: Key, call: Call) -> None:
+    def _settle(self, key: EntryKey, call: Call) -> None:
         since = self._since.get(key)
         span = span_of(self.view, call.consumer)
         if since is None or since.seq > call.invoke.seq:
@@ -101,12 +101,8 @@ class EndedByAck(TimeoutCheck):
         if span is not None and call.called_ns < since.t_ns + span.least_ns // 2:
             self._settled[key] = _Settled(call, since)
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        consumer = session.consumer
+    def redeliver(self, request: Request) -> None:
+        consumer, session, event = request
         if span_of(self.view, consumer) is None:
             return
         if not event.ids:

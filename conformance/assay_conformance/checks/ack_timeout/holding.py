@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import View, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
+    EntryKey,
     entry_on,
     number_in_force,
     to_client,
@@ -15,8 +16,6 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Received
-
-Key = tuple[int, Entry]
 
 DEFAULT_TICK_MS = 1_000
 
@@ -45,9 +44,9 @@ class TimeoutCheck(ConsumerCheck):
     """Knows which entries of the running sessions came, and how many copies of them may still be handed over."""
 
     def start(self) -> None:
-        self.frames: dict[Key, Frame] = {}
+        self.frames: dict[EntryKey, Frame] = {}
         """The last MESSAGE of an entry, on the session that runs."""
-        self.copies: dict[Key, int] = {}
+        self.copies: dict[EntryKey, int] = {}
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -81,7 +80,7 @@ class TimeoutCheck(ConsumerCheck):
         for key in list(self._of(session, self.frames)):
             del self.frames[key]
 
-    def _of(self, session: ConsumerSession, keys: dict[Key, Frame]) -> Iterator[Key]:
+    def _of(self, session: ConsumerSession, keys: dict[EntryKey, Frame]) -> Iterator[EntryKey]:
         for key in keys:
             if session.consumer is not None and key[0] == session.consumer.handle and key[1].topic == session.topic:
                 yield key

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from assay_conformance.checks.ack_timeout.holding import Key, Span, TimeoutCheck, span_of
+from assay_conformance.checks.ack_timeout.holding import Span, TimeoutCheck, span_of
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
+    EntryKey,
     buries,
     elapsed,
     entry_on,
-    from_client,
     late,
     of_batch,
 )
-from assay_conformance.checks.nack.requests import REDELIVER, requested
+from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 
-class AskedForInWindow(TimeoutCheck):
+class AskedForInWindow(TimeoutCheck, RequestCheck):
     """Obligation: a whole entry, handed over and neither acknowledged nor refused.
 
     A request that names nothing asks for everything: it is judged by the message that waited longest.
@@ -33,10 +33,10 @@ class AskedForInWindow(TimeoutCheck):
 
     def start(self) -> None:
         super().start()
-        self._held: dict[Key, Received] = {}
-        self._unsure: set[Key] = set()
+        self._held: dict[EntryKey, Received] = {}
+        self._unsure: set[EntryKey] = set()
         """What may be held since an unknown time."""
-        self._refused: set[Key] = set()
+        self._refused: set[EntryKey] = set()
 
     def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
         if frame is None or of_batch(event.message_id):
@@ -55,27 +55,22 @@ class AskedForInWindow(TimeoutCheck):
                 if key[1] < call.entry:
                     del self._held[key]
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        handle = session.consumer.handle
-        span = span_of(self.view, session.consumer)
-        mine = [entry for (owner, entry) in self._held if owner == handle]
-        found = {entry: self._held.pop((handle, entry)) for entry in requested(session, event, mine)}
+    def redeliver(self, request: Request) -> None:
+        handle, event = request.consumer.handle, request.frame
+        span = span_of(self.view, request.consumer)
+        found = {key: self._held.pop(key) for key in request.asks_for(self._held)}
         if not found or span is None:
             return
-        refused = {entry for owner, entry in self._refused if owner == handle}
         if event.ids:
-            for entry, held in found.items():
-                if entry not in refused:
-                    self._judge(handle, entry, held, span, event)
-        elif not refused and not any(owner == handle for owner, _ in self._unsure):
-            entry = min(found, key=lambda entry: found[entry].t_ns)
-            self._judge(handle, entry, found[entry], span, event)
+            for key, held in found.items():
+                if key not in self._refused:
+                    self._judge(key, held, span, event)
+        elif not any(owner == handle for owner, _ in self._refused | self._unsure):
+            key = min(found, key=lambda key: found[key].t_ns)
+            self._judge(key, found[key], span, event)
 
-    def _judge(self, handle: int, entry: Entry, held: Received, span: Span, event: Frame) -> None:
+    def _judge(self, key: EntryKey, held: Received, span: Span, event: Frame) -> None:
+        handle, entry = key
         waited_ns = event.t_ns - held.t_ns
         told = f"consumer {handle} handed {entry} over at {ms(held.t_ns)} and asked for it {ms(waited_ns)} later"
         if waited_ns < span.least_ns - TOLERANCES["time-out-early"].slack_ns:
@@ -138,7 +133,7 @@ class TicksFitTimeout(AskedForInWindow):
     judges_even = False
 
 
-class PrefetchedDoNotCount(TimeoutCheck):
+class PrefetchedDoNotCount(TimeoutCheck, RequestCheck):
     """A request that names an entry of which the application never got a message.
 
     The precondition: a message that waited in the queue for longer than the time-out, and was then handed over.
@@ -148,7 +143,7 @@ class PrefetchedDoNotCount(TimeoutCheck):
 
     def start(self) -> None:
         super().start()
-        self._handed: set[Key] = set()
+        self._handed: set[EntryKey] = set()
 
     def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
         first = (consumer.handle, entry) not in self._handed
@@ -162,15 +157,12 @@ class PrefetchedDoNotCount(TimeoutCheck):
         if entry is not None:
             self._handed.add((event.handle, entry))
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not event.ids:
-            return
-        consumer = session.consumer
+    def redeliver(self, request: Request) -> None:
+        consumer, event = request.consumer, request.frame
         if span_of(self.view, consumer) is None:
             return
-        for entry in requested(session, event, [entry_on(session, id) for id in event.ids]):
+        for id in event.ids:
+            entry = entry_on(request.session, id)
             frame = self.frames.get((consumer.handle, entry))
             whole = frame is not None and frame.intact is not False and frame.meta is not None
             if frame is None or not whole or (consumer.handle, entry) in self._handed or _is_chunk(frame):

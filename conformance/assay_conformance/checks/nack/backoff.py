@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, buries, elapsed, from_client, late
-from assay_conformance.checks.nack.requests import REDELIVER, Window, backoff_window_of, requested
+from assay_conformance.checks.base import ms
+from assay_conformance.checks.consumption import EntryKey, buries, elapsed, late
+from assay_conformance.checks.nack.requests import Request, RequestCheck, Window, backoff_window_of
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -32,11 +32,11 @@ class Growing:
         return (self.asked_ns if self.told_ns is None else self.told_ns) + self.window.latest_ns
 
 
-class BackoffCheck(ConsumerCheck):
+class BackoffCheck(RequestCheck):
     """Keeps the refusals that wait, of consumers with a backoff."""
 
     def start(self) -> None:
-        self._waiting: dict[tuple[int, Entry], Growing] = {}
+        self._waiting: dict[EntryKey, Growing] = {}
 
     def early(self, growing: Growing, event: Frame) -> None: ...
 
@@ -63,17 +63,11 @@ class BackoffCheck(ConsumerCheck):
         if growing is not None and growing.call.invoke.op == call.invoke.op:
             growing.told_ns = call.called_ns
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        handle = session.consumer.handle
-        mine = [entry for (owner, entry) in self._waiting if owner == handle]
-        for entry in requested(session, event, mine):
-            growing = self._waiting.pop((handle, entry))
-            if event.ids:
-                self._judge(growing, event)
+    def redeliver(self, request: Request) -> None:
+        for key in request.asks_for(self._waiting):
+            growing = self._waiting.pop(key)
+            if request.frame.ids:
+                self._judge(growing, request.frame)
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:

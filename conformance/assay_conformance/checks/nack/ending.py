@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
+    EntryKey,
     acked_entries,
     elapsed,
     entry_on,
-    from_client,
     late,
     number_in_force,
     of_batch,
@@ -18,11 +18,12 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.nack.requests import (
     REDELIVER,
-    requested,
+    Request,
+    RequestCheck,
     window_of,
 )
 from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.tracker import Call, ConsumerSession
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
@@ -53,12 +54,12 @@ class AckedNotRedelivered(ConsumerCheck):
     requirement = RequirementId("nack.acked-not-redelivered")
 
     def start(self) -> None:
-        self._nacked: dict[tuple[int, Entry], Call] = {}
-        self._settled: dict[tuple[int, Entry], _Settled] = {}
-        self._dispatched: dict[tuple[int, Entry], int] = {}
-        self._received: dict[tuple[int, Entry], int] = {}
-        self._requested: set[tuple[int, Entry]] = set()
-        self._awaited: set[tuple[int, Entry]] = set()
+        self._nacked: dict[EntryKey, Call] = {}
+        self._settled: dict[EntryKey, _Settled] = {}
+        self._dispatched: dict[EntryKey, int] = {}
+        self._received: dict[EntryKey, int] = {}
+        self._requested: set[EntryKey] = set()
+        self._awaited: set[EntryKey] = set()
         """What the broker was asked for and has not sent since."""
 
     def asked(self, call: Call) -> None:
@@ -74,9 +75,7 @@ class AckedNotRedelivered(ConsumerCheck):
     def redeliver(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None and session.consumer is not None and event.at_broker:
-            handle = session.consumer.handle
-            mine = [entry for (owner, entry) in self._nacked if owner == handle]
-            again = {(handle, entry) for entry in requested(session, event, mine)}
+            again = set(Request(session.consumer, session, event).asks_for(self._nacked))
             self._requested |= again
             self._awaited |= again
 
@@ -167,7 +166,7 @@ class _Refusal:
     request: Frame | None = None
 
 
-class EndsAckTimeout(ConsumerCheck):
+class EndsAckTimeout(RequestCheck):
     """One request for a refused message until it comes again, and not before the redelivery delay.
 
     Judged where requests name messages, and an acknowledgment time-out is in force.
@@ -176,8 +175,8 @@ class EndsAckTimeout(ConsumerCheck):
     requirement = RequirementId("nack.ends-ack-timeout")
 
     def start(self) -> None:
-        self._refused: dict[tuple[int, Entry], _Refusal] = {}
-        self._before: set[tuple[int, Entry]] = set()
+        self._refused: dict[EntryKey, _Refusal] = {}
+        self._before: set[EntryKey] = set()
 
     def asked(self, call: Call) -> None:
         key = (call.consumer.handle, call.entry)
@@ -198,20 +197,17 @@ class EndsAckTimeout(ConsumerCheck):
         if entry is not None:
             self._refused.pop((event.handle, entry), None)
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+    def redeliver(self, request: Request) -> None:
+        event = request.frame
+        if not event.ids:
             return
-        handle = session.consumer.handle
-        window = window_of(self.view, session.consumer)
-        mine = [entry for (owner, entry) in self._refused if owner == handle]
-        for entry in requested(session, event, mine):
-            refusal = self._refused[handle, entry]
+        window = window_of(self.view, request.consumer)
+        for key in request.asks_for(self._refused):
+            refusal = self._refused[key]
             told = refusal.call.invoke
             completion = refusal.call.operation.completion
             if completion is None or not late("crossing", refusal.call.called_ns, event.t_ns):
-                del self._refused[handle, entry]  # It left at the moment of the refusal, for another reason.
+                del self._refused[key]  # It left at the moment of the refusal, for another reason.
                 continue
             early_ns = TOLERANCES["nack-early"].slack_ns
             if refusal.request is not None:
@@ -222,7 +218,7 @@ class EndsAckTimeout(ConsumerCheck):
                 refusal.request = event
                 self.exercise(event)
                 continue
-            del self._refused[handle, entry]
+            del self._refused[key]
 
     def _found(self, code: str, refusal: _Refusal, event: Frame, words: str) -> None:
         call, request = refusal.call, refusal.request

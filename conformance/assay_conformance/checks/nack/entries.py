@@ -5,19 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import (
-    ConsumerCheck,
-    entry_on,
-    from_client,
-    late,
-    listed,
-    of_batch,
-    to_client,
-)
-from assay_conformance.checks.nack.requests import (
-    REDELIVER,
-    requested,
-)
+from assay_conformance.checks.consumption import EntryKey, entry_on, late, listed, of_batch, to_client
+from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Completion, Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
@@ -34,16 +23,16 @@ class _Members:
     back: set[int] = field(default_factory=set)
 
 
-class WholeEntry(ConsumerCheck):
+class WholeEntry(RequestCheck):
     """A refused batch message brings its entry back: the REDELIVER names no batch index, and the application gets
     every message of the entry that it has not acknowledged."""
 
     requirement = RequirementId("nack.whole-entry")
 
     def start(self) -> None:
-        self._refused: dict[tuple[int, Entry], _Members] = {}
+        self._refused: dict[EntryKey, _Members] = {}
         self._acked: set[tuple[int, Entry, int]] = set()
-        self._sizes: dict[tuple[int, Entry], int] = {}
+        self._sizes: dict[EntryKey, int] = {}
 
     def asked(self, call: Call) -> None:
         id = call.message.message_id
@@ -64,17 +53,12 @@ class WholeEntry(ConsumerCheck):
         }
         return len(seen) >= size > 1
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        handle = session.consumer.handle
-        mine = [entry for (owner, entry) in self._refused if owner == handle]
-        for entry in requested(session, event, mine):
+    def redeliver(self, request: Request) -> None:
+        event = request.frame
+        for handle, entry in request.asks_for(self._refused):
             members = self._refused[handle, entry]
             members.request = event
-            indexed = [id for id in event.ids if entry_on(session, id) == entry and id.batch_index >= 0]
+            indexed = [id for id in event.ids if entry_on(request.session, id) == entry and id.batch_index >= 0]
             if indexed:
                 self.breach(
                     "batch-index-sent",

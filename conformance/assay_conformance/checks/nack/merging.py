@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import (
-    ConsumerCheck,
-    from_client,
-    of_batch,
-)
+from assay_conformance.checks.consumption import of_batch
 from assay_conformance.checks.nack.requests import (
     LEAST_DELAY_MS,
-    REDELIVER,
     WIDEST_TICK_FRACTION,
-    requested,
+    Request,
+    RequestCheck,
 )
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
@@ -34,7 +30,7 @@ class _Together:
     whole: int = 0
 
 
-class Merged(ConsumerCheck):
+class Merged(RequestCheck):
     """Messages refused by one call are due together, but for the moment that the client needed to take them over.
 
     They leave by one command, one more when a tick of its timer fell into that moment, and by more only for more ids
@@ -56,21 +52,18 @@ class Merged(ConsumerCheck):
         if len(entries) > 2 and len({entry.topic for entry in entries}) == 1:
             self._together[call.invoke.op] = _Together(entries, whole=len(entries))
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not event.ids:
+    def redeliver(self, request: Request) -> None:
+        if not request.frame.ids:
             return
         for op, together in list(self._together.items()):
-            mine = [entry for entry, call in together.calls.items() if call.consumer is session.consumer]
-            named = requested(session, event, mine)
+            named = request.asks_for((call.consumer.handle, entry) for entry, call in together.calls.items())
             if named:
-                together.commands.append(event)
-                for entry in named:
+                together.commands.append(request.frame)
+                for _, entry in named:
                     del together.calls[entry]
                 if not together.calls:
                     self._requested[op] = self._together.pop(op)
-                    self._judge(op, session.consumer)
+                    self._judge(op, request.consumer)
 
     @on(Completion, "nack")
     def completed(self, event: Completion) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
+    EntryKey,
     buries,
     elapsed,
     from_client,
@@ -15,27 +16,25 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.nack.requests import (
     LEAST_DELAY_MS,
-    REDELIVER,
     WIDEST_PRECISION_MS,
-    requested,
+    Request,
+    RequestCheck,
     window_of,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
-Key = tuple[int, Entry]
 
-
-class LeastDelay(ConsumerCheck):
+class LeastDelay(RequestCheck):
     """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge."""
 
     requirement = RequirementId("nack.least-delay")
 
     def start(self) -> None:
-        self._refused: dict[Key, Call] = {}
-        self._own_until_ns: dict[Key, int] = {}
+        self._refused: dict[EntryKey, Call] = {}
+        self._own_until_ns: dict[EntryKey, int] = {}
         """Until when a refusal that was used up near its bound may still be asked for by its own timer."""
 
     def asked(self, call: Call) -> None:
@@ -44,28 +43,23 @@ class LeastDelay(ConsumerCheck):
         if delay_ms is not None and delay_ms < LEAST_DELAY_MS and not timeout_ms and call.invoke.verb == "nack":
             self._refused.setdefault((call.consumer.handle, call.entry), call)
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        consumer = session.consumer
+    def redeliver(self, request: Request) -> None:
+        consumer, event = request.consumer, request.frame
         precision_ms = number_in_force(self.view, consumer, "nack_precision_ms")
         least_ms = LEAST_DELAY_MS - (WIDEST_PRECISION_MS if precision_ms is None else precision_ms)
-        mine = [entry for (handle, entry) in self._refused if handle == consumer.handle]
-        found = {entry: self._refused[consumer.handle, entry] for entry in requested(session, event, mine)}
+        found = {key: self._refused[key] for key in request.asks_for(self._refused)}
         if not found or least_ms <= 0:
             return
         call = min(found.values(), key=lambda call: call.invoke.t_ns)
         slack_ns = TOLERANCES["nack-early"].slack_ns
         latest_ns = event.t_ns - least_ms * MS + slack_ns
-        anothers = self._may_be_anothers(session, event)
-        for entry, each in found.items():
+        anothers = self._may_be_anothers(request)
+        for key, each in found.items():
             # A request for everything was meant for those that were due: the others' own may still come.
             if event.ids or each.invoke.t_ns <= latest_ns:
-                del self._refused[consumer.handle, entry]
+                del self._refused[key]
             if each.invoke.t_ns <= latest_ns:
-                self._own_until_ns[consumer.handle, entry] = each.invoke.t_ns + LEAST_DELAY_MS * MS + slack_ns
+                self._own_until_ns[key] = each.invoke.t_ns + LEAST_DELAY_MS * MS + slack_ns
         if call.invoke.t_ns <= latest_ns:
             self.exercise(event)
         elif not anothers:
@@ -77,15 +71,10 @@ class LeastDelay(ConsumerCheck):
                 event,
             )
 
-    def _may_be_anothers(self, session: ConsumerSession, event: Frame) -> bool:
+    def _may_be_anothers(self, request: Request) -> bool:
         """Whether it may come of a refusal that an earlier request used up, within the tolerance of its time."""
-        handle = session.consumer.handle if session.consumer is not None else None
-        running = [
-            entry
-            for (owner, entry), until_ns in self._own_until_ns.items()
-            if owner == handle and event.t_ns <= until_ns
-        ]
-        return bool(requested(session, event, running))
+        running = [key for key, until_ns in self._own_until_ns.items() if request.frame.t_ns <= until_ns]
+        return bool(request.asks_for(running))
 
 
 @dataclass(slots=True)
@@ -95,14 +84,14 @@ class _Waiting:
     """When other messages were refused since."""
 
 
-class SteadyRefusals(ConsumerCheck):
+class SteadyRefusals(RequestCheck):
     """Each refusal has its own upper bound, judged where others followed within it, so often that a timer which each
     of them sets anew would not have fired."""
 
     requirement = RequirementId("nack.steady-refusals")
 
     def start(self) -> None:
-        self._waiting: dict[Key, _Waiting] = {}
+        self._waiting: dict[EntryKey, _Waiting] = {}
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
@@ -121,15 +110,9 @@ class SteadyRefusals(ConsumerCheck):
         if self._waiting.pop((handle, call.entry), None) is None:  # One refused twice may wait for the second time.
             self._waiting[handle, call.entry] = _Waiting(call)
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        handle = session.consumer.handle
-        mine = [entry for (owner, entry) in self._waiting if owner == handle]
-        for entry in requested(session, event, mine):
-            self._judge(self._waiting.pop((handle, entry)), event)
+    def redeliver(self, request: Request) -> None:
+        for key in request.asks_for(self._waiting):
+            self._judge(self._waiting.pop(key), request.frame)
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from assay_conformance.checks.base import View
+from assay_conformance.checks.base import View, on
 from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    EntryKey,
     entry_on,
+    from_client,
     in_force,
     number_in_force,
 )
@@ -66,6 +70,32 @@ def _window(view: View, consumer: OpenedConsumer, delay_ms: int) -> Window:
     return Window(
         earliest_ns=(delay_ms - early_ms) * MS, latest_ns=max(delay_ms, LEAST_DELAY_MS) * MS + round(tick_ms * MS)
     )
+
+
+class Request(NamedTuple):
+    """A REDELIVER that a client wrote for a consumer."""
+
+    consumer: OpenedConsumer
+    session: ConsumerSession
+    frame: Frame
+
+    def asks_for(self, among: Iterable[EntryKey]) -> list[EntryKey]:
+        """Of these, what it asks for."""
+        handle = self.consumer.handle
+        mine = [entry for owner, entry in among if owner == handle]
+        return [(handle, entry) for entry in requested(self.session, self.frame, mine)]
+
+
+class RequestCheck(ConsumerCheck):
+    """Is told of every REDELIVER that a client wrote for a consumer that is known."""
+
+    def redeliver(self, request: Request) -> None: ...
+
+    @on(Frame, REDELIVER)
+    def _redelivery_requested(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and session.consumer is not None and from_client(event):
+            self.redeliver(Request(session.consumer, session, event))
 
 
 def requested(session: ConsumerSession, event: Frame, among: Iterable[Entry]) -> list[Entry]:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
+    EntryKey,
     buries,
     elapsed,
-    from_client,
     late,
     number_in_force,
 )
 from assay_conformance.checks.nack.requests import (
-    REDELIVER,
+    Request,
+    RequestCheck,
     Window,
-    requested,
     window_of,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -34,7 +33,7 @@ class _Refused:
     excused: bool = False
 
 
-class RedeliveredInWindow(ConsumerCheck):
+class RedeliveredInWindow(RequestCheck):
     """Not before the delay, not after the delay and a tick.
 
     The lower bound counts from the command, the upper one from the last refusal by this consumer: that later refusals
@@ -48,10 +47,10 @@ class RedeliveredInWindow(ConsumerCheck):
     requirement = RequirementId("nack.redelivered-in-window")
 
     def start(self) -> None:
-        self._refused: dict[tuple[int, Entry], _Refused] = {}
-        self._acked: set[tuple[int, Entry]] = set()
+        self._refused: dict[EntryKey, _Refused] = {}
+        self._acked: set[EntryKey] = set()
         self._refusals_ns: dict[int, list[int]] = {}
-        self._timers: dict[tuple[int, Entry], list[int]] = {}
+        self._timers: dict[EntryKey, list[int]] = {}
         """When each refusal of an entry was asked for that may not have been acted upon."""
 
     def asked(self, call: Call) -> None:
@@ -71,31 +70,24 @@ class RedeliveredInWindow(ConsumerCheck):
         if call.invoke.verb == "nack":
             self._refusals_ns.setdefault(call.consumer.handle, []).append(call.called_ns)
 
-    @on(Frame, REDELIVER)
-    def redeliver(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event):
-            return
-        handle = session.consumer.handle
-        window = window_of(self.view, session.consumer)
+    def redeliver(self, request: Request) -> None:
+        event = request.frame
+        window = window_of(self.view, request.consumer)
         # In the order of their refusals: of two that were refused at once, every judge is to pick the same.
-        mine = [entry for (owner, entry) in self._timers if owner == handle]
-        asked_for = requested(session, event, mine)
-        due = set(asked_for) if window is None else self._due(handle, asked_for, window, event)
-        found = [entry for entry in asked_for if (handle, entry) in self._refused]
+        asked_for = request.asks_for(self._timers)
+        due = set(asked_for) if window is None else self._due(asked_for, window, event)
+        found = [key for key in asked_for if key in self._refused]
         if window is not None and found:
-            oldest = min(found, key=lambda entry: self._refused[handle, entry].first.invoke.t_ns)
-            for entry in found if event.ids else (oldest,):
-                self._judge(
-                    self._refused[handle, entry], window, event, early=not (due & {entry} if event.ids else due)
-                )
-        for entry in found:
-            if entry in due or event.ids:
-                del self._refused[handle, entry]
+            oldest = min(found, key=lambda key: self._refused[key].first.invoke.t_ns)
+            for key in found if event.ids else (oldest,):
+                self._judge(self._refused[key], window, event, early=not (due & {key} if event.ids else due))
+        for key in found:
+            if key in due or event.ids:
+                del self._refused[key]
             else:
-                self._refused[handle, entry].excused = True
+                self._refused[key].excused = True
 
-    def _due(self, handle: int, asked_for: list[Entry], window: Window, event: Frame) -> set[Entry]:
+    def _due(self, asked_for: list[EntryKey], window: Window, event: Frame) -> set[EntryKey]:
         """The entries of which some refusal has waited for long enough.
 
         One request uses up one refusal, the oldest, of each entry it names, and of all where it names none: how many
@@ -104,20 +96,17 @@ class RedeliveredInWindow(ConsumerCheck):
         earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
         overdue_ns = window.latest_ns + TOLERANCES["nack-late"].slack_ns
         due = set()
-        for entry in asked_for:
-            running = self._timers[handle, entry]
+        for key in asked_for:
+            running = self._timers[key]
             ripe = [asked_ns for asked_ns in running if event.t_ns - asked_ns >= earliest_ns]
             if ripe:
-                due.add(entry)
+                due.add(key)
                 gone = {asked_ns for asked_ns in ripe if event.t_ns - asked_ns > overdue_ns}
                 gone |= {min(ripe)} if event.ids else set()
-                self._timers[handle, entry] = [asked_ns for asked_ns in running if asked_ns not in gone]
+                self._timers[key] = [asked_ns for asked_ns in running if asked_ns not in gone]
         if due and not event.ids:
-            oldest = min(
-                (entry for entry in asked_for if entry in due),
-                key=lambda entry: min(self._timers[handle, entry], default=0),
-            )
-            del self._timers[handle, oldest][:1]
+            oldest = min((key for key in asked_for if key in due), key=lambda key: min(self._timers[key], default=0))
+            del self._timers[oldest][:1]
         return due
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
