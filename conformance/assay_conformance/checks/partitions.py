@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
 from assay_conformance.checks.lines import Line
-from assay_conformance.checks.routing import Routed, RoutingCheck
+from assay_conformance.checks.routing import Routed, TurnsCheck
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -90,7 +90,7 @@ class _Stay:
         return sum(message.send.invoke.size or 0 for message in self.messages)
 
 
-class FillsInWindows(RoutingCheck, TimedCheck):
+class FillsInWindows(TurnsCheck, TimedCheck):
     """Under round robin with batching a producer stays on a partition for a window, and then goes to the next.
 
     A window lasts `batching_partition_switch_frequency` publish delays. Between two changes there is a window, or as
@@ -98,19 +98,14 @@ class FillsInWindows(RoutingCheck, TimedCheck):
     """
 
     requirement = RequirementId("routing.batches-fill-in-windows")
-
-    def start(self) -> None:
-        super().start()
-        self._seen: dict[int, dict[int, Routed]] = {}
+    batching = True
 
     def routed(self, message: Routed) -> None:
-        setting = self.view.producer_setting
-        in_turn = message.key is None and setting(message.handle, "routing") == "round_robin"
-        if in_turn and setting(message.handle, "batching") is True and self._window_ns(message.handle):
-            self._seen.setdefault(message.handle, {}).setdefault(message.number, message)
+        if message.key is None and self._window_ns(message.handle):
+            super().routed(message)
 
     def finish(self) -> None:
-        for handle, seen in self._seen.items():
+        for handle, seen in self.seen.items():
             window_ns = self._window_ns(handle)
             for stays in self._stretches(seen, window_ns):
                 for stay in stays:

@@ -209,7 +209,7 @@ class RestartsAfterReconnect(PermitCheck):
 
     def first_granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         consumer = session.consumer
-        if consumer is None or not self._again(session):
+        if consumer is None or not session.is_return:
             return
         if event.permits == ledger.queue:
             self.exercise(event)
@@ -225,7 +225,7 @@ class RestartsAfterReconnect(PermitCheck):
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         ledger, consumer = self.ledger(session), session.consumer
-        if ledger is None or consumer is None or not self._again(session) or ledger.first is not None:
+        if ledger is None or consumer is None or not session.is_return or ledger.first is not None:
             return
         assert session.ready is not None
         until_ns = min(event.t_ns, consumer.closing.t_ns if consumer.closing is not None else event.t_ns)
@@ -240,11 +240,6 @@ class RestartsAfterReconnect(PermitCheck):
                 session.ready,
                 event,
             )
-
-    def _again(self, session: ConsumerSession) -> bool:
-        assert session.consumer is not None
-        earlier = [other for other in session.consumer.sessions if other.topic == session.topic]
-        return any(other is not session and other.ready is not None for other in earlier[: earlier.index(session)])
 
 
 @dataclass(slots=True)

@@ -71,6 +71,23 @@ class RoutingCheck(Check):
                 self.routed(Routed(handle, send, int(partition), count, event))
 
 
+class TurnsCheck(RoutingCheck):
+    """Messages of producers that take partitions by turns, kept until the whole order of their calls is known."""
+
+    batching: ClassVar[bool]
+
+    def start(self) -> None:
+        super().start()
+        self.seen: dict[int, dict[int, Routed]] = {}
+        """Producer -> number of a message -> where it went."""
+
+    def routed(self, message: Routed) -> None:
+        setting = self.view.producer_setting
+        by_turns = setting(message.handle, "routing") == "round_robin"
+        if by_turns and setting(message.handle, "batching") is self.batching:
+            self.seen.setdefault(message.handle, {}).setdefault(message.number, message)
+
+
 class KeysChoosePartition(RoutingCheck):
     """The same key goes to the same partition, whichever routing mode a producer of that hashing scheme has; and keys
     are spread, not sent where messages without one go.
@@ -214,7 +231,7 @@ class SingleStays(RoutingCheck):
             )
 
 
-class RoundRobinTurns(RoutingCheck):
+class RoundRobinTurns(TurnsCheck):
     """Without batching, each message without a key goes to the partition after that of the one before.
 
     Messages are taken in the order they were asked for. One that never left had its turn too, where nobody saw it: of
@@ -222,18 +239,10 @@ class RoundRobinTurns(RoutingCheck):
     """
 
     requirement = RequirementId("routing.round-robin-turns")
-
-    def start(self) -> None:
-        super().start()
-        self._seen: dict[int, dict[int, Routed]] = {}
-
-    def routed(self, message: Routed) -> None:
-        setting = self.view.producer_setting
-        if setting(message.handle, "routing") == "round_robin" and setting(message.handle, "batching") is False:
-            self._seen.setdefault(message.handle, {}).setdefault(message.number, message)
+    batching = False
 
     def finish(self) -> None:
-        for seen in self._seen.values():
+        for seen in self.seen.values():
             for before, message in _neighbours(seen):
                 self.exercise(message.frame)
                 expected = (before.partition + 1) % message.partitions

@@ -118,12 +118,12 @@ class WaitingAsksAgain(ZeroQueueCheck):
 
     def flowed(self, session: ConsumerSession, granted: _Granted, event: Frame) -> None:
         assert session.consumer is not None
-        if granted.permits == event.permits and self._again(session) and self.wanted(session.consumer).waiting:
+        if granted.permits == event.permits and session.is_return and self.wanted(session.consumer).waiting:
             self.exercise(event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         granted, consumer = self.granted(session), session.consumer
-        if granted is None or consumer is None or session.ready is None or granted.permits or not self._again(session):
+        if granted is None or consumer is None or session.ready is None or granted.permits or not session.is_return:
             return
         until_ns = consumer.closing.t_ns if consumer.closing is not None else event.t_ns
         if self.wanted(consumer).waiting and late("answer", session.ready.t_ns, until_ns):
@@ -138,7 +138,7 @@ class WaitingAsksAgain(ZeroQueueCheck):
         if consumer is None or session is None or granted is None or session.ready is None or operation is None:
             return
         waited = operation.invoke.seq < session.ready.seq and late("answer", session.ready.t_ns, event.t_ns)
-        if waited and not granted.permits and not event.count and self._again(session):
+        if waited and not granted.permits and not event.count and session.is_return:
             self._silent(session, consumer, event.t_ns, event)
 
     def _silent(self, session: ConsumerSession, consumer: OpenedConsumer, until_ns: int, event: Event) -> None:
@@ -153,8 +153,3 @@ class WaitingAsksAgain(ZeroQueueCheck):
             session.ready,
             event,
         )
-
-    def _again(self, session: ConsumerSession) -> bool:
-        assert session.consumer is not None
-        sessions = session.consumer.sessions
-        return any(other.ready is not None for other in sessions[: sessions.index(session)])

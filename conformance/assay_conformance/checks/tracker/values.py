@@ -64,6 +64,13 @@ class ConsumerSession:
     all_again: Frame | None = None
     """The last request for everything unacknowledged: a client may throw away what waits in its queue with it."""
 
+    @property
+    def is_return(self) -> bool:
+        """Its consumer had been subscribed to this topic before."""
+        sessions = self.consumer.sessions if self.consumer is not None else [self]
+        earlier = sessions[: sessions.index(self)]
+        return any(session.ready is not None and session.topic == self.topic for session in earlier)
+
 
 @dataclass(slots=True, eq=False)
 class OpenedConsumer:
