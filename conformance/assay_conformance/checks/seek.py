@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import acked_entries, entry_on, from_client, late, plain_acks
+from assay_conformance.checks.consumption import (
+    AckCheck,
+    Written,
+    acked_entries,
+    entry_on,
+    late,
+)
 from assay_conformance.checks.seeking import SeekCheck, Sought, target_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Completion, Event, Frame, MessageId, Outcome, Received, Sides, Stored
@@ -116,7 +122,7 @@ class StartsAtTarget(SeekCheck):
         return None
 
 
-class ForgetsBefore(SeekCheck):
+class ForgetsBefore(SeekCheck, AckCheck):
     """What had come before a seek is not handed over behind it, unless it came again; nor is it acknowledged."""
 
     requirement = RequirementId("seek.forgets-what-was-before")
@@ -143,12 +149,9 @@ class ForgetsBefore(SeekCheck):
             if (seek := self.current.get(call.consumer.handle)) is not None:
                 seek.unsent.discard(call.entry)
 
-    @on(Frame, "ACK")
-    def ack_sent(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
-        handle = session.consumer.handle
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
+        handle = consumer.handle
         if event.ack_type == "Cumulative":
             return
         named = set(acked_entries(session, event))

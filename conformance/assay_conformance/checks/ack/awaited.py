@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.agreed import VersionCheck
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
+    AckCheck,
     SessionKey,
+    Written,
     entry_on,
-    from_client,
     in_force,
     late,
     number_in_force,
     of_batch,
-    plain_acks,
     session_key,
     to_client,
 )
@@ -60,7 +59,7 @@ class _Consumer:
         return [asked for asked in self.asked if asked.covers(entry)]
 
 
-class ReceiptCheck(VersionCheck, ConsumerCheck):
+class ReceiptCheck(VersionCheck, AckCheck):
     """Puts ACKs, their answers, and the calls behind them together."""
 
     def start(self) -> None:
@@ -80,17 +79,14 @@ class ReceiptCheck(VersionCheck, ConsumerCheck):
     def waits(self, call: Call) -> bool:
         return bool(in_force(self.view, call.consumer, "ack_receipt"))
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         if event.request_id is None:
             return
         entries = [entry_on(session, id) for id in event.ids]
         reached = max(entries, default=None) if event.ack_type == "Cumulative" else None
         asked = _Asked(event, session, reached, frozenset(entries))
-        self._consumers.setdefault(session.consumer.handle, _Consumer()).asked.append(asked)
+        self._consumers.setdefault(consumer.handle, _Consumer()).asked.append(asked)
         self._requests[event.conn, event.request_id] = asked
 
     @on(Frame, "ACK_RESPONSE")

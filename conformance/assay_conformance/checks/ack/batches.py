@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import (
     REFUSED,
-    ConsumerCheck,
+    AckCheck,
+    Written,
     buries,
     entry_on,
     from_client,
     in_force,
     late,
     number_in_force,
-    plain_acks,
     to_client,
 )
 from assay_conformance.checks.tolerance import MS
@@ -38,7 +38,7 @@ class _Batch:
     """How often it came: a client settles each copy for itself, so of several none may be settled to the last."""
 
 
-class WholeBatchOnly(ConsumerCheck):
+class WholeBatchOnly(AckCheck):
     """Without batch-index acks, an entry is acknowledged when the last of its messages is, and not before.
 
     A message counts as settled from the moment the bench asked for it, in whichever delivery, so that only an ACK sent
@@ -88,18 +88,16 @@ class WholeBatchOnly(ConsumerCheck):
         if own is not None and 0 < len(own.settled) < own.size and own.partial_ns is None:
             own.partial_ns = call.called_ns
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        individual = event.ack_type != "Cumulative" and plain_acks(event) and from_client(event)
-        if session is None or session.consumer is None or not individual:
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
+        if event.ack_type == "Cumulative":
             return
         for place, id in enumerate(event.ids):
             entry = entry_on(session, id)
-            batch = self._batches.get((session.consumer.handle, entry))
+            batch = self._batches.get((consumer.handle, entry))
             if batch is not None and not batch.unclear:
                 words = event.ack_sets[place] if place < len(event.ack_sets) else ()
-                self._judge(session.consumer, entry, batch, event, partial=any(words))
+                self._judge(consumer, entry, batch, event, partial=any(words))
 
     def _judge(self, consumer: OpenedConsumer, entry: Entry, batch: _Batch, event: Frame, partial: bool) -> None:
         batch.sent = True

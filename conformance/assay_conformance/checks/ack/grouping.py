@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import (
     LEAST_INTERVAL_MS,
-    ConsumerCheck,
+    AckCheck,
     SessionKey,
+    Written,
     acked_entries,
     elapsed,
     entry_on,
-    from_client,
     late,
     number_in_force,
     of_batch,
-    plain_acks,
     session_key,
 )
 from assay_conformance.checks.tolerance import MS
@@ -42,7 +41,7 @@ class _Flushing:
     moments: list[Frame] = field(default_factory=list)
 
 
-class FlushedInTime(ConsumerCheck):
+class FlushedInTime(AckCheck):
     """Obligation: an individual ack that completed, of a whole entry. Due one interval after the call."""
 
     requirement = RequirementId("ack.flushed-in-time")
@@ -64,11 +63,8 @@ class FlushedInTime(ConsumerCheck):
         elif not (state.cumulative and call.entry <= state.cumulative):
             state.pending.setdefault(call.entry, call)
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         state = self._sessions.setdefault(session_key(session), _Flushing())
         if event.ack_type == "Cumulative":
             settled = [entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])]
@@ -76,9 +72,9 @@ class FlushedInTime(ConsumerCheck):
             settled = [entry for entry in acked_entries(session, event) if entry in state.pending]
             state.sent.update(dict.fromkeys(acked_entries(session, event), event))
         for entry in settled:
-            self._flushed(state.pending.pop(entry), session.consumer, event)
+            self._flushed(state.pending.pop(entry), consumer, event)
         if settled:
-            self._grouped(state, session.consumer, event)
+            self._grouped(state, consumer, event)
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.ack.batches import index_ack_off
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
+    AckCheck,
     ConsumerCheck,
+    Written,
     bit_of,
     buries,
     entry_on,
@@ -16,7 +18,6 @@ from assay_conformance.checks.consumption import (
     late,
     listed,
     number_in_force,
-    plain_acks,
     to_client,
 )
 from assay_conformance.checks.tolerance import MS
@@ -40,7 +41,7 @@ class _Bits:
     mixed: bool = False
 
 
-class IndexBits(ConsumerCheck):
+class IndexBits(AckCheck):
     """An ACK of the entry clears the bits of what was settled by then, and of nothing else.
 
     What the client was told longer ago than a group interval must be in it. A message counts as settled from the moment
@@ -96,17 +97,14 @@ class IndexBits(ConsumerCheck):
         if bits is not None and fresh and not bits.mixed and call.invoke.verb == "ack" and not call.cumulative:
             bits.told.setdefault(call.message.message_id.batch_index, call)
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         for place, id in enumerate(event.ids):
             entry = entry_on(session, id)
-            bits = self._entries.get((session.consumer.handle, entry))
+            bits = self._entries.get((consumer.handle, entry))
             words = event.ack_sets[place] if place < len(event.ack_sets) else ()
             if bits is not None:
-                self._judge(session.consumer, entry, bits, words, event)
+                self._judge(consumer, entry, bits, words, event)
 
     def _judge(self, consumer: OpenedConsumer, entry: Entry, bits: _Bits, words: tuple[int, ...], event: Frame) -> None:
         cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}

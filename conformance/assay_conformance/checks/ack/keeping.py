@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
+    AckCheck,
     SessionKey,
+    Written,
     acked_entries,
     entry_on,
     from_client,
     late,
     number_in_force,
     of_batch,
-    plain_acks,
     session_key,
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES
@@ -31,7 +31,7 @@ class _Closing:
     """The greatest entry of a cumulative ACK."""
 
 
-class FlushedOnClose(ConsumerCheck):
+class FlushedOnClose(AckCheck):
     """When CLOSE_CONSUMER leaves, every ack of the last group interval has left on the same connection.
 
     One that was asked for earlier should have left long before the close, and is the other requirements' matter.
@@ -53,11 +53,8 @@ class FlushedOnClose(ConsumerCheck):
         if not settled:
             state.pending.setdefault(call.entry, call)
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         state = self._sessions.setdefault(session_key(session), _Closing())
         if event.ack_type == "Cumulative" and event.ids:
             reached = entry_on(session, event.ids[0])
@@ -65,7 +62,7 @@ class FlushedOnClose(ConsumerCheck):
             settled = {entry for entry in state.pending if entry <= reached}
         else:
             settled = set(acked_entries(session, event))
-        closing = session.consumer.closing
+        closing = consumer.closing
         if closing is not None and settled & state.pending.keys():
             self.exercise(event)
         state.sent |= settled
@@ -115,7 +112,7 @@ class _Owed:
     taken: bool = False
 
 
-class KeptWhileAway(ConsumerCheck):
+class KeptWhileAway(AckCheck):
     """Obligation: an ack asked for when the client must have known that its consumer had no connection.
 
     An ACK that is written before the new subscription was admitted is no use: the broker knows no such consumer yet.
@@ -161,14 +158,11 @@ class KeptWhileAway(ConsumerCheck):
             return None
         return ends[-1]
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or session.ready is None or not self._owed:
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
+        if session.ready is None or not self._owed or not event.ids:
             return
-        if not from_client(event) or not plain_acks(event) or not event.ids:
-            return
-        handle = session.consumer.handle
+        handle = consumer.handle
         acked = set(acked_entries(session, event))
         reached = entry_on(session, event.ids[0]) if event.ack_type == "Cumulative" else None
         for key in [key for key in self._owed if key[0] == handle and key[1].topic == session.topic]:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
+    AckCheck,
+    Written,
     acked_entries,
     entry_on,
     from_client,
     holds_acks,
     late,
     of_batch,
-    plain_acks,
     to_client,
 )
 from assay_conformance.checks.permits import queue_of
@@ -49,7 +49,7 @@ class _Permits:
     last: Frame | None = None
 
 
-class HeldNotDelivered(ConsumerCheck):
+class HeldNotDelivered(AckCheck):
     """A message was covered by a held ack for certain when the ACK left a good while after it had come again.
 
     What a cumulative ack covers stays covered when its ACK has left. A permit that never comes back shows when none is
@@ -137,13 +137,10 @@ class HeldNotDelivered(ConsumerCheck):
         if held.certain:
             self._handed_again(held, event)
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         for entry in acked_entries(session, event) if event.ack_type != "Cumulative" else ():
-            key = (session.consumer.handle, entry)
+            key = (consumer.handle, entry)
             held = self._held.get(key)
             if held is None or held.call.cumulative:
                 continue

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from assay_conformance.checks.agreed import VersionCheck
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
+    AckCheck,
     SessionKey,
+    Written,
     acked_entries,
-    from_client,
     of_batch,
-    plain_acks,
     session_key,
 )
 from assay_conformance.checks.negotiated import SEVERAL_IDS_SINCE
@@ -23,7 +22,7 @@ MAX_IDS = 1_000
 """What fits one command, as in the Java client."""
 
 
-class OneCommandAFlush(VersionCheck, ConsumerCheck):
+class OneCommandAFlush(VersionCheck, AckCheck):
     """An ACK names an entry that the client had been told of well before another ACK left, which had room for it."""
 
     requirement = RequirementId("ack.one-command-a-flush")
@@ -44,12 +43,9 @@ class OneCommandAFlush(VersionCheck, ConsumerCheck):
         if key not in self._named or self._named[key].t_ns < call.invoke.t_ns:
             self._told.setdefault(key, call)
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         version, _ = self.agreed.get(event.conn, (0, event))
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
         if version < SEVERAL_IDS_SINCE or event.ack_type == "Cumulative":
             return
         key = session_key(session)
@@ -61,7 +57,7 @@ class OneCommandAFlush(VersionCheck, ConsumerCheck):
         if late and before is not None:
             self.breach(
                 "several-commands",
-                f"consumer {session.consumer.handle} was told at {ms(late[0].called_ns)} to acknowledge "
+                f"consumer {consumer.handle} was told at {ms(late[0].called_ns)} to acknowledge "
                 f"{late[0].entry}; its ACK at {ms(before.t_ns)} named {len(before.ids)} others, and not this one, "
                 f"which left by itself at {ms(event.t_ns)}",
                 late[0].invoke,

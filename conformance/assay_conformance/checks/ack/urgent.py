@@ -9,16 +9,15 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
+    AckCheck,
     SessionKey,
+    Written,
     acked_entries,
     elapsed,
     entry_on,
-    from_client,
     late,
     number_in_force,
     of_batch,
-    plain_acks,
     session_key,
 )
 from assay_conformance.checks.tolerance import MS
@@ -36,7 +35,7 @@ class _Gathering:
     since: Completion | None = None
 
 
-class FullGroupAtOnce(ConsumerCheck):
+class FullGroupAtOnce(AckCheck):
     """The group is full, at the latest, when a call has completed and so many entries wait."""
 
     requirement = RequirementId("ack.full-group-at-once")
@@ -61,18 +60,15 @@ class FullGroupAtOnce(ConsumerCheck):
         if state is not None and largest and not state.full and len(state.waiting) >= largest:
             state.full, state.since = set(state.waiting), event
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not from_client(event) or not plain_acks(event):
-            return
+    def acked(self, ack: Written) -> None:
+        consumer, session, event = ack
         state = self._sessions.get(session_key(session))
         if state is None or event.ack_type == "Cumulative":
             return
         settled = set(acked_entries(session, event)) & state.waiting.keys()
         if state.since is not None and settled & state.full:
-            self._judge(state, state.since, session.consumer, event)
-        elif self._left_full(session.consumer, [state.waiting[entry] for entry in settled], event):
+            self._judge(state, state.since, consumer, event)
+        elif self._left_full(consumer, [state.waiting[entry] for entry in settled], event):
             self.exercise(event)
         for entry in settled:
             del state.waiting[entry]
@@ -109,7 +105,7 @@ class FullGroupAtOnce(ConsumerCheck):
             self._judge(state, state.since, session.consumer, event)
 
 
-class AtOnceWithoutInterval(ConsumerCheck):
+class AtOnceWithoutInterval(AckCheck):
     """Obligation: an ack that completed, of a whole entry, with a group interval of 0."""
 
     requirement = RequirementId("ack.immediate-without-interval")
@@ -133,11 +129,10 @@ class AtOnceWithoutInterval(ConsumerCheck):
         self._reached[place] = max(before or call.entry, call.entry)
         return before is None or before < call.entry
 
-    @on(Frame, "ACK")
-    def ack(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        pending = None if session is None else self._sessions.get(session_key(session))
-        if session is None or not pending or not from_client(event) or not plain_acks(event) or not event.ids:
+    def acked(self, ack: Written) -> None:
+        session, event = ack.session, ack.frame
+        pending = self._sessions.get(session_key(session))
+        if not pending or not event.ids:
             return
         if event.ack_type == "Cumulative":
             reached = entry_on(session, event.ids[0])

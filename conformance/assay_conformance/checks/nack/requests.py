@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from assay_conformance.checks.base import View, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
     EntryKey,
+    Written,
     entry_on,
     from_client,
     in_force,
@@ -72,12 +72,10 @@ def _window(view: View, consumer: OpenedConsumer, delay_ms: int) -> Window:
     )
 
 
-class Request(NamedTuple):
-    """A REDELIVER that a client wrote for a consumer."""
+class Request(Written):
+    """A REDELIVER."""
 
-    consumer: OpenedConsumer
-    session: ConsumerSession
-    frame: Frame
+    __slots__ = ()
 
     def asks_for(self, among: Iterable[EntryKey]) -> list[EntryKey]:
         """Of these, what it asks for."""
@@ -92,7 +90,7 @@ class RequestCheck(ConsumerCheck):
     def redeliver(self, request: Request) -> None: ...
 
     @on(Frame, REDELIVER)
-    def _redelivery_requested(self, event: Frame) -> None:
+    def _redeliver_written(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None and session.consumer is not None and from_client(event):
             self.redeliver(Request(session.consumer, session, event))
