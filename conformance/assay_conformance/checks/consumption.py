@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
@@ -201,26 +200,6 @@ class ConsumerCheck(TimedCheck):
         for session in self.tracker.consumers.values():
             if session.ended is None:
                 self.over(session, event)
-
-
-class Written(NamedTuple):
-    """A frame that a client wrote for one of its consumers, and that we know which."""
-
-    consumer: OpenedConsumer
-    session: ConsumerSession
-    frame: Frame
-
-
-class AckCheck(ConsumerCheck):
-    """Is told of every ACK of messages that a client wrote for a consumer that is known."""
-
-    def acked(self, ack: Written) -> None: ...
-
-    @on(Frame, "ACK")
-    def _ack_written(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and from_client(event) and plain_acks(event):
-            self.acked(Written(session.consumer, session, event))
 
 
 def plain_acks(event: Frame) -> bool:

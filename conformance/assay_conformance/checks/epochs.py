@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import SessionKey, entry_on, session_key, to_client
-from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.agreed import VersionCheck
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    AckCheck,
     SessionKey,
-    Written,
     entry_on,
     in_force,
     late,
@@ -25,6 +23,7 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.negotiated import RECEIPTS_SINCE
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Operation
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import (
     REFUSED,
-    AckCheck,
-    Written,
     buries,
     entry_on,
     from_client,
@@ -19,6 +17,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import (
     LEAST_INTERVAL_MS,
-    AckCheck,
     SessionKey,
-    Written,
     acked_entries,
     elapsed,
     entry_on,
@@ -24,6 +22,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 

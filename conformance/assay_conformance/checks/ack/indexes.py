@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.ack.batches import index_ack_off
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    AckCheck,
     ConsumerCheck,
-    Written,
     bit_of,
     buries,
     entry_on,
@@ -22,6 +20,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 

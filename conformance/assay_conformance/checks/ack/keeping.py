@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import (
-    AckCheck,
     SessionKey,
-    Written,
     acked_entries,
     entry_on,
     from_client,
@@ -19,6 +17,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 

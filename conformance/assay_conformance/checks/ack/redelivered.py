@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
-    AckCheck,
-    Written,
     acked_entries,
     entry_on,
     from_client,
@@ -18,6 +16,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.permits import queue_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from assay_conformance.checks.agreed import VersionCheck
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import (
-    AckCheck,
-    SessionKey,
-    Written,
-    acked_entries,
-    of_batch,
-    session_key,
-)
+from assay_conformance.checks.consumption import SessionKey, acked_entries, of_batch, session_key
 from assay_conformance.checks.negotiated import SEVERAL_IDS_SINCE
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 

@@ -14,9 +14,9 @@ from assay_conformance.checks.consumption import (
     late,
     of_batch,
 )
-from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 

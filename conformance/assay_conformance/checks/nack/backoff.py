@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
 from assay_conformance.checks.consumption import EntryKey, buries, elapsed, late
-from assay_conformance.checks.nack.requests import Request, RequestCheck, Window, backoff_window_of
+from assay_conformance.checks.nack.requests import Window, backoff_window_of
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
+from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 

@@ -16,14 +16,10 @@ from assay_conformance.checks.consumption import (
     of_batch,
     plain_acks,
 )
-from assay_conformance.checks.nack.requests import (
-    REDELIVER,
-    Request,
-    RequestCheck,
-    window_of,
-)
+from assay_conformance.checks.nack.requests import window_of
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession
+from assay_conformance.checks.written import REDELIVER, Request, RequestCheck
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId

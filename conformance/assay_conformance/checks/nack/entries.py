@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import EntryKey, entry_on, late, listed, of_batch, to_client
-from assay_conformance.checks.nack.requests import Request, RequestCheck
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Completion, Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 

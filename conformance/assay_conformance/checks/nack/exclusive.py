@@ -15,10 +15,8 @@ from assay_conformance.checks.consumption import (
     session_key,
     to_client,
 )
-from assay_conformance.checks.nack.requests import (
-    REDELIVER,
-)
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.written import REDELIVER
 from assay_conformance.model.event import Completion, Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 

@@ -6,14 +6,10 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import of_batch
-from assay_conformance.checks.nack.requests import (
-    LEAST_DELAY_MS,
-    WIDEST_TICK_FRACTION,
-    Request,
-    RequestCheck,
-)
+from assay_conformance.checks.nack.requests import LEAST_DELAY_MS, WIDEST_TICK_FRACTION
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Completion, Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 

@@ -6,24 +6,15 @@ the time (`nack_precision_ms`): both are constants of its agent.toml, and where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import View, on
+from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import (
-    ConsumerCheck,
-    EntryKey,
-    Written,
-    entry_on,
-    from_client,
     in_force,
     number_in_force,
 )
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Frame
-
-REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
+from assay_conformance.checks.tracker import Call, OpenedConsumer
 
 WIDEST_PRECISION_MS = 256
 WIDEST_TICK_FRACTION = 1 / 3
@@ -70,33 +61,3 @@ def _window(view: View, consumer: OpenedConsumer, delay_ms: int) -> Window:
     return Window(
         earliest_ns=(delay_ms - early_ms) * MS, latest_ns=max(delay_ms, LEAST_DELAY_MS) * MS + round(tick_ms * MS)
     )
-
-
-class Request(Written):
-    """A REDELIVER."""
-
-    __slots__ = ()
-
-    def asks_for(self, among: Iterable[EntryKey]) -> list[EntryKey]:
-        """Of these, what it asks for."""
-        handle = self.consumer.handle
-        mine = [entry for owner, entry in among if owner == handle]
-        return [(handle, entry) for entry in requested(self.session, self.frame, mine)]
-
-
-class RequestCheck(ConsumerCheck):
-    """Is told of every REDELIVER that a client wrote for a consumer that is known."""
-
-    def redeliver(self, request: Request) -> None: ...
-
-    @on(Frame, REDELIVER)
-    def _redeliver_written(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and from_client(event):
-            self.redeliver(Request(session.consumer, session, event))
-
-
-def requested(session: ConsumerSession, event: Frame, among: Iterable[Entry]) -> list[Entry]:
-    """The entries of `among` that a REDELIVER asks for; without ids it asks for everything."""
-    named = {entry_on(session, id) for id in event.ids}
-    return [entry for entry in among if entry.topic == session.topic and (not named or entry in named)]

@@ -12,14 +12,10 @@ from assay_conformance.checks.consumption import (
     late,
     number_in_force,
 )
-from assay_conformance.checks.nack.requests import (
-    Request,
-    RequestCheck,
-    Window,
-    window_of,
-)
+from assay_conformance.checks.nack.requests import Window, window_of
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
+from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
