@@ -33,10 +33,10 @@ import duckdb
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.tables import ACK, EVENTS, PARTS
 from assay_conformance.ledger.words import ALL, WORDS, Folded, Merge
-from assay_reports.ledgers.opening import Ledger, open_ledger
+from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 from assay_reports.spark import folds, screen, views
 from assay_reports.spark.progress import Progress
-from assay_reports.spark.reconcile import reconcile, smalls
+from assay_reports.spark.reconcile import reconcile
 from assay_reports.spark.session import Settings, spark_session
 
 CORES = 2

@@ -18,9 +18,9 @@ from assay_conformance.ledger.tables import ACK, DELIVERY, PARTS
 from assay_conformance.ledger.words import WORDS, Bucket, Words, fold
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
-from assay_reports.ledgers.opening import open_ledger
+from assay_reports.ledgers.opening import open_ledger, smalls
 from assay_reports.spark import folds, screen
-from assay_reports.spark.reconcile import Reconciled, reconcile, smalls
+from assay_reports.spark.reconcile import Reconciled, reconcile
 
 HISTORIES = 40
 

@@ -11,10 +11,9 @@ from assay_conformance.ledger.judge import judged
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rules import RULES
 from assay_conformance.ledger.tables import PARTS
-from assay_reports.ledgers.opening import open_ledger
+from assay_reports.ledgers.opening import open_ledger, smalls
 from assay_reports.ledgers.synth.plan import Asked, Plan, default_anomalies
 from assay_reports.ledgers.synth.writing import make
-from assay_reports.spark.reconcile import smalls
 
 Found = set[tuple[str, int, int]]
 """(requirement, stream, seq)"""
