@@ -9,9 +9,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Frame
+from assay_conformance.model.event import Completion, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire import java_string_hash, murmur3_32, sign_safe_mod
 
@@ -41,6 +41,33 @@ class Routed(NamedTuple):
         return f"message {self.number}{key} of producer {self.handle}"
 
 
+class Queues:
+    """What waits for its receipt at each partition, by producer."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._open: dict[tuple[int, int], set[int]] = {}
+        self._places: dict[int, tuple[int, int]] = {}
+
+    def left(self, message: Routed) -> None:
+        place = self._places[message.send.invoke.op] = (message.handle, message.partition)
+        if message.send.completion is None:
+            self._open.setdefault(place, set()).add(message.send.invoke.op)
+
+    def ended(self, event: Completion) -> None:
+        place = self._places.pop(event.op, None)
+        if place is not None:
+            self._open.get(place, set()).discard(event.op)
+
+    def is_full(self, message: Routed, partition: int) -> bool:
+        """Whether another message of this producer would have found no room there."""
+        setting = self._view.producer_setting
+        limit = int(setting(message.handle, "max_pending_messages") or 0)
+        across = int(setting(message.handle, "max_pending_across_partitions") or 0) // message.partitions
+        limits = [each for each in (limit, across) if each]
+        return bool(limits) and len(self._open.get((message.handle, partition), ())) >= min(limits)
+
+
 class RoutingCheck(Check):
     """Messages as they first leave for a partition."""
 
@@ -55,6 +82,10 @@ class RoutingCheck(Check):
     def routed(self, message: Routed) -> None:
         """A message left, on a topic of several partitions."""
 
+    def is_own(self, handle: int) -> bool:
+        """Whether the client chooses the partitions of this producer, and not a router of the application."""
+        return self.view.producer_setting(handle, "router") is None
+
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
         unit = self.tracker.lines.first(event)
@@ -65,6 +96,8 @@ class RoutingCheck(Check):
         if count is None or not partition.isdecimal():
             return
         handle = unit.line.handle or 0
+        if not self.is_own(handle):
+            return
         for number in unit.numbers:
             send = self.tracker.send_of(handle, number)
             if send is not None:
@@ -241,12 +274,29 @@ class RoundRobinTurns(TurnsCheck):
     requirement = RequirementId("routing.round-robin-turns")
     batching = False
 
+    def start(self) -> None:
+        super().start()
+        self._queues = Queues(self.view)
+        self._passed_over: set[tuple[int, int]] = set()
+        """Messages that left while the queue of the partition before theirs was full."""
+
+    def routed(self, message: Routed) -> None:
+        super().routed(message)
+        if self._queues.is_full(message, (message.partition - 1) % message.partitions):
+            self._passed_over.add((message.handle, message.number))
+        self._queues.left(message)
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        self._queues.ended(event)
+
     def finish(self) -> None:
         for seen in self.seen.values():
             for before, message in _neighbours(seen):
                 self.exercise(message.frame)
                 expected = (before.partition + 1) % message.partitions
-                if message.partition != expected:
+                steered = (message.handle, message.number) in self._passed_over
+                if message.partition != expected and not steered:
                     self.breach(
                         "out-of-turn",
                         f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; {before} went "

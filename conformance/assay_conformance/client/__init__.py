@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.client.core import ClientCore
+from assay_conformance.client.hooks import Hooks
 from assay_conformance.client.mutations import MUTATIONS, Broken, Mutation
 from assay_conformance.client.settings import ClientSettings, ConsumerSettings, ProducerSettings, settings
 from assay_conformance.client.values import ClientSink, Delivery, Done, Failed, Outgoing, Result
@@ -17,6 +18,7 @@ __all__ = [
     "Delivery",
     "Done",
     "Failed",
+    "Hooks",
     "Mutation",
     "Outgoing",
     "ProducerSettings",

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.connection import Connection
+from assay_conformance.client.hooks import NO_HOOKS, Hooks
 from assay_conformance.client.letters import retry_topic
 from assay_conformance.client.lookup import Lookup, Pool
 from assay_conformance.client.mutations import Mutation
@@ -98,7 +99,9 @@ class ClientCore:
 
     # --- application ---
 
-    def open_producer(self, op: int, handle: int, topic: str, settings: ProducerSettings, now_ns: int) -> None:
+    def open_producer(
+        self, op: int, handle: int, topic: str, settings: ProducerSettings, now_ns: int, hooks: Hooks = NO_HOOKS
+    ) -> None:
         """Ends with the producer's name and the last sequence id the broker knows of it."""
         self._shared.now_ns = now_ns
         if settings.batching and settings.chunking and not self._shared.mutated(Mutation.BATCHING_DROPS_CHUNKING):
@@ -115,7 +118,7 @@ class ClientCore:
                 self._abandon(handle, slot, op, partitions)
                 return
             publisher = Publisher(
-                self._shared, self._pool, self._lookup, topic, settings, partitions, self._completing(op)
+                self._shared, self._pool, self._lookup, topic, settings, partitions, self._completing(op), hooks
             )
             self._fill(slot, publisher)
             publisher.start()

@@ -192,6 +192,11 @@ class Mutation(StrEnum):
     SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
     SEEKS_BESIDE_ANOTHER = "seeks-beside-another"
     SEEKS_WHOLE_BATCH = "seeks-whole-batch"
+    STEERS_AROUND_FULL = "steers-around-full"
+    ASKS_ROUTER_TWICE = "asks-router-twice"
+    OUT_OF_RANGE_WRAPS = "out-of-range-wraps"
+    INTERCEPTS_BEHIND_ROUTER = "intercepts-behind-router"
+    INTERCEPTOR_HEARS_LAST = "interceptor-hears-last"
     TIME_SOUGHT_HAS_MORE = "time-sought-has-more"
     EMPTY_TOPIC_HAS_MORE = "empty-topic-has-more"
     TAKES_ANY_ACK_TIMEOUT = "takes-any-ack-timeout"
@@ -981,6 +986,31 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SEK-004",
         "a seek that is called while another is under way is forgotten, and ends well with it",
         "one future for every seek that is under way",
+    ),
+    Mutation.STEERS_AROUND_FULL: Broken(
+        "RTE-011",
+        "a message whose turn is at a full partition goes to the next one with room",
+        "vivo's fork of the Java client",
+    ),
+    Mutation.ASKS_ROUTER_TWICE: Broken(
+        "RTE-009",
+        "a router of the application is asked twice for each message",
+        "the choice made once to find a queue and once more to send: a router that counts leaves partitions out",
+    ),
+    Mutation.OUT_OF_RANGE_WRAPS: Broken(
+        "RTE-009",
+        "a partition that there is not is taken as a remainder",
+        "a router's mistake hidden: messages go where nobody sent them",
+    ),
+    Mutation.INTERCEPTS_BEHIND_ROUTER: Broken(
+        "PRD-007",
+        "the partition is chosen before interceptors run",
+        "a message that is changed where it does not count",
+    ),
+    Mutation.INTERCEPTOR_HEARS_LAST: Broken(
+        "PRD-007",
+        "the application hears of a send's end before its interceptors do",
+        "what an interceptor measures or frees is asked for before it is there",
     ),
     Mutation.SEEKS_WHOLE_BATCH: Broken(
         "SEK-005",

@@ -73,6 +73,10 @@ class Producer(Handler):
     def last_sequence_id(self) -> int:
         return self._numbering.last_receipted
 
+    @property
+    def is_full(self) -> bool:
+        return self._pending.why_full() is not None
+
     # --- from the application ---
 
     def send(self, op: int, message: Outgoing, *, sync: bool = False) -> None:

@@ -13,12 +13,14 @@ import msgspec
 
 from assay_conformance.client.all_of import AllOf
 from assay_conformance.client.growth import Growth
+from assay_conformance.client.hooks import NO_HOOKS, Hooks
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.producer import Producer
 from assay_conformance.client.settings import HashingScheme, ProducerSettings, Routing
 from assay_conformance.client.shared import MS, Shared
-from assay_conformance.client.values import Done, Outgoing, Result
+from assay_conformance.client.values import Done, Failed, Outgoing, Result
+from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import java_string_hash, murmur3_32, murmur3_32_raw, sign_safe_mod
 
 _LOOK_AGAIN_NS = 10 * MS
@@ -44,8 +46,11 @@ class Publisher:
         settings: ProducerSettings,
         partitions: int,
         opened: Callable[[Result], None],
+        hooks: Hooks = NO_HOOKS,
     ) -> None:
         self._shared = shared
+        self._hooks = hooks
+        self._partitioned = partitions > 0
         self._pool = pool
         self._lookup = lookup
         self._topic = topic
@@ -66,7 +71,17 @@ class Publisher:
         if held and not all(producer.ready for producer in self._producers):
             self._shared.after(_LOOK_AGAIN_NS, lambda: self.send(op, message, sync=sync))
             return
-        self._route(message).send(op, message, sync=sync)
+        op = self._acknowledging(op, message)
+        late = self._shared.mutated(Mutation.INTERCEPTS_BEHIND_ROUTER)
+        if not late:
+            message = self._intercepted(message)
+        producer = self._route(message)
+        if late:
+            message = self._intercepted(message)
+        if isinstance(producer, Failed):
+            self._shared.completed(op, producer)
+        else:
+            producer.send(op, message, sync=sync)
 
     def flush(self, flushed: Callable[[Result], None]) -> None:
         together = AllOf(len(self._producers), flushed)
@@ -106,8 +121,49 @@ class Publisher:
         for producer in added:
             producer.start()
 
-    def _route(self, message: Outgoing) -> Producer:
-        return self._producers[sign_safe_mod(self._choice(message), len(self._producers))]
+    def _intercepted(self, message: Outgoing) -> Outgoing:
+        interceptor = self._hooks.interceptor
+        return message if interceptor is None else interceptor.before_send(message)
+
+    def _acknowledging(self, op: int, message: Outgoing) -> int:
+        """The operation to send under, so that an interceptor hears of its end before the application does."""
+        interceptor = self._hooks.interceptor
+        if interceptor is None:
+            return op
+
+        def ended(result: Result) -> None:
+            tells: list[Callable[[], None]] = [
+                lambda: interceptor.acknowledged(message, result),
+                lambda: self._shared.completed(op, result),
+            ]
+            if self._shared.mutated(Mutation.INTERCEPTOR_HEARS_LAST):
+                tells.reverse()
+            for tell in tells:
+                tell()
+
+        return self._shared.private_op(ended)
+
+    def _route(self, message: Outgoing) -> Producer | Failed:
+        router, count = self._hooks.router, len(self._producers)
+        if router is None or not self._partitioned:
+            return self._with_room(message, self._producers[sign_safe_mod(self._choice(message), count)])
+        answer = router(message, count)
+        if self._shared.mutated(Mutation.ASKS_ROUTER_TWICE):
+            answer = router(message, count)
+        if self._shared.mutated(Mutation.OUT_OF_RANGE_WRAPS):
+            answer %= count
+        if not 0 <= answer < count:
+            text = f"the router answered partition {answer}, and there are {count}"
+            return Failed(ErrorClass.INVALID_CONFIG, text, certain=True)
+        return self._producers[answer]
+
+    def _with_room(self, message: Outgoing, chosen: Producer) -> Producer:
+        """Only for a mutation: another one where this is full."""
+        while message.key is None and chosen.is_full and self._shared.mutated(Mutation.STEERS_AROUND_FULL):
+            if all(producer.is_full for producer in self._producers):
+                break
+            chosen = self._producers[sign_safe_mod(self._choice(message), len(self._producers))]
+        return chosen
 
     def _choice(self, message: Outgoing) -> int:
         """A number whose remainder is the partition."""

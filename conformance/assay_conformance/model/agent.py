@@ -373,10 +373,11 @@ class ReceivedMessage(_Answer, frozen=True, tag="received"):
 
 
 class Noted(_Answer, frozen=True, tag="note"):
-    """Something worth a line in the history."""
+    """Something worth a line in the history; what code of the application saw inside the client (`model.hooks`)."""
 
     text: str
     handle: Unsigned | None = None
+    values: dict[str, Any] = {}
 
 
 Answer = HelloAnswer | Ok | Fail | Unknown | Unsupported | ReceivedMessage | Noted

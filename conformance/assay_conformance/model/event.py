@@ -165,10 +165,11 @@ class Received(_Event, frozen=True, tag="received", gc=True):
 
 
 class Note(_Event, frozen=True, tag="note", gc=True):
-    """Something the agent said unasked: a disconnect it noticed, a listener call."""
+    """Something the agent said unasked: a disconnect it noticed, a call of the application's code inside the client."""
 
     text: str
     handle: int | None = None
+    values: dict[str, Any] = {}
 
 
 # --- wire: what crossed ---------------------------------------------------------------------------------------------

@@ -1,0 +1,29 @@
+"""Code of the application that a Case has run inside the client, by name: the words of the keys `router` and
+`interceptor`. Agents in other languages have their own copies of these few lines.
+
+What such code sees it tells as notes: `router` with the message's `number`, how many `partitions` there are and its
+`answer`; `before-send` and `acknowledged` with the `number`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+ROUTER, BEFORE_SEND, ACKNOWLEDGED = "router", "before-send", "acknowledged"
+"""Texts of the notes."""
+
+
+def by_number(number: int, partitions: int) -> int:
+    """The number of the message, as a remainder."""
+    return number % partitions
+
+
+def out_of_range(number: int, partitions: int) -> int:
+    """The same, but for every third message a partition that there is not."""
+    return partitions if number % 3 == 2 else by_number(number, partitions)
+
+
+ROUTERS: Mapping[str, Callable[[int, int], int]] = {"by_number": by_number, "out_of_range": out_of_range}
+
+INTERCEPTORS = ("notes",)
+"""`notes` changes nothing, and tells of its calls."""
