@@ -22,16 +22,17 @@ class AcrossPartitions(InFlight):
         limit = self._limit(handle)
         if limit is None or unit is None or lines.forged_receipts or handle in lines.torn_sends:
             return
-        known = [send for send in self.in_flight(handle) if self._leads_to(handle, send.invoke.number, unit.line.topic)]
-        if len(known) > limit:
+        count, topic = self.messages[handle, unit.line.topic], unit.line.topic
+        if count > limit:
+            oldest = next(send for send in self.in_flight(handle) if self.topic_of(handle, send) == topic)
             self.breach(
                 "too-many-pending",
-                f"producer {handle}: {len(known)} messages on {unit.line.topic} were without a receipt at "
+                f"producer {handle}: {count} messages on {topic} were without a receipt at "
                 f"{ms(event.t_ns)}; its share of the limit across partitions is {limit}",
-                known[0].invoke,
+                oldest.invoke,
                 event,
             )
-        elif len(known) == limit:
+        elif count == limit:
             self.exercise(event)
 
     @on(Completion, "send")
@@ -65,7 +66,3 @@ class AcrossPartitions(InFlight):
         if not share or any(step.verb == "grow" for step in self.view.case.steps):
             return None
         return min(share, int(own)) if own else share
-
-    def _leads_to(self, handle: int, number: int | None, topic: str) -> bool:
-        unit = self.tracker.lines.by_message.get((handle, number or 0))
-        return unit is not None and unit.line.topic == topic

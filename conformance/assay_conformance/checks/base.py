@@ -16,13 +16,15 @@ answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, TypeVar
 
+from assay_conformance.checks.occasions import Occasion
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, ConfigValue
-from assay_conformance.model.event import WITNESS_OF, Event, Witness
+from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Finding, Grade
@@ -43,6 +45,8 @@ class View:
     case: Case
     facts: ClientFacts
     tracker: Tracker
+    _producers: dict[tuple[int, str], tuple[Invoke | None, ConfigValue | None]] = field(default_factory=dict)
+    """(handle, key) -> the value in force, and the opening that it was told with."""
 
     def setting(self, part: str, key: str, own: Mapping[str, ConfigValue] | None = None) -> ConfigValue | None:
         """A configuration value as it was in force in this Case. What the client does not let us set was never told to
@@ -52,7 +56,11 @@ class View:
     def producer_setting(self, handle: int, key: str) -> ConfigValue | None:
         """The value in force for one producer, whose open_producer step may override the Case's."""
         opening = self.tracker.lines.openings.get(handle)
-        return self.setting("producer", key, opening.args.get("config") if opening else None)
+        known = self._producers.get((handle, key))
+        if known is None or known[0] is not opening:
+            own = opening.args.get("config") if opening else None
+            known = self._producers[handle, key] = (opening, self.setting("producer", key, own))
+        return known[1]
 
 
 def on(kind: type, *words: str) -> Callable[[Marked], Marked]:
@@ -71,6 +79,8 @@ class Check:
     """Base of all checks. Subclasses set `requirement`; a fresh instance judges one attempt."""
 
     requirement: ClassVar[RequirementId]
+    needs: ClassVar[tuple[Occasion, ...]] = ()
+    """Occasions without each of which it has nothing to say of a history, and is not shown it."""
 
     def __init__(self, view: View) -> None:
         self.view = view
@@ -84,6 +94,10 @@ class Check:
 
     def start(self) -> None:
         """Set up state."""
+
+    def concerned(self) -> bool:
+        """False where the Case alone, or the client, says that there is nothing to judge: then it is shown nothing."""
+        return True
 
     def finish(self) -> None:
         """All events have been seen: say what only the whole history shows."""
@@ -126,13 +140,25 @@ def grade_of(witnesses: Set[Witness]) -> Grade:
     return Grade.A if Witness.AGENT in witnesses else Grade.B
 
 
-def routes(check: type[Check]) -> list[tuple[type, str | None, str]]:
-    """(event type, command or verb or None for all, method name) of every marked handler of a check."""
+@cache
+def routes(listener: type) -> tuple[tuple[type, str | None, str], ...]:
+    """(event type, command or verb or None for all, method name) of every marked handler of a class."""
     found: list[tuple[type, str | None, str]] = []
-    for name in dir(check):
-        for kind, words in getattr(getattr(check, name), "_routes", ()):
+    for name in dir(listener):
+        for kind, words in getattr(getattr(listener, name), "_routes", ()):
             found.extend((kind, word, name) for word in (words or (None,)))
-    return found
+    return tuple(found)
+
+
+def tell(hooks: Iterable[Callable[..., None]], *told: object) -> None:
+    """Call these methods of checks. One that raises is our bug or a pack's: its requirement gets harness-error, every
+    other is judged."""
+    for hook in hooks:
+        try:
+            hook(*told)
+        except Exception as error:
+            check: Check = hook.__self__  # type: ignore[attr-defined]
+            check.crashed = check.crashed or error
 
 
 def ms(t_ns: int) -> str:

@@ -7,12 +7,12 @@ A consumer whose wire session is not certain (two consumers of one subscription 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, View, on
+from assay_conformance.checks.base import Check, View, on, tell
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
     AgentEnded,
@@ -24,6 +24,7 @@ from assay_conformance.model.event import (
     Invoke,
     MessageId,
     Outcome,
+    Sides,
 )
 from assay_conformance.model.fault import Direction
 
@@ -49,7 +50,10 @@ LEAST_INTERVAL_MS = 40
 
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
     """A consumer's configuration value: fixed by the client, else its own step's or the Case's, else the default."""
-    return view.setting("consumer", key, consumer.invoke.args.get("config"))
+    known = consumer.settings
+    if key not in known:
+        known[key] = view.setting("consumer", key, consumer.invoke.args.get("config"))
+    return known[key]
 
 
 def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | None:
@@ -71,7 +75,11 @@ def holds_acks(view: View, consumer: OpenedConsumer) -> bool:
 
 
 def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
-    return Entry(session.topic, id.ledger, id.entry)
+    """The same value for whoever asks about one frame: dozens of checks do."""
+    before = session.entry_asked
+    if before is None or before[0] is not id:
+        before = session.entry_asked = (id, Entry(session.topic, id.ledger, id.entry))
+    return before[1]
 
 
 def of_batch(id: MessageId) -> bool:
@@ -126,6 +134,8 @@ class ConsumerCheck(TimedCheck):
     `over`: nothing more can be expected on that session; its connection is gone, or the consumer on it is, or a seek
     moved it elsewhere.
     `closing`: the application ended the consumer; the client may stop its timers from here on.
+
+    Who tells it all of this is the attempt's one `ConsumerLife`, ahead of the event that shows it.
     """
 
     def called(self, call: Call) -> None:
@@ -149,57 +159,66 @@ class ConsumerCheck(TimedCheck):
                 return session if alive and session.request.seq < call.message.seq else None
         return None
 
+
+class ConsumerLife:
+    """Finds out once what every ConsumerCheck is told, and tells those that listen."""
+
+    def __init__(self, tracker: Tracker, checks: Iterable[Check]) -> None:
+        self._tracker = tracker
+        listening = [check for check in checks if isinstance(check, ConsumerCheck)]
+
+        def telling(name: str) -> list[Callable[..., None]]:
+            ignored = getattr(ConsumerCheck, name)
+            return [getattr(check, name) for check in listening if getattr(type(check), name) is not ignored]
+
+        self._asked, self._called = telling("asked"), telling("called")
+        self._over, self._closing = telling("over"), telling("closing")
+
     @on(Invoke, "ack", "nack")
-    def _call_invoked(self, event: Invoke) -> None:
-        calls = self.tracker.calls.get(event.op, ())
-        if len(calls) > 1 or self.tracker.foresight.outcomes.get(event.op) not in REFUSED:
+    def call_invoked(self, event: Invoke) -> None:
+        calls = self._tracker.calls.get(event.op, ())
+        if len(calls) > 1 or self._tracker.foresight.outcomes.get(event.op) not in REFUSED:
             for call in calls:
-                self.asked(call)
+                tell(self._asked, call)
 
     @on(Invoke, "close")
-    def _close_invoked(self, event: Invoke) -> None:
-        for consumer in self.tracker.opened_consumers.values():
+    def close_invoked(self, event: Invoke) -> None:
+        for consumer in self._tracker.opened_consumers.values():
             if consumer.closing is event:
-                self.closing(consumer, event)
+                tell(self._closing, consumer, event)
 
     @on(Completion, "ack", "nack")
-    def _call_completed(self, event: Completion) -> None:
+    def call_completed(self, event: Completion) -> None:
         if event.outcome is Outcome.OK:
-            operation = self.tracker.operations.get(event.op)
+            operation = self._tracker.operations.get(event.op)
             if operation is not None and operation.completion is event:
-                for call in self.tracker.calls.get(event.op, ()):
-                    self.called(call)
+                for call in self._tracker.calls.get(event.op, ()):
+                    tell(self._called, call)
 
     @on(Closed)
-    def _connection_closed(self, event: Closed) -> None:
-        for session in self.tracker.consumers.values():
+    def connection_closed(self, event: Closed) -> None:
+        for session in self._tracker.consumers.values():
             if session.ended is event:
-                self.over(session, event)
+                tell(self._over, session, event)
 
     @on(Frame, "CLOSE_CONSUMER", "UNSUBSCRIBE")
-    def _consumer_closed(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
+    def consumer_closed(self, event: Frame) -> None:
+        session = self._tracker.consumer_of(event)
         if session is not None and session.ended is event:
-            self.over(session, event)
+            tell(self._over, session, event)
 
     @on(Frame, "SEEK")
-    def _sought(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
+    def sought(self, event: Frame) -> None:
+        session = self._tracker.consumer_of(event)
         if session is not None:
-            self.over(session, event)
+            tell(self._over, session, event)
 
     @on(AgentEnded)
-    def _agent_ended(self, event: AgentEnded) -> None:
-        self._all_over(event)
-
     @on(Ended)
-    def _attempt_ended(self, event: Ended) -> None:
-        self._all_over(event)
-
-    def _all_over(self, event: Event) -> None:
-        for session in self.tracker.consumers.values():
+    def all_over(self, event: AgentEnded | Ended) -> None:
+        for session in self._tracker.consumers.values():
             if session.ended is None:
-                self.over(session, event)
+                tell(self._over, session, event)
 
 
 def plain_acks(event: Frame) -> bool:
@@ -215,11 +234,11 @@ def acked_entries(session: ConsumerSession, event: Frame) -> Iterator[Entry]:
 
 
 def to_client(event: Frame) -> bool:
-    return event.dir is Direction.TO_CLIENT and event.to_receiver
+    return event.dir is Direction.TO_CLIENT and event.sides is not Sides.SENDER
 
 
 def from_client(event: Frame) -> bool:
-    return event.dir is Direction.TO_BROKER and event.from_sender
+    return event.dir is Direction.TO_BROKER and event.sides is not Sides.RECEIVER
 
 
 def elapsed(later_ns: int, earlier_ns: int) -> str:

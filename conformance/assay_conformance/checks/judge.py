@@ -13,14 +13,17 @@ what cannot be decided then is not mentioned.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
-from assay_conformance.checks.base import Check, Handler, View, routes
+from assay_conformance.checks.base import Check, Handler, View, on, routes, tell
+from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.log_order import in_log_order
+from assay_conformance.checks.occasions import occasions
 from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Who
@@ -49,7 +52,7 @@ def judge(
         for requirement, check in checks.items()
         if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
     ]
-    attempt_end = run(events, view.tracker, applicable)
+    attempt_end = run(events, view, applicable)
     found = {check.requirement: check for check in applicable}
     if (liveness := found.get(OperationsEnd.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
@@ -71,8 +74,6 @@ def judge(
 class BenchFacts:
     """What the bench's own events say about the attempt."""
 
-    KINDS = (Fired, Overdue, Ended)
-
     def __init__(self, load: LoadRecord) -> None:
         self.load = load
         self.fired: set[int] = set()
@@ -81,13 +82,17 @@ class BenchFacts:
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
 
-    def see(self, event: Event) -> None:
-        if isinstance(event, Fired):
-            self.fired.add(event.fault)
-        elif isinstance(event, Overdue):
-            self.overdue = True
-        elif isinstance(event, Ended):
-            self.ended = event
+    @on(Fired)
+    def fault_fired(self, event: Fired) -> None:
+        self.fired.add(event.fault)
+
+    @on(Overdue)
+    def operation_overdue(self, _event: Overdue) -> None:
+        self.overdue = True
+
+    @on(Ended)
+    def attempt_ended(self, event: Ended) -> None:
+        self.ended = event
 
     def unfired(self, case: Case) -> list[int]:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
@@ -112,13 +117,16 @@ class BenchFacts:
         return 0 if self.ended is None else self.ended.t_ns
 
 
-def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> BenchFacts:
-    """One pass, after the one that reads ahead: every check sees the events it has handlers for, then its `finish`."""
-    events = in_log_order(tuple(events))
+def run(events: Iterable[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
+    """One pass, after those that read ahead: every check that may have something to say sees the events it has handlers
+    for, then its `finish`."""
+    events, tracker = in_log_order(tuple(events)), view.tracker
     tracker.foresight.read(events)
     tracker.history = events
     attempt = BenchFacts(tracker.load)
-    by_type, by_word = _table(checks, attempt)
+    met = occasions(events, view.case, view.facts)
+    checks = [check for check in checks if met.issuperset(check.needs) and check.concerned()]
+    by_type, by_word = _table(attempt, ConsumerLife(tracker, checks), *checks)
     for event in events:
         tracker.see(event)
         kind = type(event)
@@ -126,37 +134,23 @@ def run(events: Iterable[Event], tracker: Tracker, checks: Sequence[Check]) -> B
         if (named := by_word.get(kind)) is not None:
             word = event.command if kind is Frame else event.verb  # type: ignore[union-attr]
             handlers = named.get(word, handlers)
-        for handler in handlers:
-            try:
-                handler(event)
-            except Exception as error:
-                _crashed(handler, error)
+        tell(handlers, event)
     for check in checks:
-        try:
-            check.finish()
-        except Exception as error:
-            _crashed(check.finish, error)
+        tell((check.finish,))
     return attempt
 
 
-def _crashed(method: Callable[..., None], error: Exception) -> None:
-    """A check that raises is our bug or a pack's: its requirement gets harness-error, every other is judged."""
-    check: Check = method.__self__  # type: ignore[attr-defined]
-    check.crashed = check.crashed or error
-
-
-def _table(
-    checks: Sequence[Check], attempt: BenchFacts
-) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
-    """Handlers of all events of a type, and all of those with a command or verb that some handler names."""
-    by_type: dict[type, list[Handler]] = {kind: [attempt.see] for kind in BenchFacts.KINDS}
+def _table(*listeners: Any) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
+    """Handlers of all events of a type, and all of those with a command or verb that some handler names; those of one
+    listener behind those of the one before."""
+    by_type: dict[type, list[Handler]] = {}
     by_word: dict[type, dict[str, list[Handler]]] = {}
-    for check in checks:
-        for kind, word, name in routes(type(check)):
+    for listener in listeners:
+        for kind, word, name in routes(type(listener)):
             if word is None:
-                by_type.setdefault(kind, []).append(getattr(check, name))
+                by_type.setdefault(kind, []).append(getattr(listener, name))
             else:
-                by_word.setdefault(kind, {}).setdefault(word, []).append(getattr(check, name))
+                by_word.setdefault(kind, {}).setdefault(word, []).append(getattr(listener, name))
     for kind, named in by_word.items():
         for handlers in named.values():
             handlers += by_type.get(kind, ())

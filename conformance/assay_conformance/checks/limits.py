@@ -6,7 +6,10 @@ seen. So what is seen to be beyond a bound is beyond it.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
@@ -26,20 +29,19 @@ class InFlight(Check):
     and chunks, which have no number, are not counted."""
 
     def start(self) -> None:
-        self._units: dict[int, dict[int, Unit]] = {}
+        self.messages: Counter[tuple[int, str]] = Counter()
+        """(producer handle, topic) -> messages in flight there."""
+        self.bytes: Counter[int] = Counter()
+        """Producer handle -> theirs."""
+        self._units: dict[int, dict[int, tuple[Operation, ...]]] = {}
+        """Producer handle -> a unit in flight -> the sends inside."""
 
     def more(self, handle: int, event: Frame) -> None:
         """A unit left for the first time."""
 
-    def in_flight(self, handle: int) -> list[Operation]:
+    def in_flight(self, handle: int) -> Iterator[Operation]:
         """Sends of this producer that left, have no receipt, and succeed in the end."""
-        return [
-            send
-            for unit in self._units.get(handle, {}).values()
-            for number in unit.numbers
-            if (send := self.tracker.send_of(handle, number)) is not None
-            and self.tracker.foresight.outcomes.get(send.invoke.op) is Outcome.OK
-        ]
+        return chain.from_iterable(self._units.get(handle, {}).values())
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
@@ -49,14 +51,33 @@ class InFlight(Check):
         handle = unit.line.handle
         known = self._units.setdefault(handle, {})
         if id(unit) not in known and unit.numbers:
-            known[id(unit)] = unit
+            known[id(unit)] = tuple(self._succeeding(handle, unit))
+            self._count(handle, known[id(unit)], 1)
             self.more(handle, event)
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answered(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
         if event.to_receiver and unit is not None and unit.line.handle is not None:
-            self._units.get(unit.line.handle, {}).pop(id(unit), None)
+            handle = unit.line.handle
+            self._count(handle, self._units.get(handle, {}).pop(id(unit), ()), -1)
+
+    def topic_of(self, handle: int, send: Operation) -> str | None:
+        """Where a message left to."""
+        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
+        return None if unit is None else unit.line.topic
+
+    def _succeeding(self, handle: int, unit: Unit) -> Iterator[Operation]:
+        for number in unit.numbers:
+            send = self.tracker.send_of(handle, number)
+            if send is not None and self.tracker.foresight.outcomes.get(send.invoke.op) is Outcome.OK:
+                yield send
+
+    def _count(self, handle: int, sends: tuple[Operation, ...], sign: int) -> None:
+        for send in sends:
+            self.bytes[handle] += sign * (send.invoke.size or 0)
+            if (topic := self.topic_of(handle, send)) is not None:
+                self.messages[handle, topic] += sign
 
 
 class BoundedPending(InFlight):
@@ -71,21 +92,17 @@ class BoundedPending(InFlight):
             return
         if handle in self.tracker.lines.torn_sends:
             return  # A SEND that came twice is receipted twice, and the client cannot know which receipt is whose.
-        count = sum(1 for send in self.in_flight(handle) if self._on_line(handle, send, line.topic))
+        count = self.messages[handle, line.topic]
         if count > limit:
             self.breach(
                 "too-many-pending",
                 f"producer {handle}: {count} messages on {line.topic} were without a receipt at {ms(event.t_ns)}, "
                 f"max_pending_messages is {limit}",
-                self.in_flight(handle)[0].invoke,
+                next(self.in_flight(handle)).invoke,
                 event,
             )
         elif count == limit:
             self.exercise(event)
-
-    def _on_line(self, handle: int, send: Operation, topic: str) -> bool:
-        unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
-        return unit is not None and unit.line.topic == topic
 
 
 class BoundedMemory(InFlight):
@@ -110,22 +127,21 @@ class BoundedMemory(InFlight):
         limit = int(self.view.setting("client", "memory_limit_bytes", client.args.get("config")) or 0)
         if not limit:
             return
-        sizes = [
-            send.invoke.size or 0
-            for other, its in self.tracker.lines.openings.items()
-            if its.args.get("client") == client.handle
-            for send in self.in_flight(other)
-        ]
-        if sizes and sum(sizes) - max(sizes) > limit:
+        its = [h for h, opened in self.tracker.lines.openings.items() if opened.args.get("client") == client.handle]
+        total = sum(self.bytes[other] for other in its)
+        if total < limit:
+            return
+        sizes = [send.invoke.size or 0 for other in its for send in self.in_flight(other)]
+        if total - max(sizes) > limit:
             self.breach(
                 "too-many-bytes",
-                f"{sum(sizes)} bytes of {len(sizes)} messages of client {client.handle} were without a receipt at "
+                f"{total} bytes of {len(sizes)} messages of client {client.handle} were without a receipt at "
                 f"{ms(event.t_ns)}; memory_limit_bytes is {limit}, and one message of at most {max(sizes)} bytes may "
                 "cross it",
                 client,
                 event,
             )
-        elif sum(sizes) >= limit:
+        else:
             self.exercise(event)
 
 

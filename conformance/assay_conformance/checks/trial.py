@@ -28,7 +28,7 @@ def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts:
     events = tuple(events)
     view = View(case, facts or _taking(case, events), Tracker())
     judging = check(view)
-    run(events, view.tracker, [judging])
+    run(events, view, [judging])
     if judging.crashed is not None:
         raise judging.crashed
     return judging

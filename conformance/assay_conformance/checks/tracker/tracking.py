@@ -79,6 +79,10 @@ class Tracker:
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
+    _frame_seen: Frame | None = None
+    """The last frame, and whose it is."""
+    _its_producer: ProducerSession | None = None
+    _its_consumer: ConsumerSession | None = None
 
     def __post_init__(self) -> None:
         self.lines = Lines(self.foresight)
@@ -97,9 +101,13 @@ class Tracker:
 
     def producer_of(self, frame: Frame) -> ProducerSession | None:
         """The producer a frame with a producer_id belongs to, on its connection."""
+        if frame is self._frame_seen:
+            return self._its_producer
         return None if frame.producer_id is None else self.producers.get((frame.conn, frame.producer_id))
 
     def consumer_of(self, frame: Frame) -> ConsumerSession | None:
+        if frame is self._frame_seen:
+            return self._its_consumer
         return None if frame.consumer_id is None else self.consumers.get((frame.conn, frame.consumer_id))
 
     def delivery(self, handle: int, ordinal: int) -> Received | None:
@@ -229,6 +237,9 @@ class Tracker:
         handler = _FRAMES.get(event.command)
         if handler is not None:
             handler(self, event)
+        # Most checks that get a frame ask whose it is.
+        self._its_producer, self._its_consumer = self.producer_of(event), self.consumer_of(event)
+        self._frame_seen = event
 
     def _producer(self, event: Frame) -> None:
         if not event.from_sender or event.producer_id is None:

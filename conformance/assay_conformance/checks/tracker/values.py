@@ -7,7 +7,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay_conformance.checks.lines import Line, Parting, Unit
-from assay_conformance.model.event import AgentEnded, Closed, Completion, Frame, Invoke, Outcome, Overdue, Received
+from assay_conformance.model.case import ConfigValue
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    Completion,
+    Frame,
+    Invoke,
+    MessageId,
+    Outcome,
+    Overdue,
+    Received,
+)
 
 
 @dataclass(slots=True)
@@ -63,6 +74,8 @@ class ConsumerSession:
     """What ended it: its connection's end, CLOSE_CONSUMER from either side, or UNSUBSCRIBE."""
     all_again: Frame | None = None
     """The last request for everything unacknowledged: a client may throw away what waits in its queue with it."""
+    entry_asked: tuple[MessageId, Entry] | None = None
+    """The entry that was asked for last, under the id it was asked by."""
 
     @property
     def is_return(self) -> bool:
@@ -89,6 +102,8 @@ class OpenedConsumer:
     """What was settled before it says nothing about what comes behind it."""
     sought: set[tuple[int, int]] = field(default_factory=set)
     """Positions it was told to seek behind: the broker starts with them, and the client passes them over."""
+    settings: dict[str, ConfigValue | None] = field(default_factory=dict)
+    """What is in force for it, as far as it was asked."""
     unsure: set[str] = field(default_factory=set)
     """Topics (partitions apart) on which a session may be its or another consumer's."""
 
