@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.limits import InFlight, may_hold
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -16,6 +17,7 @@ class AcrossPartitions(InFlight):
     """
 
     requirement = RequirementId("flow.across-partitions")
+    needs = (Setting("producer", "max_pending_across_partitions"),)
 
     def more(self, handle: int, event: Frame) -> None:
         lines, unit = self.tracker.lines, self.tracker.lines.unit

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, Frame, Invoke, MessageId, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -18,6 +19,7 @@ class IdSpansChunks(Check):
     """
 
     requirement = RequirementId("chunking.id-spans-chunks")
+    needs = (Trait.CHUNK,)
 
     def start(self) -> None:
         self._firsts: dict[tuple[int, str], list[Frame]] = {}

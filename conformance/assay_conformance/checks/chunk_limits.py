@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.chunk_sending import chunk_of, properties_bytes
 from assay_conformance.checks.consumption import from_client
+from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -20,6 +21,7 @@ class UuidNamesMessage(Check):
     """The uuid of a chunk is made of its producer's name and its sequence id, which no two messages share."""
 
     requirement = RequirementId("chunking.uuid-names-message")
+    needs = (Trait.CHUNK,)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -94,6 +96,7 @@ class ExcludesBatching(Check):
     """A producer that is to batch and to chunk is refused, or chunks all the same, and never puts a batch in chunks."""
 
     requirement = RequirementId("chunking.excludes-batching")
+    needs = (Setting("producer", "chunking"),)
 
     def start(self) -> None:
         self._openings: dict[int, Invoke] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.limits import DEFAULT_MAX_PENDING, may_hold
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -35,6 +36,7 @@ class ChunksHoldPermits(_ChunkingProducers):
     """
 
     requirement = RequirementId("chunking.chunks-hold-permits")
+    needs = (Trait.CHUNK,)
 
     def start(self) -> None:
         self._in_flight: dict[int, list[Unit]] = {}
@@ -81,6 +83,7 @@ class PermitsReturn(_ChunkingProducers):
     """
 
     requirement = RequirementId("chunking.permits-return")
+    needs = (Setting("producer", "chunking"),)
 
     def start(self) -> None:
         self._client_limits: dict[int, int] = {}

@@ -22,6 +22,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import (
@@ -64,6 +65,8 @@ Story = tuple[str, tuple[Event, ...]]
 
 class ChunkedCheck(ConsumerCheck):
     """Consumers that get chunks: assembles each session's as the table says, and offers whole messages."""
+
+    needs = (Trait.CHUNK,)
 
     def start(self) -> None:
         self._assemblies: dict[int, Assembly] = {}

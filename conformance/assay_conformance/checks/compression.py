@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, Frame, Meta, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
@@ -22,6 +25,7 @@ class CommonFormat(HandoverCheck):
     """
 
     requirement = RequirementId("compression.common-format")
+    needs = (Trait.COMPRESSED,)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -113,9 +117,11 @@ class ExactSize(Check):
             return
         self.exercise(event)
         member = event.members[0]
+        own = self.tracker.send_of(handle, unit.numbers[0]) if unit.numbers else None
+        others = reversed(self.tracker.sends.get(handle, ()))
         if not any(
             (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
-            for send in reversed(self.tracker.sends.get(handle, ()))
+            for send in chain([own] if own is not None else [], others)
         ):
             self.breach(
                 "payload-changed",
@@ -131,6 +137,7 @@ class GarbledMessage(Discarding):
     """
 
     requirement = RequirementId("compression.garbled-message-reported")
+    needs = (Trait.COMPRESSED,)
     state = "garbled"
     how = "as what nobody can decompress"
 

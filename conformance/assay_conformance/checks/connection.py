@@ -70,6 +70,7 @@ class AnswersPing(Check):
     """
 
     requirement = RequirementId("connection.answers-ping")
+    needs = ((Frame, "PING"),)
 
     def start(self) -> None:
         self._waiting: dict[int, deque[Frame]] = {}

@@ -12,6 +12,7 @@ class AnswersChallenge(TimedCheck):
     """At once, with credentials, and with fresh ones where the client was given some."""
 
     requirement = RequirementId("connection.answers-challenge")
+    needs = ((Frame, "AUTH_CHALLENGE"),)
 
     def start(self) -> None:
         self._said: dict[int, object] = {}

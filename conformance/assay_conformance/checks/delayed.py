@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
 from assay_conformance.checks.loading import Loads
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.model.case import Topic
@@ -40,6 +41,8 @@ class Due:
 
 class DelayCheck(DispatchLedger):
     """Knows of every stored entry when it is due; topics whose delayed delivery is off have none."""
+
+    needs = (Trait.DELAYED,)
 
     def start(self) -> None:
         super().start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, late, to_client
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.event import AgentEnded, Completion, Frame
 from assay_conformance.model.requirement import RequirementId
@@ -14,6 +15,7 @@ class DoubtsSizes(TimedCheck):
     """A message that says it unpacks to more than any message may costs itself, and nothing else."""
 
     requirement = RequirementId("compression.doubts-sizes")
+    needs = (Trait.COMPRESSED,)
 
     def start(self) -> None:
         self._came: list[tuple[OpenedConsumer, Frame]] = []

@@ -21,6 +21,8 @@ class NamesItsTime(Check):
         if unit is None or began is None or event.meta is None or event.meta.batch is not None:
             return
         for send in operations(self, unit):
+            if not send.invoke.args:
+                continue
             at_ms, after_ms = send.invoke.args.get("deliver_at_ms"), send.invoke.args.get("deliver_after_ms")
             said_ms = event.meta.deliver_at_ms
             if at_ms is not None:

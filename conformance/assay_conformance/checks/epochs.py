@@ -33,6 +33,7 @@ class OldEpochDropped(RequestCheck):
     """
 
     requirement = RequirementId("ordering.old-epoch-dropped")
+    needs = ((Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES"),)
 
     def start(self) -> None:
         self._epochs: dict[SessionKey, _Epoch] = {}

@@ -146,7 +146,7 @@ def _table(*listeners: Any) -> tuple[dict[type, list[Handler]], dict[type, dict[
     by_type: dict[type, list[Handler]] = {}
     by_word: dict[type, dict[str, list[Handler]]] = {}
     for listener in listeners:
-        for kind, word, name in routes(type(listener)):
+        for kind, word, name in routes(type(listener)):  # type: ignore[arg-type]
             if word is None:
                 by_type.setdefault(kind, []).append(getattr(listener, name))
             else:

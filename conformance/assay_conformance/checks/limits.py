@@ -14,6 +14,7 @@ from itertools import chain
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome, Stored
@@ -109,6 +110,7 @@ class BoundedMemory(InFlight):
     """Bytes of messages without a receipt, of all producers of a client together; one message may cross the limit."""
 
     requirement = RequirementId("flow.bounded-memory")
+    needs = (Setting("client", "memory_limit_bytes"),)
 
     def start(self) -> None:
         super().start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.discarding import LEAVING
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
 from assay_conformance.model.fault import Direction, Inject
@@ -86,6 +87,8 @@ class BadFrame(TimedCheck):
 
 class Ignored(TimedCheck):
     """Frames that concern nobody: the connection they came over goes on."""
+
+    needs = (Trait.HARMED,)
 
     what: str
 

@@ -24,6 +24,7 @@ class FollowsMigration(TimedCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says."""
 
     requirement = RequirementId("topics.follows-migration")
+    needs = ((Frame, "TOPIC_MIGRATED"),)
 
     def start(self) -> None:
         self._migrated: dict[Key, _Migrated] = {}

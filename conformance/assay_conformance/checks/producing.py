@@ -80,6 +80,7 @@ class FlushWaits(Check):
     """A flush that is reported as done, while a send asked for before has neither ended nor got an answer, lied."""
 
     requirement = RequirementId("producer.flush-waits")
+    needs = ((Invoke, "flush"),)
 
     def start(self) -> None:
         self._flushes: dict[int, tuple[list[Operation], bool]] = {}

@@ -44,6 +44,8 @@ class _RefusedSends(Check):
     and those behind the broker's own CLOSE_PRODUCER, which are for a producer that is no longer there.
     """
 
+    needs = ((Frame, "SEND_ERROR"),)
+
     errors: ClassVar[frozenset[str]]
 
     def start(self) -> None:

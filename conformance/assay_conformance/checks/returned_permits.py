@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import late
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.permits import Ledger, PermitCheck
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
@@ -14,6 +15,7 @@ class FilteredEarnNothing(PermitCheck):
     """More permits are open than the queue holds, by no more than what ack_sets took out: those were returned."""
 
     requirement = RequirementId("flow.filtered-earn-nothing")
+    needs = (Trait.BATCH,)
 
     def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         if not ledger.filtered or session.consumer is None:

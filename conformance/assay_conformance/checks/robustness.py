@@ -6,6 +6,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.discarding import LEAVING, Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Healed, Invoke, Opened, Received
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.requirement import RequirementId
@@ -15,6 +16,7 @@ class DamagedMessage(Discarding):
     """A MESSAGE whose checksum does not fit."""
 
     requirement = RequirementId("robustness.damaged-message-reported")
+    needs = (Trait.HARMED,)
     state = "damaged"
     how = "with a checksum that does not fit"
 
@@ -29,6 +31,7 @@ class AnySegmentation(HandoverCheck):
     """
 
     requirement = RequirementId("robustness.any-segmentation")
+    needs = (Fired,)
 
     def start(self) -> None:
         super().start()

@@ -79,6 +79,9 @@ class RoutingCheck(Check):
             if topic.partitions > 1 and topic.name not in grown
         }
 
+    def concerned(self) -> bool:
+        return bool(self._partitions)
+
     def routed(self, message: Routed) -> None:
         """A message left, on a topic of several partitions."""
 

@@ -12,6 +12,7 @@ class OneSeekAtATime(Check):
     """Of two seeks of one consumer the second does not end well, where it reached the client before the first ended."""
 
     requirement = RequirementId("seek.one-at-a-time")
+    needs = ((Invoke, "seek"),)
 
     def start(self) -> None:
         self._pending: dict[int, Invoke] = {}

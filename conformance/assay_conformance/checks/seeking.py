@@ -49,6 +49,8 @@ class Sought:
 class SeekCheck(ConsumerCheck):
     """Follows each seek from its call to what is handed over behind it; `current` is the last one of a consumer."""
 
+    needs = ((Invoke, "seek"),)
+
     def start(self) -> None:
         self.current: dict[int, Sought] = {}
         self._receiving: dict[int, set[int]] = {}

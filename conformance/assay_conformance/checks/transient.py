@@ -33,6 +33,9 @@ class KeepsNothing(Check):
         self._receipted: set[str] = set()
         self._since: dict[tuple[int, int], int] = {}
 
+    def concerned(self) -> bool:
+        return bool(self._topics)
+
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)

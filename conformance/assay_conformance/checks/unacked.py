@@ -49,6 +49,9 @@ class UnackedLimit(DispatchLedger):
         self._stored: Counter[str] = Counter()
         self._end: Ended | None = None
 
+    def concerned(self) -> bool:
+        return any(_limits_of(policies) != (0, 0) for policies in self._policies.values())
+
     @on(Stored)
     def stored(self, event: Stored) -> None:
         self._stored[event.topic] += 1
@@ -146,10 +149,15 @@ class UnackedLimit(DispatchLedger):
         policies = self._policies.get(group.topic.partition("-partition-")[0])
         if policies is None or group.kind not in KINDS:
             return None
-        own, together = policies.max_unacked_per_consumer or 0, policies.max_unacked_per_subscription or 0
-        if own <= 0 and together <= 0:
+        own, together = _limits_of(policies)
+        if not own and not together:
             return None
         return self._limits.setdefault(group, _Limits(own, together))
+
+
+def _limits_of(policies: Policies) -> tuple[int, int]:
+    """Of a consumer and of a subscription; 0 where there is none."""
+    return max(policies.max_unacked_per_consumer or 0, 0), max(policies.max_unacked_per_subscription or 0, 0)
 
 
 def _has_room(group: Group, limits: _Limits, member: Member, end: Event) -> bool:

@@ -15,6 +15,7 @@ from assay_conformance.checks.consumption import (
     number_in_force,
     to_client,
 )
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import AckCheck, Written
@@ -45,6 +46,7 @@ class WholeBatchOnly(AckCheck):
     """
 
     requirement = RequirementId("ack.whole-batch-only")
+    needs = (Trait.BATCH,)
 
     def start(self) -> None:
         self._batches: dict[tuple[int, Entry], _Batch] = {}

@@ -18,6 +18,7 @@ from assay_conformance.checks.consumption import (
     number_in_force,
     to_client,
 )
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import AckCheck, Written
@@ -48,6 +49,7 @@ class IndexBits(AckCheck):
     """
 
     requirement = RequirementId("ack.batch-index-bits")
+    needs = (Trait.BATCH,)
 
     def start(self) -> None:
         self._entries: dict[tuple[int, Entry], _Bits] = {}
@@ -170,6 +172,7 @@ class FilteredNotDelivered(ConsumerCheck):
     """A message of a batch reaches the application no more often than it came with its bit set."""
 
     requirement = RequirementId("ack.filtered-not-delivered")
+    needs = (Trait.BATCH,)
 
     def start(self) -> None:
         self._open: dict[tuple[int, Entry, int], int] = {}

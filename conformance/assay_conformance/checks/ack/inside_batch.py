@@ -18,6 +18,7 @@ from assay_conformance.checks.consumption import (
     session_key,
     to_client,
 )
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Event, Frame, Outcome
@@ -48,6 +49,7 @@ class InsideBatch(ConsumerCheck):
     """
 
     requirement = RequirementId("ack.cumulative-inside-batch")
+    needs = (Trait.BATCH,)
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Reach] = {}

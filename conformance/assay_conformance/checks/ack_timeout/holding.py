@@ -13,6 +13,7 @@ from assay_conformance.checks.consumption import (
     number_in_force,
     to_client,
 )
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame, Received
@@ -42,6 +43,8 @@ def span_of(view: View, consumer: OpenedConsumer) -> Span | None:
 
 class TimeoutCheck(ConsumerCheck):
     """Knows which entries of the running sessions came, and how many copies of them may still be handed over."""
+
+    needs = (Setting("consumer", "ack_timeout_ms"),)
 
     def start(self) -> None:
         self.frames: dict[EntryKey, Frame] = {}

@@ -18,6 +18,7 @@ from assay_conformance.checks.batching.limits import (
 )
 from assay_conformance.checks.batching.reasons import called_ns, full, is_alone
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Invoke, Outcome
@@ -139,6 +140,8 @@ class _Costs(Check):
 
     Only what nobody flushed in between: flushes cut batches alike, whatever their limits are.
     """
+
+    needs = (Trait.BATCH,)
 
     def start(self) -> None:
         self._flushed: dict[int, int] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Frame, Meta
 from assay_conformance.model.requirement import RequirementId
@@ -16,6 +17,7 @@ class NamesAllIds(Check):
     """
 
     requirement = RequirementId("batching.names-all-ids")
+    needs = (Trait.BATCH,)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -59,6 +61,7 @@ class CompressedAsOne(Check):
     """
 
     requirement = RequirementId("batching.compressed-as-one")
+    needs = (Trait.BATCH, Trait.COMPRESSED)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:

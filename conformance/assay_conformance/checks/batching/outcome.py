@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms
 from assay_conformance.checks.lines import Unit, is_duplicate
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -16,6 +17,7 @@ class EndsAsOne(Check):
     """
 
     requirement = RequirementId("batching.ends-as-one")
+    needs = (Trait.BATCH,)
 
     def finish(self) -> None:
         lines = self.tracker.lines

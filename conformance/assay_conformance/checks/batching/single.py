@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.handover import HandoverCheck, Offer
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, Fate, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
@@ -13,6 +14,7 @@ class TakesBatchesOfOne(HandoverCheck):
     """The message of a batch of one is handed over, without the header it has in the batch."""
 
     requirement = RequirementId("batching.batch-of-one-is-opened")
+    needs = (Trait.BATCH,)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:

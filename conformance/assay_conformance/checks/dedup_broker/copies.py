@@ -83,6 +83,9 @@ class CopiesCheck(Check):
         self._answers: dict[tuple[int, int], dict[int, list[Arrival]]] = {}
         """(connection, producer) -> sequence id -> SENDs without an answer."""
 
+    def concerned(self) -> bool:
+        return bool(self._topics)
+
     @on(Stepped)
     @on(Fired)
     def loaded(self, event: Stepped | Fired) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.dedup_broker.copies import Copied, CopiesCheck
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -17,6 +18,7 @@ class RecordsHighestId(CopiesCheck):
     """Behind a stored batch, a SEND with an id that only its highest one covers."""
 
     requirement = RequirementId("dedup.records-highest-id")
+    needs = (Trait.BATCH,)
     kinds = frozenset({Copied.INSIDE})
 
 
@@ -24,4 +26,5 @@ class BatchStandsOrFalls(CopiesCheck):
     """A batch that begins with an id that is stored and ends with one that is not."""
 
     requirement = RequirementId("dedup.batch-stands-or-falls")
+    needs = (Trait.BATCH,)
     kinds = frozenset({Copied.STRADDLING})

@@ -8,6 +8,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
 from assay_conformance.checks.dedup_broker.names import checked_later, told_highest
 from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -31,12 +32,16 @@ class ChecksLastChunkOnly(Check):
     no more than last chunks that are duplicates."""
 
     requirement = RequirementId("dedup.checks-last-chunk-only")
+    needs = (Trait.CHUNK,)
 
     def start(self) -> None:
         self._topics = deduplicated(self.view)
         self._arrived: dict[tuple[str, str], int] = {}
         """Highest id that has arrived under a name, chunks before the last left out."""
         self._waiting: dict[tuple[int, int], dict[int, _Waiting]] = {}
+
+    def concerned(self) -> bool:
+        return bool(self._topics)
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:

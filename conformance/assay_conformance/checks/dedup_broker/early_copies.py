@@ -28,6 +28,9 @@ class UndecidedCopyIsRefused(Check):
         self._receipted_early: list[tuple[Name, Frame, Frame, Frame]] = []
         """Likewise, and the receipt that such a copy got."""
 
+    def concerned(self) -> bool:
+        return bool(self._topics)
+
     @on(Stepped)
     @on(Fired)
     def happened(self, event: Stepped | Fired) -> None:

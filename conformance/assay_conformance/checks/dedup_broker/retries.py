@@ -51,12 +51,16 @@ class TakesFailedAgain(Check):
     """
 
     requirement = RequirementId("dedup.takes-failed-again")
+    needs = ((Frame, "SEND_ERROR"),)
 
     def start(self) -> None:
         self._topics = deduplicated(self.view)
         self._names: dict[tuple[str, str], _Name] = {}
         self._waiting: dict[tuple[int, int], dict[int, list[_Write]]] = {}
         self._away: set[tuple[int, int]] = set()
+
+    def concerned(self) -> bool:
+        return bool(self._topics)
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:

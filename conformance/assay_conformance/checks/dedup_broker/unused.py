@@ -49,6 +49,9 @@ class ForgetsUnusedNames(Check):
         self._held: dict[Place, Name] = {}
         self._here: Counter[Name] = Counter()
 
+    def concerned(self) -> bool:
+        return bool(self._topics)
+
     @on(Stepped)
     @on(Fired)
     def loaded(self, event: Stepped | Fired) -> None:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.letters.posting import DELAY_TIME, REAL_TOPIC, Kind, Letter, LetterCheck, times_of
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Frame, Invoke, Stored
@@ -62,6 +63,7 @@ class _WholeLetter(LetterCheck):
 
 class WholeDeadLetter(_WholeLetter):
     requirement = RequirementId("letters.dead-letter-is-whole")
+    needs = (Setting("consumer", "max_redeliver_count"),)
     kind = Kind.DEAD
 
 
@@ -69,6 +71,7 @@ class WholeRetryLetter(_WholeLetter):
     """Beside its content: one more round than the copy that was sent round, and a time as far off as was asked."""
 
     requirement = RequirementId("letters.retry-letter-is-whole")
+    needs = (Setting("consumer", "retry_letters"),)
     kind = Kind.RETRY
 
     def start(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import in_force, number_in_force, to_client
 from assay_conformance.checks.letters.posting import Kind, Letter, LetterCheck, times_of
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
@@ -22,6 +23,7 @@ class CountsToItsMaximum(LetterCheck):
     application's hands, or sent round, once more often than that."""
 
     requirement = RequirementId("letters.counts-to-its-maximum")
+    needs = (Setting("consumer", "max_redeliver_count"),)
 
     def start(self) -> None:
         super().start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import from_client, in_force
 from assay_conformance.checks.letters.posting import Kind, Letter, LetterCheck
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -13,6 +14,7 @@ class BuriedAlone(LetterCheck):
     """A dead letter in a batch waits for company, and its original for the batch."""
 
     requirement = RequirementId("letters.buried-alone")
+    needs = (Setting("consumer", "max_redeliver_count"),)
 
     def posted(self, letter: Letter) -> None:
         if letter.kind is not Kind.DEAD:
@@ -31,6 +33,7 @@ class AsksForFirstSubscription(LetterCheck):
     """Only where one is configured."""
 
     requirement = RequirementId("letters.asks-for-first-subscription")
+    needs = (Setting("consumer", "max_redeliver_count"),)
 
     @on(Frame, "PRODUCER")
     def registered(self, event: Frame) -> None:

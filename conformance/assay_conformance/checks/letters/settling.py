@@ -26,6 +26,7 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.letters.counting import INDIVIDUAL
 from assay_conformance.checks.letters.posting import Address, Letter, LetterCheck
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Received
@@ -230,6 +231,7 @@ class RetriedThenAcked(_Settling):
     """Messages that the application had come again later."""
 
     requirement = RequirementId("letters.retried-then-acked")
+    needs = (Setting("consumer", "retry_letters"),)
 
     @on(Invoke, "reconsume_later")
     def reconsumed(self, event: Invoke) -> None:
@@ -244,6 +246,8 @@ class RetriedThenAcked(_Settling):
 class _Buried(_Settling):
     """Messages that were refused when they had been redelivered as often as they may be, or that come once more often
     than that."""
+
+    needs = (Setting("consumer", "max_redeliver_count"),)
 
     large: ClassVar[bool]
     """Whether about those that came in chunks."""

@@ -14,7 +14,7 @@ from assay_conformance.checks.nack.requests import Window, backoff_window_of
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame
+from assay_conformance.model.event import Event, Frame, Invoke
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -35,6 +35,8 @@ class Growing:
 
 class BackoffCheck(RequestCheck):
     """Keeps the refusals that wait, of consumers with a backoff."""
+
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._waiting: dict[EntryKey, Growing] = {}

@@ -20,7 +20,7 @@ from assay_conformance.checks.nack.requests import window_of
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession
 from assay_conformance.checks.written import REDELIVER, Request, RequestCheck
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Received
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -48,6 +48,7 @@ class AckedNotRedelivered(ConsumerCheck):
     """
 
     requirement = RequirementId("nack.acked-not-redelivered")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._nacked: dict[EntryKey, Call] = {}
@@ -169,6 +170,7 @@ class EndsAckTimeout(RequestCheck):
     """
 
     requirement = RequirementId("nack.ends-ack-timeout")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._refused: dict[EntryKey, _Refusal] = {}

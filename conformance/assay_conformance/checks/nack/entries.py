@@ -8,7 +8,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import EntryKey, entry_on, late, listed, of_batch, to_client
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Completion, Event, Frame, Received
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -28,6 +28,7 @@ class WholeEntry(RequestCheck):
     every message of the entry that it has not acknowledged."""
 
     requirement = RequirementId("nack.whole-entry")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._refused: dict[EntryKey, _Members] = {}

@@ -41,6 +41,7 @@ class AllInOrder(ConsumerCheck):
     """
 
     requirement = RequirementId("nack.exclusive-all-in-order")
+    needs = ((Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES"),)
 
     def start(self) -> None:
         self._again: dict[SessionKey, _Again] = {}

@@ -10,7 +10,7 @@ from assay_conformance.checks.nack.requests import LEAST_DELAY_MS, WIDEST_TICK_F
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Completion, Event, Frame, Outcome
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 IDS_OF_A_COMMAND = 1_000
@@ -34,6 +34,7 @@ class Merged(RequestCheck):
     """
 
     requirement = RequirementId("nack.merged")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._together: dict[int, _Together] = {}

@@ -18,7 +18,7 @@ from assay_conformance.checks.nack.requests import LEAST_DELAY_MS, WIDEST_PRECIS
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.event import Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -26,6 +26,7 @@ class LeastDelay(RequestCheck):
     """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge."""
 
     requirement = RequirementId("nack.least-delay")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._refused: dict[EntryKey, Call] = {}
@@ -84,6 +85,7 @@ class SteadyRefusals(RequestCheck):
     of them sets anew would not have fired."""
 
     requirement = RequirementId("nack.steady-refusals")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._waiting: dict[EntryKey, _Waiting] = {}
@@ -154,6 +156,7 @@ class DroppedOnClose(ConsumerCheck):
     """A close with refusals that were not due yet."""
 
     requirement = RequirementId("nack.dropped-on-close")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._refused: dict[int, Call] = {}

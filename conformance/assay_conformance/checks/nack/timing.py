@@ -16,7 +16,7 @@ from assay_conformance.checks.nack.requests import Window, window_of
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.event import Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -41,6 +41,7 @@ class RedeliveredInWindow(RequestCheck):
     """
 
     requirement = RequirementId("nack.redelivered-in-window")
+    needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._refused: dict[EntryKey, _Refused] = {}

@@ -102,14 +102,16 @@ class DispatchCheck(Check):
         self.limiters: dict[str, Dispatches] = {}
         self._sizes: dict[tuple[str, tuple[int, int]], int] = {}
 
+    def concerned(self) -> bool:
+        return bool(self._levels)
+
     @on(Stored)
     def entry(self, event: Stored) -> None:
-        if self._levels:
-            self._sizes[event.topic, event.id.position] = event.size
+        self._sizes[event.topic, event.id.position] = event.size
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        if not self._levels or not event.from_sender:
+        if not event.from_sender:
             return
         session = self.tracker.consumer_of(event)
         levels = {} if session is None else self._levels.get(session.topic.partition("-partition-")[0], {})

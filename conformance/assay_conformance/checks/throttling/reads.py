@@ -96,6 +96,9 @@ class PreciseReads(Check):
         self._is_precise = self.view.case.topology.settings.precise_flow_control
         self._readers: dict[tuple[int, int], _Reader] = {}
 
+    def concerned(self) -> bool:
+        return self._is_precise
+
     @on(Frame, "SUBSCRIBE")
     def subscribed(self, event: Frame) -> None:
         if self._is_precise and event.at_broker and event.consumer_id is not None:
