@@ -33,6 +33,8 @@ from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import NONE, AckKind, Integrity, Result
 
 NACK_DELAY_US = 200_000
+CAME_US = -60_000_000
+"""Everybody was there long before."""
 TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
 FIRST_SEQS = (0, 0, 0, 61, 63, 64, 127, (1 << 39) - 3)
 """Where a stream begins: at edges of words, and beyond what 40 bits hold."""
@@ -46,6 +48,7 @@ def info(order: Order = Order.PARTITION, self_checking: bool = True) -> LedgerIn
         self_checking=self_checking,
         # A history here is over in two seconds: bounds are as much smaller.
         grace_us=30_000,
+        settle_us=30_000,
         durable_us=10_000,
         due_early_us=1_000,
     )
@@ -235,11 +238,15 @@ class _History:
             ),
         )
         consumers = [sub * 2 + one for one in range(1 if kind == "Exclusive" else chance.randint(1, 2))]
-        for consumer in consumers:
-            self.packed.add("consumer", Consumer(consumer, sub, f"consumer-{consumer}"))
         given = self._given(kind, consumers, messages)
         if restart:
             given = self._restarted(sub, given)
+        left_at = None
+        if given and len(consumers) == 1 and chance.random() < 0.3:
+            given, left_at = self._handed_on(given, sub * 2 + 1)
+            self.packed.add("consumer", Consumer(sub * 2 + 1, sub, f"consumer-{sub * 2 + 1}", t_from=left_at))
+        for consumer in consumers:
+            self.packed.add("consumer", Consumer(consumer, sub, f"consumer-{consumer}", t_from=CAME_US, t_to=left_at))
         self._certify(sub, given, {(m.stream, m.seq): m.due for m in messages if m.due is not None})
 
     def _given(self, kind: str, consumers: list[int], messages: list[_Message]) -> list[_Given]:
@@ -250,7 +257,7 @@ class _History:
                 continue
             if kind in ("Shared", "Key_Shared"):
                 slot = message.key if kind == "Key_Shared" else chance.getrandbits(8)
-                active = consumers[slot % len(consumers)]
+                active = consumers[(slot + self.hit("key_moved")) % len(consumers)]
             t = message.t + 8_000
             if message.due is not None and kind in ("Shared", "Key_Shared") and not self.hit("before_time", 0.5):
                 t = max(t, message.due)
@@ -266,7 +273,32 @@ class _History:
                 at = chance.randrange(len(given) - 1)
                 one, other = given[at], given[at + 1]
                 one.message, other.message = other.message, one.message
+        if "key_disorder" in self.defects:
+            self._swap_of_a_key(given)
         return given
+
+    def _swap_of_a_key(self, given: list[_Given]) -> None:
+        """Two messages of one stream and key, which one consumer gets for the first time."""
+        of_key: dict[tuple[int, int, int], list[_Given]] = {}
+        for one in given:
+            if one.message.key != NONE and not one.redeliv and one.said == AckKind.ACK:
+                of_key.setdefault((one.consumer, one.message.stream, one.message.key), []).append(one)
+        several = [same for same in of_key.values() if len(same) > 1]
+        if several:
+            one, other = self.chance.choice(several)[:2]
+            one.message, other.message = other.message, one.message
+
+    def _handed_on(self, given: list[_Given], heir: int) -> tuple[list[_Given], int]:
+        """The consumer leaves behind its last message; what it had not acknowledged goes to the next one."""
+        left_at = max(max(one.t, one.said_at or 0) for one in given) + 1_000
+        again = list[_Given]()
+        for one in sorted(given, key=lambda one: one.message.t):
+            if one.said == AckKind.ACK and self.chance.random() < 0.1:
+                one.said = one.said_at = None
+                if not self.hit("forgotten", 0.5):
+                    t = left_at + 1_000 + len(again)
+                    again.append(_Given(heir, one.message, t, 0, t + 1_000, AckKind.ACK))
+        return [*given, *again], left_at
 
     def _lives(self, consumer: int, message: _Message, t: int) -> list[_Given]:
         """One message's deliveries, with what was said of each."""
@@ -363,6 +395,9 @@ DEFECTS = (
     "corrupt",
     "disorder",
     "failed_stored",
+    "forgotten",
+    "key_disorder",
+    "key_moved",
     "left",
     "lost",
     "never_again",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 from tests.spark.histories import Packed, info, pack
 from tests.spark.ledgers import write
+from tests.spark.on_disk.test_ingest import Run, S
 
+from assay_conformance.ledger import clauses
+from assay_conformance.model.verdict import Verdict
 from assay_fixtures.cli import _run
-from assay_fixtures.cli.reconcile import judge
 from assay_reports.ledgers.layout import VERSION_KEY
 from assay_reports.spark import watch
+from assay_reports.verdicts import read_verdicts
 
 Printed = pytest.CaptureFixture[str]
 Spoil = Callable[[Path], object]
@@ -87,17 +93,83 @@ def test_where_spark_cannot_run_is_said_before_it_tries(
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"assay: {sentence}")
 
 
-def test_an_empty_ledger_has_no_verdict(spark: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def one_session(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands use the session of all tests: a JVM of its own would say the same."""
+    monkeypatch.setattr("assay_reports.spark.session.spark_session", lambda *_: nullcontext(spark))
+
+
+def verdicts(ledger: Path) -> dict[str, Verdict]:
+    found = read_verdicts((ledger / "verdicts.json").read_bytes(), "verdicts.json")
+    return {str(row.requirement): row.verdict for row in found.requirements}
+
+
+@pytest.mark.usefixtures("one_session")
+def test_an_empty_ledger_has_no_verdict(tmp_path: Path, capsys: Printed) -> None:
     where = write(tmp_path / "ledger", Packed(), info())
-    assert judge(spark, str(where), tmp_path / "out")[0] == 3
+    assert _run(["reconcile", str(where)]) == 3
+    assert set(verdicts(where).values()) == {Verdict.UNTESTABLE}
+    assert f"{clauses.LOST}: its precondition never occurred" in capsys.readouterr().out
 
 
-def test_a_damaged_part_is_named_and_the_rest_is_judged(spark: Any, tmp_path: Path, capsys: Printed) -> None:
+@pytest.mark.usefixtures("one_session")
+def test_a_damaged_part_is_named_and_the_rest_is_judged(tmp_path: Path, capsys: Printed) -> None:
     where = write(tmp_path / "ledger", pack(1, 6), info())
     with_a_hole(where)
-    code, found = judge(spark, str(where), tmp_path / "out")
-    assert (code, [bad.file for bad in found.bad]) == (3, [f"delivery/{part(where).name}"])
-    assert f"delivery/{part(where).name}: its rows cannot be read; the file is damaged" in capsys.readouterr().out
+    assert _run(["reconcile", str(where)]) == 3
+    named = f"{where}/delivery/{part(where).name}: its rows cannot be read; the file is damaged"
+    assert named in " ".join(capsys.readouterr().out.split())
+    assert set(verdicts(where).values()) == {Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.usefixtures("one_session")
+def test_clocks_that_do_not_agree_are_told_and_decide_no_bound_of_time(tmp_path: Path, capsys: Printed) -> None:
+    run, where = Run(tmp_path / "segments", type="Shared"), tmp_path / "ledger"
+    run.stream(0)
+    run.sent(0, 0, 5 * S, 1)
+    run.got(0, 0, 3 * S, 1)
+    run.sent(0, 1, 6 * S, 2, deliver_at=20 * S)
+    run.got(0, 1, 15 * S, 2)
+    run.close()
+    assert _run(["ledger", "ingest", str(run.folder), "--out", str(where)]) == 0
+    assert "the clocks of sender and receiver do not agree" in capsys.readouterr().err
+    assert _run(["reconcile", str(where)]) == 3
+    assert verdicts(where)[clauses.DUE] is Verdict.INCONCLUSIVE
+    assert Verdict.FAIL not in verdicts(where).values()
+
+
+# --- no space -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A disk of its own, of so many bytes."""
+    mounted = tmp_path / "small"
+
+    def mount(size: str) -> Path:
+        mounted.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", mounted], check=True)
+        return mounted
+
+    yield mount
+    if mounted.is_mount():
+        subprocess.run(["umount", mounted], check=True)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a disk")
+@pytest.mark.parametrize("size", ["4k", "160k"], ids=["for the JVM", "for what Spark spills"])
+def test_a_full_disk_is_one_sentence_and_nothing_is_left_on_it(
+    size: str, small_disk: Callable[[str], Path], tmp_path: Path, capsys: Printed
+) -> None:
+    where, spill = tmp_path / "ledger", small_disk(size)
+    assert _run(["ledger", "synth", str(where), "--messages", "40000", "--mix"]) == 0
+    capsys.readouterr()
+    assert _run(["reconcile", str(where), "--spill", str(spill)]) == 4
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("assay:")]
+    assert len(said) == 1
+    assert said[0].startswith(f"assay: no space left for what Spark spills to {spill}")
+    assert list(spill.iterdir()) == []
 
 
 # --- what is to be watched ------------------------------------------------------------------------------------------

@@ -10,10 +10,13 @@ from tests.spark import duck, ledgers
 from tests.spark.histories import DEFECTS, Packed, info, pack
 
 from assay_conformance.catalogue import load
+from assay_conformance.ledger import clauses
+from assay_conformance.ledger.clauses import CLAUSES
 from assay_conformance.ledger.collection import flagged, sums
 from assay_conformance.ledger.info import LedgerInfo, Order
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.rows import Ack
+from assay_conformance.ledger.rules import RULES
 from assay_conformance.ledger.tables import ACK, DELIVERY, PARTS
 from assay_conformance.ledger.words import WORDS, Bucket, Words, fold
 from assay_conformance.model.errors import HarnessError
@@ -23,6 +26,12 @@ from assay_reports.spark import folds, screen
 from assay_reports.spark.reconcile import Reconciled, reconcile
 
 HISTORIES = 40
+ENOUGH_HISTORIES = 120
+"""For every defect to be in some of them."""
+OF_FLOWS = {clauses.FLOWS, clauses.DISPATCH, clauses.PUBLISH}
+"""Broken by no message, but by thousands; made-up ledgers have them."""
+NOT_ALWAYS = {"outlived", "twice"}
+"""Clauses that hold where nothing is wrong: of messages on both sides of a restart, and when a consumer left."""
 
 
 def judged(spark: Any, where: Path, **options: Any) -> Reconciled:
@@ -40,17 +49,24 @@ def in_memory(packed: Packed, of: LedgerInfo) -> tuple[RequirementVerdict, ...]:
     ids=["order of partitions", "order of keys", "payloads that say nothing"],
 )
 def test_spark_finds_what_the_rules_find_in_memory(spark: Any, tmp_path: Path, seed: int, of: LedgerInfo) -> None:
-    packed = pack(seed, HISTORIES, DEFECTS)
+    packed = pack(seed, ENOUGH_HISTORIES, DEFECTS)
     found = judged(spark, ledgers.write(tmp_path / "ledger", packed, of, seed))
     rows, small = packed.rows(), packed.smalls()
     known = sums(rows, small, of)
     assert found.sums == known._replace(exercised={name: count for name, count in known.exercised.items() if count})
     assert found.verdicts == judge_rows(rows, small, of, known, load())
+    broken = {row.requirement for row in found.verdicts if row.findings}
+    unbroken = {str(rule.requirement) for rule in RULES} - broken - OF_FLOWS
+    assert unbroken <= {clauses.ORDER, clauses.KEEPS_KEYS}, "some defect is in none of these histories"
 
 
 def test_healthy_histories_have_no_findings(spark: Any, tmp_path: Path) -> None:
-    found = judged(spark, ledgers.write(tmp_path / "ledger", pack(4, HISTORIES), info(), seed=4))
+    packed = pack(4, HISTORIES)
+    where = ledgers.write(tmp_path / "ledger", packed, info(), seed=4)
+    found = judged(spark, where)
     assert not [finding.sentence for verdict in found.verdicts for finding in verdict.findings]
+    flagged_for = {name for name, _, _ in duck.flags(where, info())}
+    assert flagged_for <= NOT_ALWAYS
 
 
 def test_words_are_those_of_python_and_of_another_engine(spark: Any, tmp_path: Path) -> None:
@@ -84,6 +100,23 @@ def test_a_bucket_is_flagged_by_spark_when_python_flags_it(spark: Any, tmp_path:
     judged(spark, tmp_path / "ledger")
     found = spark.sql(screen.screen(_stack(spark, tmp_path / "ledger"))).where("mask <> 0").select("stream", "b")
     assert {tuple(row) for row in found.collect()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("seed", "of"),
+    [(11, info()), (12, info(Order.KEY)), (13, info(self_checking=False))],
+    ids=["order of partitions", "order of keys", "payloads that say nothing"],
+)
+def test_another_engine_flags_what_spark_flags_for_the_same_reasons(
+    spark: Any, tmp_path: Path, seed: int, of: LedgerInfo
+) -> None:
+    where = ledgers.write(tmp_path / "ledger", pack(seed, HISTORIES, DEFECTS), of, seed)
+    judged(spark, where)
+    rows = spark.sql(screen.screen(_stack(spark, where))).where("mask <> 0").select("stream", "b", "mask").collect()
+    found = {
+        (name, row.stream, row.b) for row in rows for place, name in enumerate(CLAUSES) if row.mask >> place & 1
+    } | {("torn", row.stream, row.b) for row in spark.sql(screen.chunked("chunks")).collect()}
+    assert found == duck.flags(where, of)
 
 
 def _stack(spark: Any, where: Path) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Restart, Scope, covers, scope
+from assay_conformance.ledger import keys
+from assay_conformance.ledger.clauses import CLAUSES, KEEPS_KEYS, TALLIES, Restart, Scope, covers, scope
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.rows import (
     Ack,
@@ -126,7 +127,8 @@ class Sums(NamedTuple):
 
     `exercised`: requirement -> how often its precondition occurred, as `TALLIES` count it; `series`: sorted, of
     `unit_us` each; `last_seq`: stream -> greatest number asked for; `last_given`: (sub, stream) -> greatest number
-    delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row.
+    delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row; `moved`: keys that
+    two consumers had at once.
     """
 
     exercised: Mapping[str, int]
@@ -137,6 +139,7 @@ class Sums(NamedTuple):
     end_us: int = 0
     unit_us: int = US_PER_S
     last_given: Mapping[tuple[int, int], int] = {}
+    moved: tuple[keys.Moved, ...] = ()
 
 
 def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) -> Sums:
@@ -154,6 +157,8 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
     for got in rows.deliveries:
         place = (got.sub, got.stream)
         last_given[place] = max(got.seq, last_given.get(place, -1))
+    turns = keys.turns(rows.deliveries, small, info)
+    exercised[KEEPS_KEYS] = keys.kept(turns)
     return Sums(
         exercised,
         series(rows, small, unit_us),
@@ -163,6 +168,7 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         max((row.t for table in rows[:4] for row in table), default=0),
         unit_us,
         last_given,
+        keys.moved(rows.deliveries, small, keys.crossing(turns)),
     )
 
 

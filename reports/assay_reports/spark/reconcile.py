@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
-from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, Clause
+from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, KEEPS_KEYS, Clause
 from assay_conformance.ledger.collection import Counted, Second, Small, Sums
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, STORED
@@ -24,6 +24,7 @@ from assay_conformance.model.verdict import RequirementVerdict, Verdict
 from assay_reports.ledgers.opening import BadPart, Ledger, smalls
 from assay_reports.spark import folds, picking, screen, views
 from assay_reports.spark.progress import Progress
+from assay_reports.spark.turns import Keys, keys
 from assay_reports.spark.windows import windows
 
 MOST_ROWS = 2_000_000
@@ -79,16 +80,18 @@ def reconcile(
         series = _series(session, folded)
         views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
         result = _screened(session, folded, stack, tuple(clauses), most_rows)
-        sums = _sums(session, ledger, small, folded, series, result.exercised)
+        whose = keys(session, ledger, small, folded.bad)
+        sums = _sums(session, ledger, small, folded, series, result.exercised, whose)
+        buckets = {*result.buckets, *((one.stream, one.seq >> BUCKET_BITS) for one in whose.moved)}
     with told.stage("judge"):
-        picked = picking.pick(ledger, picking.ranges(result.buckets), most_rows, bad)
+        picked = picking.pick(ledger, picking.ranges(buckets), most_rows, bad)
         bad = (*bad, *picked.bad)
         verdicts = judge_rows(picked.rows, small, ledger.info, sums, catalogue, result.beyond)
     return Reconciled(
         _doubted(verdicts, bad),
         sums,
         bad,
-        len(result.buckets),
+        len(buckets),
         result.beyond,
         sum(len(rows) for rows in picked.rows),
         folded.rows,
@@ -227,15 +230,17 @@ def _sums(
     folded: folds.Folded,
     series: tuple[Second, ...],
     exercised: Mapping[str, int],
+    whose: Keys,
 ) -> Sums:
     return Sums(
-        exercised,
+        {**exercised, **({KEEPS_KEYS: whose.kept} if whose.kept else {})},
         series,
         windows(session, ledger, small, folded.bad),
         {stream: seq for (_, stream), seq in _furthest(session, folded, ATTEMPT.name, "sb").items()},
         sum(ledger.rows(table.name) for table in EVENTS),
         _end_us(ledger),
         last_given=_furthest(session, folded, DELIVERY.name, "db"),
+        moved=whose.moved,
     )
 
 

@@ -64,29 +64,38 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
     folder = _folder(settings.spill)
     interrupt = signal.getsignal(signal.SIGINT)
     try:
-        jvm = gateway.start(java, settings.memory, folder, _conf(settings, name, folder))
-        try:
-            session = _connected(jvm, settings)
+        with _space(folder):
+            jvm = gateway.start(java, settings.memory, folder, _conf(settings, name, folder))
             try:
-                _await_workers(session, settings.master)
-                yield session
-            except Exception as error:
-                if _NO_SPACE not in str(error):
-                    raise
-                raise HarnessError(
-                    f"no space left for what Spark spills to {folder}, or writes beside the ledger; name a roomier "
-                    "folder with --spill, or make room"
-                ) from error
+                session = _connected(jvm, settings)
+                try:
+                    _await_workers(session, settings.master)
+                    yield session
+                finally:
+                    _end(session)
             finally:
-                _end(session)
-        finally:
-            _forget()
-            jvm.close()
+                _forget()
+                jvm.close()
     finally:
         if threading.current_thread() is threading.main_thread():
             # PySpark puts its own there and leaves it.
             signal.signal(signal.SIGINT, interrupt)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _space(folder: Path) -> Iterator[None]:
+    """Whatever a full disk ends says so in one sentence, be it Python or the JVM that hears of it."""
+    try:
+        yield
+    except Exception as error:
+        # What cannot be written by name is named already.
+        if _NO_SPACE not in str(error) or isinstance(error, UsageError):
+            raise
+        raise HarnessError(
+            f"no space left for what Spark spills to {folder}, or writes beside the ledger; name a roomier folder with "
+            "--spill, or make room"
+        ) from error
 
 
 def _folder(spill: Path | None) -> Path:

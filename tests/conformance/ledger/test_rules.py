@@ -113,7 +113,30 @@ def in_chunks(s: Script) -> None:
     s.got(0)
 
 
+def two_consumers(s: Script) -> None:
+    """Both were there long before."""
+    s.consumer()
+    s.consumers = [row._replace(t_from=-GRACE_MS * 2_000) for row in s.consumers]
+
+
+def a_key_handed_on_late(s: Script) -> None:
+    two_consumers(s)
+    s.sent(0, 1, 2, key=1)
+    s.got(0, 1)
+    s.got(2, consumer=1)
+
+
+def a_key_that_moves_when_somebody_comes(s: Script) -> None:
+    two_consumers(s)
+    s.consumer(t_from=2_000)
+    s.sent(0, 1, 2, key=1)
+    s.got(0)
+    s.got(1, consumer=1)
+    s.got(2)
+
+
 SHARED: dict[str, Any] = {"type": "Shared", "nack_delay": 1_000_000}
+KEYED: dict[str, Any] = {"type": "Key_Shared"}
 GOOD: list[tuple[Story, dict[str, Any]]] = [
     (plain, {}),
     (failed_and_unknown, {}),
@@ -126,6 +149,8 @@ GOOD: list[tuple[Story, dict[str, Any]]] = [
     (never_acknowledging, {}),
     (delayed, SHARED),
     (in_chunks, {}),
+    (a_key_handed_on_late, KEYED),
+    (a_key_that_moves_when_somebody_comes, KEYED),
 ]
 
 
@@ -180,8 +205,7 @@ def unasked(s: Script) -> None:
 
 
 def twice_unasked_elsewhere(s: Script) -> None:
-    s.consumer()
-    s.consumers = [row._replace(t_from=-GRACE_MS * 2_000) for row in s.consumers]
+    two_consumers(s)
     s.sent(0)
     s.got(0, ack=False)
     s.at(500).got(0, consumer=1)
@@ -223,6 +247,14 @@ def told_in_the_order_they_were_stored(s: Script) -> None:
 def key_disorder(s: Script) -> None:
     s.sent(0, 1, 2, key=1)
     s.got(0, 2, 1)
+
+
+def a_key_at_two_consumers(s: Script) -> None:
+    two_consumers(s)
+    s.sent(0, 1, 2, key=1)
+    s.got(0)
+    s.got(1, consumer=1)
+    s.got(2)
 
 
 def incomplete(s: Script) -> None:
@@ -304,7 +336,6 @@ def published_too_fast(s: Script) -> None:
     s.got(*range(12 * 400))
 
 
-KEYED: dict[str, Any] = {"type": "Key_Shared"}
 BAD: list[tuple[Story, dict[str, Any], dict[str, list[str]]]] = [
     (lost, {}, {clauses.LOST: ["lost"]}),
     (invented, SHARED, {clauses.INVENTED: ["never-sent"]}),
@@ -322,6 +353,7 @@ BAD: list[tuple[Story, dict[str, Any], dict[str, list[str]]]] = [
     (stored_disorder, {}, {clauses.ORDER: ["stored-out-of-order"]}),
     (told_in_the_order_they_were_stored, {}, {clauses.ORDER: ["stored-out-of-order"]}),
     (key_disorder, KEYED, {clauses.KEY_ORDER: ["key-out-of-order"]}),
+    (a_key_at_two_consumers, KEYED, {clauses.KEEPS_KEYS: ["key-at-two-consumers"]}),
     (incomplete, {}, {clauses.CHUNKS: ["delivered-incomplete"]}),
     (outlived, {}, {clauses.SURVIVES: ["came-again"]}),
     (acked_again, SHARED, {clauses.ENDS: ["came-again"], clauses.CONTRACT: ["unasked"]}),

@@ -7,13 +7,10 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.spark.on_disk.test_layout import INFO_OF_A_RUN
 
-from assay_conformance.catalogue import load
-from assay_conformance.ledger import clauses
 from assay_conformance.ledger.declarations import (
     BENCH,
     ClockDeclared,
@@ -31,12 +28,9 @@ from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STO
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import generate
-from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.ingest import Ingest, Ingested
 from assay_reports.ledgers.opening import Ledger, open_ledger
-from assay_reports.spark.reconcile import reconcile
 
 SEED, CASE = 7, 1
 S = 1_000_000
@@ -276,22 +270,6 @@ def test_clocks_that_cannot_be_right_are_told_apart(run: Run) -> None:
     ledger, told = ingested(run.folder)
     assert "the clocks of sender and receiver do not agree" in told.notes[0]
     assert {one.name: one.clock_error for one in ledger.small["writer"]} == {BENCH: 10, "receiver": -1, "sender": -1}
-
-
-def test_no_bound_of_time_is_judged_by_clocks_that_cannot_be_right(spark: Any, tmp_path: Path) -> None:
-    run = Run(tmp_path / "segments", type="Shared")
-    run.stream(0)
-    run.sent(0, 0, 5 * S, 1)
-    run.got(0, 0, 3 * S, 1)
-    run.sent(0, 1, 6 * S, 2, deliver_at=20 * S)
-    run.got(0, 1, 15 * S, 2)
-    run.close()
-    ledger, _ = ingested(run.folder)
-    judged = {row.requirement: row for row in reconcile(spark, ledger, load()).verdicts}
-    assert not [row.requirement for row in judged.values() if row.findings]
-    due = judged[RequirementId(clauses.DUE)]
-    assert (due.verdict, due.exercised) == (Verdict.INCONCLUSIVE, 1)
-    assert due.reason == "nobody knows how far the clocks of producer and consumer are apart"
 
 
 @pytest.mark.parametrize("kind", [AckKind.NACK, AckKind.ACK])

@@ -12,6 +12,7 @@ from assay_conformance.ledger.rules.arrival import (
 )
 from assay_conformance.ledger.rules.base import Breach, Rule
 from assay_conformance.ledger.rules.copies import EffectivelyOnce, WithinContract
+from assay_conformance.ledger.rules.keys import KeepsKeys
 from assay_conformance.ledger.rules.nacks import LeastDelay, RedeliveredInWindow, RedeliveriesCounted
 from assay_conformance.ledger.rules.order import DeliversWholeOnly, KeepsSendOrder, KeyKeepsOrder
 from assay_conformance.ledger.rules.times import (
@@ -34,6 +35,7 @@ RULES: tuple[type[Rule], ...] = (
     EffectivelyOnce,
     KeepsSendOrder,
     KeyKeepsOrder,
+    KeepsKeys,
     DeliversWholeOnly,
     SurvivesLoad,
     AckedNotRedelivered,

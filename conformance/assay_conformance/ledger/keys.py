@@ -1,0 +1,137 @@
+"""Whose a key was: the consumers of a Key_Shared subscription, while nobody came or went and no fault acted.
+
+A key may be handed on for a while after somebody came: what its former consumer has in its queue is handed over late,
+and the next one gets it only then. So one turn behind the other proves nothing; turns that overlap do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations, groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.rows import Delivery
+from assay_conformance.ledger.tables import NONE, Again
+
+if TYPE_CHECKING:
+    from assay_conformance.ledger.collection import Small
+
+KEYED_TYPE = "Key_Shared"
+MOST_MOVED = 1_000
+"""Keys that are told of; a ledger with more of them has said enough."""
+
+_LEAST_US, _MOST_US = -(1 << 62), 1 << 62
+
+
+class Calm(NamedTuple):
+    """A time in which a subscription's keys stay where they are; both ends belong to it."""
+
+    sub: int
+    number: int
+    from_us: int
+    to_us: int
+
+
+class Turn(NamedTuple):
+    """First deliveries of a key of a topic to one consumer, in one calm time."""
+
+    sub: int
+    topic: int
+    key: int
+    calm: int
+    consumer: int
+    n: int
+    first_us: int
+    last_us: int
+
+
+class Moved(NamedTuple):
+    """A key that two consumers had at once: `other` got message `seq` of `stream` as its first one of the key, when
+    `turn` had begun and was not over."""
+
+    turn: Turn
+    other: Turn
+    stream: int
+    seq: int
+
+
+def calms(small: Small, info: LedgerInfo) -> tuple[Calm, ...]:
+    """Of every Key_Shared subscription with several consumers."""
+    found: list[Calm] = []
+    for subscription in small.subscriptions.values():
+        sub = subscription.sub
+        mine = [one for one in small.consumers.values() if one.sub == sub]
+        if subscription.type != KEYED_TYPE or len(mine) < 2:
+            continue
+        changes = [(t, t) for one in mine for t in (one.t_from, one.t_to) if t is not None]
+        changes += [
+            (one.t_from, _MOST_US if one.t_to is None else one.t_to)
+            for one in small.epochs.values()
+            if one.sub in (NONE, sub)
+        ]
+        begin_us = _LEAST_US
+        for from_us, to_us in sorted(changes):
+            if begin_us < from_us:
+                found.append(Calm(sub, len(found), begin_us, from_us - 1))
+            begin_us = max(begin_us, to_us + info.settle_us + 1)
+        if begin_us < _MOST_US:
+            found.append(Calm(sub, len(found), begin_us, _MOST_US))
+    return tuple(found)
+
+
+def counts(row: Delivery) -> bool:
+    """Whether a delivery says whose its key is. A batch goes where the first key in it belongs."""
+    return row.key != NONE and row.batch == NONE and not row.redeliv and row.again == Again.FIRST
+
+
+def turns(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) -> tuple[Turn, ...]:
+    """Every turn, sorted."""
+    calm: dict[int, list[Calm]] = {}
+    for one in calms(small, info):
+        calm.setdefault(one.sub, []).append(one)
+    found: dict[tuple[int, int, int, int, int], list[int]] = {}
+    for row in deliveries:
+        if row.sub in calm and counts(row):
+            for one in calm[row.sub]:
+                if one.from_us <= row.t <= one.to_us:
+                    topic = small.streams[row.stream].topic
+                    found.setdefault((row.sub, topic, row.key, one.number, row.consumer), []).append(row.t)
+    return tuple(sorted(Turn(*place, len(times), min(times), max(times)) for place, times in found.items()))
+
+
+def kept(all_turns: Iterable[Turn]) -> int:
+    """Keys of which a second message shows whether they stay, in each calm time."""
+    return sum(sum(turn.n for turn in same) > 1 for _, same in groupby(all_turns, _key))
+
+
+def crossing(all_turns: Iterable[Turn]) -> list[tuple[Turn, Turn]]:
+    """Of each key the first two turns, one of which began while the other was not over."""
+    found = []
+    for _, same in groupby(all_turns, _key):
+        ordered = sorted(same, key=lambda turn: (turn.first_us, turn.consumer))
+        crossed = next(((one, other) for one, other in combinations(ordered, 2) if other.first_us < one.last_us), None)
+        if crossed is not None:
+            found.append(crossed)
+    return found[:MOST_MOVED]
+
+
+def moved(deliveries: Iterable[Delivery], small: Small, pairs: Iterable[tuple[Turn, Turn]]) -> tuple[Moved, ...]:
+    """Each pair with the first message of its second turn, which is among these deliveries."""
+    wanted = {_first(other): (one, other) for one, other in pairs}
+    found: dict[tuple[int, ...], tuple[int, int]] = {}
+    for row in deliveries:
+        if counts(row):
+            place = (row.sub, small.streams[row.stream].topic, row.key, row.consumer, row.t)
+            if place in wanted:
+                message = (row.stream, row.seq)
+                found[place] = min(message, found.get(place, message))
+    return tuple(sorted(Moved(*wanted[place], *message) for place, message in found.items()))
+
+
+def _key(turn: Turn) -> tuple[int, ...]:
+    return turn[:4]
+
+
+def _first(turn: Turn) -> tuple[int, ...]:
+    return turn.sub, turn.topic, turn.key, turn.consumer, turn.first_us
