@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from assay_conformance.ledger import clauses
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.cli import _run
 from assay_reports.ledgers.layout import VERSION_KEY
-from assay_reports.spark import watch
+from assay_reports.spark import folds, watch
+from assay_reports.spark.session import LEAST_FREE_BYTES
 from assay_reports.verdicts import read_verdicts
 
 Printed = pytest.CaptureFixture[str]
@@ -142,34 +143,49 @@ def test_clocks_that_do_not_agree_are_told_and_decide_no_bound_of_time(tmp_path:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """A disk of its own, of so many bytes."""
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of its own."""
     mounted = tmp_path / "small"
+    mounted.mkdir()
+    size = f"size={2 * LEAST_FREE_BYTES}"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", mounted], check=True)
+    yield mounted
+    subprocess.run(["umount", mounted], check=True)
 
-    def mount(size: str) -> Path:
-        mounted.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", mounted], check=True)
-        return mounted
 
-    yield mount
-    if mounted.is_mount():
-        subprocess.run(["umount", mounted], check=True)
+def no_space(code: int, capsys: Printed, spill: Path) -> None:
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("assay:")]
+    assert (code, len(said)) == (4, 1)
+    assert said[0].startswith(f"assay: no space left for what Spark spills to {spill}")
+    assert said[0].endswith("name a roomier folder with --spill, or make room")
+
+
+def test_a_full_disk_is_told_before_spark_starts(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = write(tmp_path / "ledger", pack(1, 1), info())
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=LEAST_FREE_BYTES - 1))
+    no_space(_run(["reconcile", str(where), "--spill", str(tmp_path)]), capsys, tmp_path)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a disk")
-@pytest.mark.parametrize("size", ["4k", "160k"], ids=["for the JVM", "for what Spark spills"])
-def test_a_full_disk_is_one_sentence_and_nothing_is_left_on_it(
-    size: str, small_disk: Callable[[str], Path], tmp_path: Path, capsys: Printed
+def test_a_disk_that_fills_up_meanwhile_is_one_sentence_and_nothing_is_left_on_it(
+    small_disk: Path, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    where, spill = tmp_path / "ledger", small_disk(size)
-    assert _run(["ledger", "synth", str(where), "--messages", "40000", "--mix"]) == 0
-    capsys.readouterr()
-    assert _run(["reconcile", str(where), "--spill", str(spill)]) == 4
-    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("assay:")]
-    assert len(said) == 1
-    assert said[0].startswith(f"assay: no space left for what Spark spills to {spill}")
-    assert list(spill.iterdir()) == []
+    where, somebodys = write(tmp_path / "ledger", pack(1, 6), info()), small_disk / "somebody's"
+    fold = folds.fold_parts
+
+    def fold_when_full(*arguments: Any) -> Any:
+        with somebodys.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(1 << 16)):
+                pass
+        return fold(*arguments)
+
+    monkeypatch.setattr(folds, "fold_parts", fold_when_full)
+    no_space(_run(["reconcile", str(where), "--spill", str(small_disk)]), capsys, small_disk)
+    assert list(small_disk.iterdir()) == [somebodys]
 
 
 # --- what is to be watched ------------------------------------------------------------------------------------------

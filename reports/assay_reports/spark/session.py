@@ -36,6 +36,8 @@ MEASURED: Mapping[str, str] = {
 _CONNECT_S = 5.0
 _WORKERS_S = 120.0
 _NO_SPACE = "No space left on device"
+LEAST_FREE_BYTES = 16 << 20
+"""Below this the JVM may not even start, and would say anything but why."""
 _LOCAL = ("local", "local[")
 _MASTER = re.compile(r"local|local(-cluster)?\[[^\]]+\]|spark://.+|yarn|k8s://.+")
 
@@ -92,14 +94,21 @@ def _space(folder: Path) -> Iterator[None]:
         # What cannot be written by name is named already.
         if _NO_SPACE not in str(error) or isinstance(error, UsageError):
             raise
-        raise HarnessError(
-            f"no space left for what Spark spills to {folder}, or writes beside the ledger; name a roomier folder with "
-            "--spill, or make room"
-        ) from error
+        raise HarnessError(_no_space(folder)) from error
+
+
+def _no_space(folder: Path | str) -> str:
+    return (
+        f"no space left for what Spark spills to {folder}, or writes beside the ledger; name a roomier folder with "
+        "--spill, or make room"
+    )
 
 
 def _folder(spill: Path | None) -> Path:
     try:
+        free = shutil.disk_usage(spill or tempfile.gettempdir()).free
+        if free < LEAST_FREE_BYTES:
+            raise HarnessError(_no_space(spill or tempfile.gettempdir()))
         return Path(tempfile.mkdtemp(prefix="assay-spark-", dir=spill))
     except OSError as error:
         raise UsageError(f"--spill {spill}: no folder for what spills can be made there: {error.strerror}") from error
