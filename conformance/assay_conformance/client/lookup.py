@@ -157,8 +157,10 @@ class Lookup:
         if body.response == pb.CommandLookupTopicResponse.Failed:
             found(server_refusal(body.error, body.message))
         elif body.response == pb.CommandLookupTopicResponse.Connect:
+            url, entrance = self._url(body), self._entrances[0]
             proxied = body.proxy_through_service_url and not self._shared.mutated(Mutation.IGNORES_PROXY)
-            found(Way(self._url(body), self._entrances[0] if proxied else None))
+            # A Pulsar of one node calls itself its own proxy.
+            found(Way(url, entrance if proxied and url != entrance else None))
         elif redirects == 0 and not self._shared.mutated(Mutation.UNBOUNDED_REDIRECTS):
             found(Refusal(Cause.SERVER, f"lookup of {topic}: more than {MAX_REDIRECTS} redirects"))
         else:

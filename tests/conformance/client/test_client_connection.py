@@ -58,6 +58,27 @@ def test_of_several_brokers_the_next_one_is_asked_when_one_is_not_there() -> Non
     assert isinstance(peer.results[opened], Done)
 
 
+@pytest.mark.parametrize(
+    ("broker", "named"), [(TWO, ["", TWO.partition("://")[2]]), (URL, [""])], ids=["behind", "is it"]
+)
+def test_broker_behind_the_proxy_is_named_to_it_unless_it_is_the_proxy_itself(broker: str, named: list[str]) -> None:
+    peer = Peer()
+    peer.silent.add(C.LOOKUP)
+    peer.open_producer()
+    asked = peer.written(C.LOOKUP)[0].body.request_id
+    peer.tell(
+        C.LOOKUP_RESPONSE,
+        request_id=asked,
+        response=1,
+        brokerServiceUrl=broker,
+        authoritative=True,
+        proxy_through_service_url=True,
+    )
+    assert peer.urls == [URL] * len(named)
+    connects = [frame for _, _, frame in peer.frames if frame.type == C.CONNECT]
+    assert [frame.body.proxy_to_broker_url for frame in connects] == named
+
+
 def test_redirected_lookup_asks_there_with_authority() -> None:
     peer = Peer()
     peer.silent.add(C.LOOKUP)
