@@ -64,28 +64,39 @@ TURNS: dict[str, str] = {
 
 CHOSEN: dict[str, str] = {
     "retention": "where no retention is set, everything a topic ever held stays readable from its beginning: what was "
-    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged, "
-    "as is done here for a topic that is told to retain nothing",
+    "stored is the evidence of a Case. Pulsar deletes ledgers then that every durable subscription has acknowledged "
+    "(ManagedLedgerImpl.internalTrimConsumedLedgers, defaultRetentionTimeInMinutes=0), as is done here for a topic "
+    "that is told to retain nothing",
     "delayed delivery, timer": "an entry that nothing else takes along is sent at its very time; the recorded broker "
-    "keeps times to 512 ms and is up to a tick late",
+    "keeps times to 512 ms and is up to a tick late (InMemoryDelayedDeliveryTracker, delayedDeliveryTickTimeMillis). "
+    "When its ticks fall follows from no frame",
     "dispatch rates, redelivery": "a read that waits at the end of a topic is served with what it was allowed, however "
     "much a redelivery has used since, as in Pulsar; of reads that find something one follows the other here, where "
-    "Pulsar may have both under way",
-    "backlogs, where only they are throttled": "a subscription counts as behind as soon as a thousand entries wait for "
-    "it, and no longer; Pulsar looks when the topic is loaded, and every minute",
+    "Pulsar may have both under way (PersistentDispatcherMultipleConsumers: havePendingRead and "
+    "havePendingReplayRead). Which of them ends first is a matter of its threads; here there is one",
+    "backlogs, where only they are throttled": "a subscription counts as behind as soon as a thousand entries "
+    "(managedLedgerCursorBackloggedThreshold) wait for it, and no longer; Pulsar looks when the topic is loaded, and "
+    "every minute (PersistentTopic.checkBackloggedCursors), which is longer than Cases about rates last",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
-    "them by producer and sequence id",
+    "them by producer and sequence id (Commands.peekStickyKey). A broker of each version would be needed to follow both",
     "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
-    "after an exclusive producer",
+    "after an exclusive producer (AbstractTopic.handleProducerRemoved looks at hasExclusiveProducer), so that it waits "
+    "for ever",
     "chunks whose first one went to a Shared consumer that is gone": "they go to another, like whole messages; "
-    "Pulsar's SharedConsumerAssignor still has the one that is gone, and nobody gets them",
+    "Pulsar's SharedConsumerAssignor still has the one that is gone, and nobody gets them, which no clause allows",
     "ACKs of several ids, one of them still to come": "what stands before it is acknowledged; in Pulsar too, but the "
-    "mark-delete position moves with the next ACK only",
+    "mark-delete position moves with the next ACK only (ManagedCursorImpl.asyncDelete gives up in between); here the "
+    "position is what is acknowledged, and has no life of its own",
     "topics that nobody looked up": "they are served; a broker of Pulsar serves no namespace that it does not own, and "
-    "owns it from the first lookup on",
-    "receipts of a producer the broker closed with SENDs unwritten": "they do not come; from Pulsar they may",
+    "owns it from the first lookup on (BrokerService.checkTopicNsOwnershipAsync). Here a Case says which broker has a "
+    "topic before anybody asks",
+    "receipts of a producer the broker closed with SENDs unwritten": "they do not come; from Pulsar they may "
+    "(Producer.MessagePublishContext answers when BookKeeper has written, whoever is still there): a race, of which "
+    "one end was chosen",
     "a reader that starts at an id of another topic": "its mark-delete position in GET_LAST_MESSAGE_ID_RESPONSE names "
     "the topic's own ledger; Pulsar's keeps the foreign one (NonDurableCursorImpl takes the position as it is given)",
-    "patterns of topic names": "Python's expressions, with Java's quoting; Pulsar has Java's or RE2's",
+    "patterns of topic names": "Python's expressions, with Java's quoting; Pulsar has Java's or RE2's "
+    "(topicsPatternRegexImplementation), and neither is to be had in Python's library",
 }
-"""What no recording shows and is known to differ."""
+"""What no recording shows and is known to differ: what is done here, and why, beside the class or the setting of Pulsar's
+that does otherwise."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from tests.replay import parity
 from tests.replay.brokers import Cell, Row, Summary, compared
+from tests.replay.normal import CHOSEN
 
 from assay_conformance.model.verdict import Verdict
 
@@ -46,3 +50,8 @@ def test_run_that_could_not_tell_is_no_difference() -> None:
 
 def test_every_difference_that_was_seen_is_explained() -> None:
     assert "not explained yet" not in parity.PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("behaviour", CHOSEN)
+def test_every_chosen_difference_names_a_class_or_setting_of_pulsars(behaviour: str) -> None:
+    assert re.search(r"\b[A-Za-z]+[a-z][A-Z][A-Za-z]+\b", CHOSEN[behaviour].replace("BookKeeper", ""))
