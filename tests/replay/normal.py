@@ -78,7 +78,7 @@ CHOSEN: dict[str, str] = {
     "(managedLedgerCursorBackloggedThreshold) wait for it, and no longer; Pulsar looks when the topic is loaded, and "
     "every minute (PersistentTopic.checkBackloggedCursors), which is longer than Cases about rates last",
     "Key_Shared, entries without a key": "all go to the consumer of `NONE_KEY`, as documented; newer brokers spread "
-    "them by producer and sequence id (Commands.peekStickyKey). A broker of each version would be needed to follow both",
+    "them by producer and sequence id (Commands.peekStickyKey). Whoever follows one differs from the other",
     "WaitForExclusive behind Shared producers": "it gets the topic when nobody is left (PIP-68); Pulsar promotes only "
     "after an exclusive producer (AbstractTopic.handleProducerRemoved looks at hasExclusiveProducer), so that it waits "
     "for ever",
@@ -98,5 +98,5 @@ CHOSEN: dict[str, str] = {
     "patterns of topic names": "Python's expressions, with Java's quoting; Pulsar has Java's or RE2's "
     "(topicsPatternRegexImplementation), and neither is to be had in Python's library",
 }
-"""What no recording shows and is known to differ: what is done here, and why, beside the class or the setting of Pulsar's
-that does otherwise."""
+"""What no recording shows and is known to differ: what is done here, and why, beside the class or the setting of
+Pulsar's that does otherwise."""
