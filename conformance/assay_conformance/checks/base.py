@@ -150,6 +150,12 @@ def routes(listener: type) -> tuple[tuple[type, str | None, str], ...]:
     return tuple(found)
 
 
+def listening(checks: Iterable[Check], hook: Callable[..., None]) -> list[Callable[..., None]]:
+    """This method of every check whose class does something in it; `hook` is the one that does nothing."""
+    name = hook.__name__
+    return [getattr(check, name) for check in checks if getattr(type(check), name) is not hook]
+
+
 def tell(hooks: Iterable[Callable[..., None]], *told: object) -> None:
     """Call these methods of checks. One that raises is our bug or a pack's: its requirement gets harness-error, every
     other is judged."""

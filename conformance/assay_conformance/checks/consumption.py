@@ -7,10 +7,10 @@ A consumer whose wire session is not certain (two consumers of one subscription 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, View, on, tell
+from assay_conformance.checks.base import Check, View, listening, on, tell
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
@@ -165,14 +165,15 @@ class ConsumerLife:
 
     def __init__(self, tracker: Tracker, checks: Iterable[Check]) -> None:
         self._tracker = tracker
-        listening = [check for check in checks if isinstance(check, ConsumerCheck)]
-
-        def telling(name: str) -> list[Callable[..., None]]:
-            ignored = getattr(ConsumerCheck, name)
-            return [getattr(check, name) for check in listening if getattr(type(check), name) is not ignored]
-
-        self._asked, self._called = telling("asked"), telling("called")
-        self._over, self._closing = telling("over"), telling("closing")
+        consuming = [check for check in checks if isinstance(check, ConsumerCheck)]
+        self._asked, self._called = (
+            listening(consuming, ConsumerCheck.asked),
+            listening(consuming, ConsumerCheck.called),
+        )
+        self._over, self._closing = (
+            listening(consuming, ConsumerCheck.over),
+            listening(consuming, ConsumerCheck.closing),
+        )
 
     @on(Invoke, "ack", "nack")
     def call_invoked(self, event: Invoke) -> None:

@@ -153,7 +153,7 @@ class ActiveIgnoresDelay(DelayCheck):
 
     @on(Frame, "FLOW")
     def granted(self, event: Frame) -> None:
-        member = self._member(event)[1]
+        member = self.member(event)[1]
         if member is not None and event.at_broker:
             self._fed.setdefault(member, event)
 

@@ -48,13 +48,17 @@ class KeepsWhatIsUnacked(DispatchLedger):
             topic.name: nearest(topic, topology.namespace, topology.settings.policies) for topic in topology.topics
         }
         self._check_ms = topology.settings.expiry_check_ms
-        self._shrinking -= {topic.name for topic in topology.topics if self._keeps_its_policies(topic)}
         self._log: dict[str, list[Stored]] = {}
         self._placed: dict[tuple[str, Position], Stored] = {}
         self._began: dict[Group, Frame] = {}
         self._unloaded: dict[str, _Unloaded] = {}
         self._held: dict[str, ReadBack] = {}
         self._cursors: list[Cursor] = []
+
+    def shrinking(self) -> frozenset[object]:
+        """What has a time to live is what this is about."""
+        topics = self.view.case.topology.topics
+        return super().shrinking() - {topic.name for topic in topics if self._keeps_its_policies(topic)}
 
     def _keeps_its_policies(self, topic: Topic) -> bool:
         changed = [step.args.get("topic") for step in self.view.case.steps if step.verb in ("set_policy", "delete")]

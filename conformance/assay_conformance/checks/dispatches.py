@@ -7,9 +7,10 @@ concerned, a batch with members left included.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import Check, on
+from assay_conformance.checks.base import Check, View, listening, on, tell
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
@@ -93,18 +94,27 @@ class Group:
 
 
 class DispatchLedger(Check):
-    """Keeps the groups. A topic whose policies a step changes, or whose entries may be gone by themselves, is not kept:
-    its backlog may shrink without an acknowledgement."""
+    """A check of what a broker does for its groups. They are kept, and it is told of them, by the attempt's `Groups`,
+    ahead of its own handlers."""
 
-    def start(self) -> None:
-        self.groups: dict[tuple[str, str], Group] = {}
-        self._requests: dict[tuple[int, int], ConsumerSession] = {}
+    kept: Groups
+
+    @property
+    def groups(self) -> dict[tuple[str, str], Group]:
+        """By topic and name of the subscription."""
+        return self.kept.groups
+
+    def member(self, event: Frame) -> tuple[Group | None, Member | None]:
+        """Whose a frame is."""
+        return self.kept.member(event)
+
+    def shrinking(self) -> frozenset[object]:
+        """Topics that are not kept: a step changes their policies, or their entries may be gone by themselves, and
+        their backlog may shrink without an acknowledgement."""
         steps = [step for step in self.view.case.steps if step.who is Who.BROKER]
-        self._shrinking = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
-        cuts = [fault.action for fault in self.view.case.faults if isinstance(fault.action, Cut)]
-        self._hidden = any(cut.how is CutHow.BLACKHOLE for cut in cuts)
+        changed = {step.args.get("topic") for step in steps if step.verb in ("set_policy", "delete")}
         topics = self.view.case.topology.topics
-        self._shrinking |= {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent}
+        return frozenset(changed | {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent})
 
     # --- what a check may look at, group by group ---
 
@@ -123,11 +133,37 @@ class DispatchLedger(Check):
     def asked_again(self, group: Group, position: Position) -> None:
         """A REDELIVER that came to the broker names an entry, or all that a consumer has, and this is one of them."""
 
-    # --- frames ---
+
+def all_groups(view: View, checks: Iterable[Check]) -> list[Groups]:
+    """Kept once for all of these checks that leave out the same topics."""
+    asking: dict[frozenset[object], list[DispatchLedger]] = {}
+    for check in checks:
+        if isinstance(check, DispatchLedger):
+            asking.setdefault(check.shrinking(), []).append(check)
+    return [Groups(view, shrinking, together) for shrinking, together in asking.items()]
+
+
+class Groups:
+    """Keeps the groups of all topics but `shrinking`, and tells the checks."""
+
+    def __init__(self, view: View, shrinking: frozenset[object], checks: Sequence[DispatchLedger]) -> None:
+        self.groups: dict[tuple[str, str], Group] = {}
+        self._tracker = view.tracker
+        self._shrinking = shrinking
+        self._requests: dict[tuple[int, int], ConsumerSession] = {}
+        cuts = [fault.action for fault in view.case.faults if isinstance(fault.action, Cut)]
+        self._hidden = any(cut.how is CutHow.BLACKHOLE for cut in cuts)
+        self._joined = listening(checks, DispatchLedger.joined)
+        self._refused = listening(checks, DispatchLedger.refused)
+        self._sent = listening(checks, DispatchLedger.sent)
+        self._acknowledged = listening(checks, DispatchLedger.acknowledged)
+        self._asked_again = listening(checks, DispatchLedger.asked_again)
+        for check in checks:
+            check.kept = self
 
     @on(Frame, "SUBSCRIBE")
     def subscribe(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
+        session = self._tracker.consumer_of(event)
         if not event.at_broker or session is None or event.request_id is None:
             return
         self._requests[event.conn, event.request_id] = session
@@ -149,26 +185,26 @@ class DispatchLedger(Check):
             return
         group.asking.discard(event.conn)
         if event.command == "ERROR":
-            self.refused(group, session, event)
+            tell(self._refused, group, session, event)
         else:
             member = Member(session, event)
             group.members.append(member)
-            self.joined(group, member)
+            tell(self._joined, group, member)
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
         """One that crosses the broker's CLOSE_CONSUMER comes to nobody."""
-        member = self._member(event)[1]
+        member = self.member(event)[1]
         if event.at_broker and member is not None and member.lives:
             member.permits += event.permits or 0
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        group, member = self._member(event)
+        group, member = self.member(event)
         if not event.at_broker or group is None or member is None or not event.ids:
             return
         position = event.ids[0].position
-        self.sent(group, member, event, position)
+        tell(self._sent, group, member, event, position)
         member.served = True
         member.out[position] = event
         member.permits -= 1 if event.meta is None or event.meta.batch is None else event.meta.batch
@@ -178,7 +214,7 @@ class DispatchLedger(Check):
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
         """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing."""
-        group, member = self._member(event)
+        group, member = self.member(event)
         if not event.at_broker or group is None or member is None or not member.takes_acks:
             return
         for number, id in enumerate(event.ids):
@@ -192,16 +228,16 @@ class DispatchLedger(Check):
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def redeliver(self, event: Frame) -> None:
-        group, member = self._member(event)
+        group, member = self.member(event)
         if not event.at_broker or group is None or member is None:
             return
         for position in [id.position for id in event.ids] or list(member.out):
             member.out.pop(position, None)
-            self.asked_again(group, position)
+            tell(self._asked_again, group, position)
 
     @on(Frame, "CLOSE_CONSUMER")
     def closed(self, event: Frame) -> None:
-        member = self._member(event)[1]
+        member = self.member(event)[1]
         if event.at_broker and member is not None:
             member.left = member.left or event
 
@@ -217,7 +253,7 @@ class DispatchLedger(Check):
     @on(Frame, "SEEK", "UNSUBSCRIBE")
     def moved(self, event: Frame) -> None:
         """Where the subscription stands is another matter from here on."""
-        group = self._member(event)[0]
+        group = self.member(event)[0]
         if event.at_broker and group is not None:
             del self.groups[group.topic, group.name]
 
@@ -228,7 +264,7 @@ class DispatchLedger(Check):
         if whole:
             group.acked[position] = frame
             group.acked_ns[position] = ack.t_ns
-            self.acknowledged(group, position, ack)
+            tell(self._acknowledged, group, position, ack)
         for holder in group.members:
             holder.out.pop(position, None)
 
@@ -240,7 +276,7 @@ class DispatchLedger(Check):
     def _known(self, session: ConsumerSession) -> Group | None:
         return self.groups.get((session.topic, session.subscription))
 
-    def _member(self, event: Frame) -> tuple[Group | None, Member | None]:
-        session = self.tracker.consumer_of(event)
+    def member(self, event: Frame) -> tuple[Group | None, Member | None]:
+        session = self._tracker.consumer_of(event)
         group = None if session is None else self._known(session)
         return group, None if group is None else group.member_of(session)

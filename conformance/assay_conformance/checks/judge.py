@@ -21,6 +21,7 @@ import msgspec
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check, Handler, View, on, routes, tell
 from assay_conformance.checks.consumption import ConsumerLife
+from assay_conformance.checks.dispatches import all_groups
 from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.occasions import occasions
@@ -126,7 +127,7 @@ def run(events: Iterable[Event], view: View, checks: Sequence[Check]) -> BenchFa
     attempt = BenchFacts(tracker.load)
     met = occasions(events, view.case, view.facts)
     checks = [check for check in checks if met.issuperset(check.needs) and check.concerned()]
-    by_type, by_word = _table(attempt, ConsumerLife(tracker, checks), *checks)
+    by_type, by_word = _table(attempt, ConsumerLife(tracker, checks), *all_groups(view, checks), *checks)
     for event in events:
         tracker.see(event)
         kind = type(event)

@@ -77,7 +77,7 @@ class FailoverHandsOver(DispatchLedger):
 
     @on(Frame, "ACTIVE_CONSUMER_CHANGE")
     def changed(self, event: Frame) -> None:
-        group, member = self._member(event)
+        group, member = self.member(event)
         if group is not None and member is not None and event.at_broker and event.fields.get("is_active"):
             self._active[group] = member
             self._due[group] = HandOver(group)
@@ -127,6 +127,8 @@ class SharedGivesToOne(DispatchLedger):
         self._end_ns = 0
         self._assembling: dict[tuple[Group, str], Member] = {}
         """Who was sent the last chunk of a message, by its uuid."""
+        self._inherited: set[tuple[Member, Position]] = set()
+        """What was out at one that is gone, and went to another since."""
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
@@ -139,7 +141,7 @@ class SharedGivesToOne(DispatchLedger):
             self._assembling[group, frame.meta.uuid] = member
         for other in group.members:
             earlier = other.out.get(position)
-            if earlier is None or other is member:
+            if earlier is None or other is member or (other, position) in self._inherited:
                 continue
             if other.lives:
                 self.breach(
@@ -150,7 +152,7 @@ class SharedGivesToOne(DispatchLedger):
                     frame,
                 )
             else:
-                del other.out[position]
+                self._inherited.add((other, position))
                 self.exercise(frame)
 
     def finish(self) -> None:
@@ -164,7 +166,8 @@ class SharedGivesToOne(DispatchLedger):
         heirs = [] if end is None else [heir for heir in group.members if self._inherits(heir, end.t_ns)]
         for position, frame in member.out.items():
             heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, member)), None)
-            if end is not None and heir is not None and position in group.unacked:
+            waits = position in group.unacked and (member, position) not in self._inherited
+            if end is not None and heir is not None and waits:
                 self.breach(
                     "left-behind",
                     f"{group}: entry {_name(position)} was out at {member} when that went at {ms(end.t_ns)}, "

@@ -62,7 +62,7 @@ class UnackedLimit(DispatchLedger):
 
     @on(Frame, "FLOW", "ACK", "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def moves(self, event: Frame) -> None:
-        group, member = self._member(event)
+        group, member = self.member(event)
         limits = None if group is None else self._of(group)
         if limits is None or member is None or not event.at_broker:
             return

@@ -108,7 +108,7 @@ class AcksSurviveLoad(DispatchLedger):
 
     @on(Frame, "CLOSE_CONSUMER")
     def closed_in_order(self, event: Frame) -> None:
-        group, member = self._member(event)
+        group, member = self.member(event)
         if event.dir is Direction.TO_CLIENT and event.at_broker and group is not None and member is not None:
             self._interrupted(group, event, known_ns=event.t_ns - ARRIVED_NS)
             self._owes(group, member, event)
