@@ -6,6 +6,7 @@ import hashlib
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -79,6 +80,7 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12], profiles, broken)
 
 
+@cache
 def load() -> Catalogue:
     """Our own catalogue."""
     folder = files(__package__)
