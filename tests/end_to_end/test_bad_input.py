@@ -16,6 +16,7 @@ import pytest
 from tests.end_to_end.running import GOLDEN, command_line
 
 from assay_fixtures.agents import manifest
+from assay_fixtures.cli import _run
 
 # --- the inputs -------------------------------------------------------------------------------------------------------
 
@@ -358,13 +359,21 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("what", "arguments", "sentence"), TABLE, ids=[row[0] for row in TABLE])
-def test_wrong_input_is_two_and_one_sentence(what: str, arguments: Arguments, sentence: str, tmp_path: Path) -> None:
+def test_wrong_input_is_two_and_one_sentence(
+    what: str,
+    arguments: Arguments,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     del what
     asked = arguments(Place(tmp_path))
     before = snapshot(tmp_path)
-    told = subprocess.run(command_line(*asked), cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert re.fullmatch("assay: " + sentence.replace("{base}", re.escape(str(tmp_path))) + "\n", told.stderr), told
-    assert (told.returncode, told.stdout) == (2, "")
+    monkeypatch.chdir(tmp_path)
+    code, told = _run(asked), capsys.readouterr()
+    assert re.fullmatch("assay: " + sentence.replace("{base}", re.escape(str(tmp_path))) + "\n", told.err), told
+    assert (code, told.out) == (2, "")
     assert snapshot(tmp_path) == before
 
 
