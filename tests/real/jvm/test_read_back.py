@@ -18,7 +18,6 @@ from assay_fixtures.brokers.jvm.standalone import Standalone
 from assay_fixtures.brokers.pulsar.admin import Admin
 from assay_fixtures.brokers.pulsar.rest import Rest
 from assay_reports.spark.session import Settings, spark_session
-from assay_reports.spark.source import FORMAT, PulsarTopic
 
 pytestmark = pytest.mark.long
 
@@ -75,6 +74,8 @@ async def _of(call: Awaitable[None]) -> None:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
+    from assay_reports.spark.source import PulsarTopic
+
     with spark_session(Settings(master="local[2]", memory="512m")) as session:
         session.dataSource.register(PulsarTopic)
         yield session
@@ -85,6 +86,8 @@ def payload(handle: int, number: int, size: int = SMALL) -> bytes:
 
 
 def read(spark: Any, node: Node, topic: str, **options: str) -> Any:
+    from assay_reports.spark.source import FORMAT
+
     return spark.read.format(FORMAT).options(service_url=node.url, topic=topic, **options).load()
 
 
@@ -148,6 +151,8 @@ def test_of_partitions_of_which_one_is_empty_the_others_are_read(node: Node, spa
 
 
 def test_what_comes_after_the_plan_is_not_read(node: Node) -> None:
+    from assay_reports.spark.source import PulsarTopic
+
     topic = node.topic("growing")
     node.send(topic, range(10))
     reader = PulsarTopic({"service_url": node.url, "topic": topic}).reader(None)
