@@ -161,8 +161,8 @@ def beside_another() -> Case:
     )
 
 
-def _reader(plan: Schedule, begins: str = "earliest") -> int:
-    return plan.consumer(plan.client(), durable=False, initial_position=begins)
+def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s") -> int:
+    return plan.consumer(plan.client(), subscription=subscription, durable=False, initial_position=begins)
 
 
 def _reads(plan: Schedule, reader: int, count: int) -> None:
@@ -196,7 +196,7 @@ def nothing_to_read() -> Case:
     """Behind the last message, however it got there."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
-    at_the_end = _reader(plan, "latest")
+    at_the_end = _reader(plan, "latest", "behind")
     plan.wait_ops(plan.has_message_available(at_the_end))
     reader = _reader(plan)
     plan.wait_ops(plan.receive(reader, 4, STARVED_MS))

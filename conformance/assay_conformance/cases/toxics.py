@@ -116,15 +116,17 @@ def chunks_without_their_end() -> Case:
 def silence_that_a_keep_alive_ends() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer))
+    send = plan.send(producer)
     plan.wait_frame("CONNECT", TO_BROKER, 2, deadline_ms=75_000)
+    until = plan.last
+    plan.wait_ops(send)
     return plan.case(
         "connection/silent-way-is-left",
         "No byte arrives at the client any more, and it makes a new connection",
         ("connection.leaves-silent-peer",),
         capabilities=("producer",),
         client={"keep_alive_ms": KEEP_ALIVE_MS},
-        faults=(Fault(trigger=up("SEND"), action=Timeout(timeout_ms=0)),),
+        faults=(Fault(trigger=up("SEND"), action=Timeout(timeout_ms=0), until=Until(step=until)),),
         tier=Tier.FULL,
         limits=Limits(case_ms=100_000, least_wall_ms=60_000),
     )

@@ -87,7 +87,8 @@ class ReadersStandAlone(Check):
 
     @on(Cursor)
     def cursor(self, event: Cursor) -> None:
-        sessions = self._readers.get((event.topic, event.subscription), [])
+        every = self._readers.get((event.topic, event.subscription), [])
+        sessions = [session for session in every if session.ready is not None]
         last = sessions[-1].ended if sessions else None
         if last is not None and all(session.ended is not None for session in sessions):
             self.breach(

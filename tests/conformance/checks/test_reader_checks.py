@@ -11,6 +11,7 @@ from assay_conformance.checks.readers import NONE, ReadersStandAlone
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import LEDGER, Script
 
+NAMED = {"subscription": "reader", "subType": "Exclusive"}
 EARLIEST = {"ledgerId": NONE, "entryId": NONE}
 
 
@@ -74,6 +75,16 @@ def test_subscription_that_outlives_its_reader_is_found() -> None:
 def test_subscription_of_a_reader_that_is_still_there_is_no_matter() -> None:
     story = _read(0, EARLIEST)
     story.cursor(0, subscription="reader", backlog=3)
+    assert _codes(trial(ReadersStandAlone, story.done())) == []
+
+
+def test_reader_that_was_refused_has_left_nothing() -> None:
+    story = Script()
+    story.connected()
+    story.up("SUBSCRIBE", request_id=1, consumer_id=0, fields={"topic": story.full("t"), "durable": False, **NAMED})
+    story.down("ERROR", request_id=1, fields={"error": "NotAllowedError"})
+    story.closed()
+    story.cursor(0, subscription="reader")
     assert _codes(trial(ReadersStandAlone, story.done())) == []
 
 
