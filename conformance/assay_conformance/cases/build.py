@@ -97,13 +97,14 @@ class Schedule:
         topic: str | Sequence[str] = "t",
         subscription: str = "s",
         *,
+        pattern: str = "",
         wait: bool = True,
         **config: ConfigValue,
     ) -> int:
+        """With a `pattern` (of local names) `topic` says which topics of the Case match it."""
         topics = [topic] if isinstance(topic, str) else list(topic)
-        return self._open(
-            "open_consumer", {"client": client, "topics": topics, "subscription": subscription}, config, wait
-        )
+        args = {"client": client, "topics": topics, "subscription": subscription}
+        return self._open("open_consumer", {**args, "pattern": pattern} if pattern else args, config, wait)
 
     def send(self, producer: int, count: int = 1, size: int = DEFAULT_PAYLOAD_BYTES, **message: Any) -> int:
         """`count` messages in one command, alike in everything but their number; `message`: fields of OutMessage.

@@ -65,7 +65,7 @@ class ConsumerEndpoint(Endpoint, Protocol):
 
 
 class Connection:
-    """`number` is its number at the sink; `max_message_bytes` and `version` what CONNECTED told.
+    """`number` is its number at the sink; `max_message_bytes`, `version` and `keeps_watch` what CONNECTED told.
 
     A `proxy` is connected to in place of the broker, and told which one is meant.
     """
@@ -78,6 +78,8 @@ class Connection:
         self.version = 0
         self.producers: dict[int, ProducerEndpoint] = {}
         self.consumers: dict[int, ConsumerEndpoint] = {}
+        self.watchers: dict[int, Callable[[Frame], None]] = {}
+        self.keeps_watch = False
         self._shared = shared
         self._state = State.OPENING
         self._splitter = Splitter()
@@ -201,6 +203,7 @@ class Connection:
         if self._shared.mutated(Mutation.IGNORES_AGREED_VERSION):
             self.version = PROTOCOL_VERSION
         self.max_message_bytes = frame.body.max_message_size or self.max_message_bytes
+        self.keeps_watch = frame.body.feature_flags.supports_topic_watchers
         self._shared.last_limit = self.max_message_bytes
         self._splitter.max_frame_bytes = max(
             self._splitter.max_frame_bytes, self.max_message_bytes + FRAME_PADDING_BYTES
@@ -267,6 +270,11 @@ class Connection:
         if endpoint is not None and (url := self._sent_to(frame)) is not None:
             endpoint.migrated(url)
 
+    def _topics_changed(self, frame: Frame) -> None:
+        watcher = self.watchers.get(frame.body.watcher_id)
+        if watcher is not None:
+            watcher(frame)
+
     def _sent_to(self, frame: Frame) -> str | None:
         """Whoever came by TLS goes on by TLS."""
         return service_url(CommandType(frame.type), frame.body, tls=speaks_tls(self.url)) or None
@@ -308,6 +316,9 @@ _HANDLERS: dict[CommandType | int, Callable[[Connection, Frame], None]] = {
     CommandType.PARTITIONED_METADATA_RESPONSE: Connection._answer,
     CommandType.ACK_RESPONSE: Connection._answer,
     CommandType.GET_LAST_MESSAGE_ID_RESPONSE: Connection._answer,
+    CommandType.GET_TOPICS_OF_NAMESPACE_RESPONSE: Connection._answer,
+    CommandType.WATCH_TOPIC_LIST_SUCCESS: Connection._answer,
+    CommandType.WATCH_TOPIC_UPDATE: Connection._topics_changed,
     CommandType.ERROR: Connection._error,
     CommandType.SEND_RECEIPT: Connection._receipt,
     CommandType.SEND_ERROR: Connection._send_error,

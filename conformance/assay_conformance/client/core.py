@@ -15,6 +15,7 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.hooks import NO_HOOKS, Hooks
 from assay_conformance.client.letters import retry_topic
 from assay_conformance.client.lookup import Lookup, Pool
+from assay_conformance.client.matching import Matching
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
@@ -35,6 +36,9 @@ _BOTH = Failed(ErrorClass.INVALID_CONFIG, "batching and chunking cannot both be 
 _TOO_SHORT = Failed(
     ErrorClass.INVALID_CONFIG, f"an acknowledgment time-out has {MIN_ACK_TIMEOUT_MS} ms at least", certain=True
 )
+
+# Whose letter topic would it be?
+_NO_LETTERS = Failed(ErrorClass.INVALID_CONFIG, "a pattern of topics has no letter topics", certain=True)
 
 # A batch could not fill before its partition changes.
 _NO_WINDOW = Failed(ErrorClass.INVALID_CONFIG, "batching_partition_switch_frequency must be at least 1", certain=True)
@@ -133,9 +137,17 @@ class ClientCore:
         self._on(Publisher, op, producer, now_ns, lambda publisher: publisher.flush(self._completing(op)))
 
     def open_consumer(
-        self, op: int, handle: int, topics: Sequence[str], subscription: str, settings: ConsumerSettings, now_ns: int
+        self,
+        op: int,
+        handle: int,
+        topics: Sequence[str],
+        subscription: str,
+        settings: ConsumerSettings,
+        now_ns: int,
+        *,
+        pattern: str = "",
     ) -> None:
-        """Ends when every topic and partition is subscribed."""
+        """Ends when every topic and partition is subscribed; with a pattern, all topics that match it now."""
         self._shared.now_ns = now_ns
         short = 0 < settings.ack_timeout_ms < MIN_ACK_TIMEOUT_MS
         if short and not self._shared.mutated(Mutation.TAKES_ANY_ACK_TIMEOUT):
@@ -144,6 +156,37 @@ class ClientCore:
         slot = self._slots[handle] = _Slot()
         if settings.retry_letters:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]
+        if pattern:
+            self._open_pattern(op, handle, slot, pattern, subscription, settings)
+        else:
+            self._open_topics(op, handle, slot, topics, subscription, settings)
+
+    def _open_pattern(
+        self, op: int, handle: int, slot: _Slot, pattern: str, subscription: str, settings: ConsumerSettings
+    ) -> None:
+        if settings.max_redeliver_count or settings.retry_letters:
+            self._shared.sink.completed(op, _NO_LETTERS)
+            return
+        matching = Matching(self._shared, self._lookup, pattern, settings.pattern_update_ms)
+
+        def told(names: Sequence[str] | Refusal) -> None:
+            if isinstance(names, Refusal):
+                self._abandon(handle, slot, op, names)
+            else:
+                self._open_topics(op, handle, slot, names, subscription, settings, matching)
+
+        matching.look(told)
+
+    def _open_topics(
+        self,
+        op: int,
+        handle: int,
+        slot: _Slot,
+        topics: Sequence[str],
+        subscription: str,
+        settings: ConsumerSettings,
+        matching: Matching | None = None,
+    ) -> None:
         found: dict[str, int] = {}
 
         def subscribe() -> None:
@@ -152,7 +195,7 @@ class ClientCore:
                 self._shared, self._pool, self._lookup, handle, counts, subscription, settings, self._completing(op)
             )
             self._fill(slot, held)
-            held.start()
+            held.start(matching)
 
         def count(topic: str) -> None:
             def counted(partitions: int | Refusal) -> None:
@@ -167,6 +210,8 @@ class ClientCore:
 
             self._lookup.partitions(topic, counted)
 
+        if not topics:
+            subscribe()
         for topic in dict.fromkeys(topics):
             count(topic)
 

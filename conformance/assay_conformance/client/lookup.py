@@ -118,6 +118,10 @@ class Lookup:
 
         self._enter(ask)
 
+    def entrance(self, entered: Callable[[Connection | Refusal], None]) -> None:
+        """A connection for questions that any broker answers."""
+        self._enter(entered)
+
     def broker(self, topic: str, found: Found, cluster_url: str | None = None) -> None:
         """The way to the broker that serves `topic`, in the cluster it went to where that is another one."""
         self._ask(cluster_url or None, topic, False, MAX_REDIRECTS, found)

@@ -192,6 +192,10 @@ class Mutation(StrEnum):
     SEEK_ENDS_ON_ANSWER = "seek-ends-on-answer"
     SEEKS_BESIDE_ANOTHER = "seeks-beside-another"
     SEEKS_WHOLE_BATCH = "seeks-whole-batch"
+    PATTERN_TAKES_ALL = "pattern-takes-all"
+    PATTERN_IS_READ_ONCE = "pattern-is-read-once"
+    IGNORES_TOPIC_UPDATES = "ignores-topic-updates"
+    FIRST_TOPIC_FIRST = "first-topic-first"
     STEERS_AROUND_FULL = "steers-around-full"
     ASKS_ROUTER_TWICE = "asks-router-twice"
     OUT_OF_RANGE_WRAPS = "out-of-range-wraps"
@@ -986,6 +990,26 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SEK-004",
         "a seek that is called while another is under way is forgotten, and ends well with it",
         "one future for every seek that is under way",
+    ),
+    Mutation.PATTERN_TAKES_ALL: Broken(
+        "SUB-008",
+        "a consumer of a pattern subscribes to every topic of the namespace",
+        "a broker's answer taken for filtered, whatever it says of that",
+    ),
+    Mutation.PATTERN_IS_READ_ONCE: Broken(
+        "SUB-008",
+        "topics that match a pattern are looked for when the consumer opens, and never again",
+        "DotPulsar (read in its source): a pattern is resolved once",
+    ),
+    Mutation.IGNORES_TOPIC_UPDATES: Broken(
+        "SUB-008",
+        "nobody watches for topics that come to be",
+        "C++, Go and pulsar-rs (read in their source): they ask once in a while",
+    ),
+    Mutation.FIRST_TOPIC_FIRST: Broken(
+        "SUB-008",
+        "of several topics the one named first is read to its end first",
+        "queues looked at in one order, always from the first",
     ),
     Mutation.STEERS_AROUND_FULL: Broken(
         "RTE-011",

@@ -119,6 +119,7 @@ class ConsumerSettings(_Settings, frozen=True):
     further one longer by the multiplier.
     `max_redeliver_count` 0 = no dead letters; `dead_letter_subscription` is to be there before the first of them.
     `retry_letters`: also read the retry letter topic.
+    `pattern_update_ms`: how often topics that match a pattern are looked for.
     `durable` False = a reader: the broker keeps nothing of it, and it comes back behind what it has read.
     """
 
@@ -147,6 +148,7 @@ class ConsumerSettings(_Settings, frozen=True):
     expire_incomplete_chunked_ms: Unsigned = 60_000
     ack_receipt: bool = False
     partitions_update_ms: Unsigned = 60_000
+    pattern_update_ms: Positive = 60_000
 
     @property
     def individual_redelivery(self) -> bool:

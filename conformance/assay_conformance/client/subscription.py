@@ -14,7 +14,9 @@ from assay_conformance.client.growth import Growth
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.letters import Letters
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
+from assay_conformance.client.matching import Matching
 from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition
 from assay_conformance.client.shared import MS, Shared
@@ -62,6 +64,9 @@ class Subscription:
         self._receives: deque[_Receive] = deque()
         self._handed: list[Handed] = []
         self._closed = False
+        self._opened = opened
+        self._topics = list(counts)
+        self._matching: Matching | None = None
         self._letters: Letters | None = None
         if settings.max_redeliver_count or settings.retry_letters:
             self._letters = Letters(shared, pool, lookup, next(iter(counts)), name, settings)
@@ -71,9 +76,15 @@ class Subscription:
             for topic, count in counts.items()
         ]
 
-    def start(self) -> None:
+    def start(self, matching: Matching | None = None) -> None:
+        """`matching`: where it is of all topics that match a pattern."""
+        if not self.consumers:
+            self._opened(Done())
         for consumer in self.consumers:
             consumer.start()
+        if matching is not None:
+            self._matching = matching
+            matching.follow(self._topics, self._add_topic)
 
     # --- from the application ---
 
@@ -254,8 +265,24 @@ class Subscription:
         for consumer in added:
             consumer.start()
 
+    def _add_topic(self, topic: str, told: Callable[[bool], None]) -> None:
+        """One that came to be and matches."""
+
+        def counted(partitions: int | Refusal) -> None:
+            if isinstance(partitions, Refusal) or self._closed:
+                told(False)
+                return
+            interval_ms = self._settings.partitions_update_ms
+            widen = partial(self._widen, topic)
+            self._growths.append(Growth(self._shared, self._lookup, topic, interval_ms, partitions, widen))
+            self._widen(topic, range(partitions), told)
+
+        self._lookup.partitions(topic, counted)
+
     def _leave(self) -> None:
         self._closed = True
+        if self._matching is not None:
+            self._matching.stop()
         for growth in self._growths:
             growth.stop()
         self._end_receives()
@@ -263,11 +290,18 @@ class Subscription:
     def _serve(self) -> None:
         while self._receives and self._queue:
             receive = self._receives[0]
-            self._hand_over(self._queue.popleft())
+            self._hand_over(self._next())
             receive.got += 1
             if receive.got == receive.count:
                 self._end(receive)
         self.starved()
+
+    def _next(self) -> Inbound:
+        if not self._shared.mutated(Mutation.FIRST_TOPIC_FIRST):
+            return self._queue.popleft()
+        first = min(self._queue, key=lambda inbound: self.consumers.index(inbound.consumer))
+        self._queue.remove(first)
+        return first
 
     def _hand_over(self, inbound: Inbound) -> None:
         self._handed.append(inbound.consumer.handed_over(inbound))

@@ -137,11 +137,14 @@ class Close(_Command, frozen=True, tag="close"):
 
 
 class OpenConsumer(_Command, frozen=True, tag="open_consumer"):
+    """Of `topics`; or, where there is a `pattern` (of full topic names of one namespace), of all that match it."""
+
     handle: Unsigned
     client: Unsigned
     topics: tuple[str, ...]
     subscription: str
     config: Config = {}
+    pattern: str = ""
 
 
 class Receive(_Command, frozen=True, tag="receive"):

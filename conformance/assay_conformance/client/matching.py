@@ -1,0 +1,140 @@
+"""Topics that match a pattern: asked for again and again, and told of by brokers that keep watch (PIP-145)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from assay_conformance.client.connection import Connection
+from assay_conformance.client.lookup import Lookup
+from assay_conformance.client.mutations import Mutation
+from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.shared import MS, Shared
+from assay_conformance.client.timers import Timer
+from assay_conformance.wire import CommandType, Frame, command
+
+WATCHES_SINCE = 20
+"""The protocol version that brought topic watchers; a broker says besides whether it has them."""
+
+Named = Callable[[Sequence[str] | Refusal], None]
+Add = Callable[[str, Callable[[bool], None]], None]
+"""Subscribe to this topic, and tell whether that went well."""
+
+
+class Matching:
+    """`pattern` is of full names, `persistent://tenant/namespace/...`; partitions count as their topic."""
+
+    def __init__(self, shared: Shared, lookup: Lookup, pattern: str, interval_ms: int) -> None:
+        self._shared = shared
+        self._lookup = lookup
+        self._pattern = pattern
+        self._namespace = "/".join(pattern.partition("://")[2].split("/")[:2])
+        if shared.mutated(Mutation.PATTERN_TAKES_ALL):
+            self._pattern = f"persistent://{self._namespace}/.*"
+        self._interval_ms = interval_ms
+        self._watcher_id = next(shared.consumer_ids)
+        self._known: set[str] = set()
+        self._add: Add | None = None
+        self._watched: Connection | None = None
+        self._timer: Timer | None = None
+        self._stopped = False
+
+    def look(self, named: Named) -> None:
+        """The names there are now."""
+
+        def ask(connection: Connection | Refusal) -> None:
+            if isinstance(connection, Refusal):
+                named(connection)
+                return
+            fields = {"namespace": self._namespace, "topics_pattern": self._pattern}
+            connection.request(
+                lambda request_id: command(CommandType.GET_TOPICS_OF_NAMESPACE, request_id=request_id, **fields), told
+            )
+
+        def told(answer: Frame | Refusal) -> None:
+            named(answer if isinstance(answer, Refusal) else self._matching(answer.body.topics))
+
+        self._lookup.entrance(ask)
+
+    def follow(self, known: Sequence[str], add: Add) -> None:
+        """From here on `add` gets every topic that matches and is not known."""
+        if self._shared.mutated(Mutation.PATTERN_IS_READ_ONCE):
+            return
+        self._known = set(known)
+        self._add = add
+        self._keep_watch()
+        self._arm()
+
+    def stop(self) -> None:
+        if self._stopped:
+            return
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._watched is not None and self._watched.usable:
+            self._watched.watchers.pop(self._watcher_id, None)
+            self._watched.request(
+                lambda request_id: command(
+                    CommandType.WATCH_TOPIC_LIST_CLOSE, request_id=request_id, watcher_id=self._watcher_id
+                ),
+                _ignore,
+            )
+
+    def _matching(self, names: Sequence[str]) -> list[str]:
+        """A broker may leave the choice to its clients."""
+        bare = self._pattern.partition("://")[2]
+        wanted = [name for name in names if re.fullmatch(bare, name.partition("://")[2])]
+        return list(dict.fromkeys(name.partition("-partition-")[0] for name in wanted))
+
+    def _arm(self) -> None:
+        if not self._stopped:
+            self._timer = self._shared.after(self._interval_ms * MS, lambda: self.look(self._looked))
+
+    def _looked(self, names: Sequence[str] | Refusal) -> None:
+        if not isinstance(names, Refusal):
+            self._found(names)
+        self._keep_watch()
+        self._arm()
+
+    def _found(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._known and self._add is not None and not self._stopped:
+                self._known.add(name)
+                self._add(name, lambda opened, name=name: None if opened else self._known.discard(name))  # type: ignore[misc]
+
+    # --- watching ---
+
+    def _keep_watch(self) -> None:
+        """Where no broker does it for us, with the next one that we can ask."""
+        unheard = self._shared.mutated(Mutation.IGNORES_TOPIC_UPDATES)
+        if self._stopped or unheard or (self._watched is not None and self._watched.usable):
+            return
+
+        def ask(connection: Connection | Refusal) -> None:
+            if isinstance(connection, Refusal) or connection.version < WATCHES_SINCE or not connection.keeps_watch:
+                return
+            self._watched = connection
+            connection.watchers[self._watcher_id] = self._updated
+            fields = {
+                "watcher_id": self._watcher_id,
+                "namespace": self._namespace,
+                "topics_pattern": self._pattern,
+            }
+            connection.request(
+                lambda request_id: command(CommandType.WATCH_TOPIC_LIST, request_id=request_id, **fields), told
+            )
+
+        def told(answer: Frame | Refusal) -> None:
+            if isinstance(answer, Refusal):
+                self._watched = None
+            else:
+                self._found(self._matching(answer.body.topic))
+
+        self._lookup.entrance(ask)
+
+    def _updated(self, frame: Frame) -> None:
+        self._found(self._matching(frame.body.new_topics))
+
+
+def _ignore(answer: Frame | Refusal) -> None:
+    del answer

@@ -1,0 +1,124 @@
+"""Consumers of a pattern and of several topics, both ways, on histories of a few lines."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.checks.consuming import client
+
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.fairness import NoTopicStarves
+from assay_conformance.checks.matching import FollowsPattern, HearsOfTopics
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import CONSUMER, Script
+
+FULL = {name: f"persistent://public/default/{name}" for name in ("news-a", "news-b", "sports")}
+INTERVAL_MS = 1_000
+
+
+class Following(Script):
+    """A consumer of `news-.*` that looks for topics once a second; `news-a` and `sports` are there before it."""
+
+    def __init__(self, *subscribed: str) -> None:
+        super().__init__(FULL)
+        self.connected()
+        self.down("CONNECTED", fields={"protocol_version": 21, "feature_flags": {"supports_topic_watchers": True}})
+        self.stored(0, topic="news-a")
+        self.stored(1, topic="sports")
+        args = {"topics": ["news-a", "news-b"], "pattern": "news-.*", "subscription": "s"}
+        opening = self.invoke("open_consumer", CONSUMER, args=args)
+        for number, topic in enumerate(subscribed):
+            self.subscribed(consumer_id=number, topic=FULL[topic])
+        self.complete(opening)
+
+    def finds(self, after_ms: int) -> None:
+        self.after(after_ms)
+        self.subscribed(consumer_id=7, topic=FULL["news-b"])
+
+    def judged(self, check: type[Check]) -> tuple[list[str], int]:
+        said = trial(check, self.done(), ANY_CASE, facts=client(pattern_update_ms=INTERVAL_MS))
+        return [finding.code for finding in said.findings], said.exercised
+
+
+def test_every_topic_that_matches_is_subscribed_to() -> None:
+    story = Following("news-a")
+    story.stored(2, topic="news-b")
+    story.finds(after_ms=2 * INTERVAL_MS)
+    assert story.judged(FollowsPattern) == ([], 2)
+
+
+def test_topic_that_was_there_and_is_left_out_is_found() -> None:
+    assert Following().judged(FollowsPattern)[0] == ["left-out"]
+
+
+@pytest.mark.parametrize("after_ms", [2 * INTERVAL_MS + 600, None], ids=["late", "never"])
+def test_topic_that_comes_to_be_and_is_not_found_in_time_is_found(after_ms: int | None) -> None:
+    story = Following("news-a")
+    story.stored(2, topic="news-b")
+    if after_ms is None:
+        story.after(10 * INTERVAL_MS)
+    else:
+        story.finds(after_ms)
+    assert story.judged(FollowsPattern)[0] == ["not-followed"]
+
+
+def test_history_that_ends_in_time_says_nothing_of_a_new_topic() -> None:
+    story = Following("news-a")
+    story.stored(2, topic="news-b")
+    assert story.judged(FollowsPattern) == ([], 1)
+
+
+# --- watching ---
+
+
+def _told(after_ms: int) -> Following:
+    story = Following("news-a")
+    story.up("WATCH_TOPIC_LIST", request_id=50)
+    story.down("WATCH_TOPIC_UPDATE", fields={"new_topics": [FULL["news-b"], FULL["sports"]]})
+    story.finds(after_ms)
+    return story
+
+
+def test_topic_that_is_told_of_is_subscribed_to_at_once() -> None:
+    assert _told(after_ms=50).judged(HearsOfTopics) == ([], 1)
+
+
+def test_topic_that_is_told_of_and_found_later_is_found() -> None:
+    assert _told(after_ms=900).judged(HearsOfTopics)[0] == ["not-followed"]
+
+
+def test_client_that_has_nobody_watch_is_found() -> None:
+    story = Following("news-a")
+    story.stored(2, topic="news-b")
+    story.finds(after_ms=900)
+    assert story.judged(HearsOfTopics)[0] == ["not-followed"]
+
+
+# --- fairness ---
+
+
+def _merging(*order: int) -> tuple[list[str], int]:
+    """Message 0 of topic sports comes first, and twelve of news-a behind it; the application gets them in this order.
+
+    Each topic has a queue of five.
+    """
+    story = Script(FULL)
+    args = {"topics": ["news-a", "sports"], "subscription": "s"}
+    story.connected()
+    story.invoke("open_consumer", CONSUMER, args=args)
+    for number, topic in enumerate(("news-a", "sports")):
+        story.subscribed(consumer_id=number, topic=FULL[topic])
+    story.message(0, consumer_id=1)
+    for number in range(1, 13):
+        story.message(number, consumer_id=0)
+    for number in order:
+        story.received(number, topic=FULL["news-a" if number else "sports"])
+    said = trial(NoTopicStarves, story.done(), facts=client(receiver_queue_size=5))
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def test_topics_that_are_merged_as_they_came() -> None:
+    assert _merging(*range(13)) == ([], 3)
+
+
+def test_message_that_is_passed_over_by_more_than_all_queues_hold_is_found() -> None:
+    assert _merging(*range(1, 13), 0)[0] == ["starved"]
