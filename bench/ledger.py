@@ -22,8 +22,9 @@ from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import digest, generate
 from assay_reports.ledgers.ingest import Ingest
 from assay_reports.ledgers.layout import PartWriter
-from assay_reports.ledgers.synth.plan import Plan, info
+from assay_reports.ledgers.synth.plan import Plan
 from assay_reports.ledgers.synth.rows import BLOCK_MESSAGES, Block, Edits
+from assay_reports.ledgers.synth.small import info
 from assay_reports.ledgers.synth.world import World
 from assay_reports.ledgers.synth.writing import make
 

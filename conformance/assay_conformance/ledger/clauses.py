@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from assay_conformance.ledger.info import LedgerInfo, Order
@@ -280,4 +281,9 @@ def scope(
 
 def covers(subscription: Subscription, topic: int) -> bool:
     """Whether the subscription is of this topic."""
-    return not subscription.topics or str(topic) in subscription.topics.split()
+    return not subscription.topics or topic in _numbers(subscription.topics)
+
+
+@lru_cache
+def _numbers(topics: str) -> frozenset[int]:
+    return frozenset(map(int, topics.split()))

@@ -13,6 +13,7 @@ from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.opening import Ledger, open_ledger
 from assay_reports.ledgers.synth.anomalies import KINDS
+from assay_reports.ledgers.synth.flows import FLOWS
 from assay_reports.ledgers.synth.plan import Asked, Plan, default_anomalies, read_anomalies
 from assay_reports.ledgers.synth.writing import TRUTH, make
 
@@ -94,8 +95,8 @@ def test_another_plan_is_not_mixed_in(tmp_path: Path) -> None:
 def test_the_truth_names_every_anomaly(tmp_path: Path) -> None:
     made(tmp_path / "ledger", SICK)
     told = msgspec.json.decode((tmp_path / "ledger" / TRUTH).read_bytes())
-    assert len(told) == 5 * len(KINDS)
-    assert {one["kind"] for one in told} == set(KINDS)
+    assert len(told) == 5 * len(KINDS) + len(FLOWS)
+    assert {one["kind"] for one in told} == {*KINDS, *FLOWS}
     assert len({(one["kind"], one["stream"], one["seq"]) for one in told}) == len(told)
 
 
@@ -127,6 +128,7 @@ def test_too_many_anomalies_are_refused() -> None:
         ("moon.count = 1", "no anomaly 'moon'; expected one of"),
         ("hole.count = 1", "no anomaly 'hole' in a plain ledger"),
         ("lost.often = 1", "lost: .*often"),
+        ("stalled.at = [[0, 150]]", "stalled: at a topic of its own, and at no message"),
         ("lost = [", "expected a TOML file of anomalies"),
     ],
 )
@@ -134,4 +136,4 @@ def test_a_wrong_file_of_anomalies_is_told_apart(tmp_path: Path, text: str, sent
     path = tmp_path / "anomalies.toml"
     path.write_text(text, "utf-8")
     with pytest.raises(UsageError, match=sentence):
-        read_anomalies(path, mix=False)
+        read_anomalies(path, mix="stalled" in text)

@@ -14,9 +14,11 @@ import msgspec
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, OUTCOME, PARTS, TABLES
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_reports.ledgers.layout import PartWriter, create, part_name, write_info, write_smalls
+from assay_reports.ledgers.synth import flows
 from assay_reports.ledgers.synth.anomalies import edits_of
-from assay_reports.ledgers.synth.plan import Plan, info, small_tables
-from assay_reports.ledgers.synth.rows import BLOCK_MESSAGES, Block
+from assay_reports.ledgers.synth.plan import Plan
+from assay_reports.ledgers.synth.rows import BLOCK_MESSAGES, Block, Columns
+from assay_reports.ledgers.synth.small import info, small_tables
 
 PLAN = "synth.json"
 TRUTH = "truth.json"
@@ -25,32 +27,40 @@ LEAST_FREE_BYTES = 64 << 20
 
 
 def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, int], None]) -> None:
-    """The ledger of the plan. `say(done, of)` is called with the number of worlds.
+    """The ledger of the plan. `say(done, of)` is called with the number of parts.
 
     What a killed run of the same plan left is gone on with; UsageError when the folder holds anything else.
     """
     _begin(plan, ledger, suite)
-    todo = [number for number in range(plan.worlds) if not _is_made(plan, ledger, number)]
-    done = plan.worlds - len(todo)
-    say(done, plan.worlds)
+    todo = [number for number in range(plan.parts) if not _is_made(plan, ledger, number)]
+    done = plan.parts - len(todo)
+    say(done, plan.parts)
     for _ in _made(plan, ledger, todo, jobs):
         done += 1
-        say(done, plan.worlds)
+        say(done, plan.parts)
 
 
-def make_world(plan: Plan, ledger: Path, number: int) -> None:
-    """The parts of one world; each appears when it is whole."""
-    world = plan.world(number)
-    edits = edits_of(world, plan.placed.get(number, []))
+def make_part(plan: Plan, ledger: Path, number: int) -> None:
+    """The parts of one world, or of all flows, which are behind the worlds; each appears when it is whole."""
     writers: dict[str, PartWriter] = {}
-    step = max(1, BLOCK_MESSAGES // world.streams)
-    for start in range(0, world.rounds, step):
-        for table, columns in Block(world, start, min(start + step, world.rounds), edits).tables():
-            if table not in writers:
-                writers[table] = PartWriter(ledger, TABLES[table], number, part_rows=_WHOLE, part_s=_WHOLE)
-            writers[table].add(columns)
+    for table, columns in _rows(plan, number):
+        if table not in writers:
+            writers[table] = PartWriter(ledger, TABLES[table], number, part_rows=_WHOLE, part_s=_WHOLE)
+        writers[table].add(columns)
     for writer in writers.values():
         writer.close()
+
+
+def _rows(plan: Plan, number: int) -> Iterator[tuple[str, Columns]]:
+    if number == plan.worlds:
+        for flow in plan.flows:
+            yield from flows.tables(flow)
+        return
+    world = plan.world(number)
+    edits = edits_of(world, plan.placed.get(number, []))
+    step = max(1, BLOCK_MESSAGES // world.streams)
+    for start in range(0, world.rounds, step):
+        yield from Block(world, start, min(start + step, world.rounds), edits).tables()
 
 
 def _begin(plan: Plan, ledger: Path, suite: str) -> None:
@@ -82,12 +92,12 @@ def _is_made(plan: Plan, ledger: Path, number: int) -> bool:
 def _made(plan: Plan, ledger: Path, todo: list[int], jobs: int) -> Iterator[None]:
     if jobs == 1 or len(todo) < 2:
         for number in todo:
-            make_world(plan, ledger, number)
+            make_part(plan, ledger, number)
             yield
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context, initializer=_dies_at_once) as pool:
-        waiting = [pool.submit(make_world, plan, ledger, number) for number in todo]
+        waiting = [pool.submit(make_part, plan, ledger, number) for number in todo]
         try:
             for one in as_completed(waiting):
                 one.result()
