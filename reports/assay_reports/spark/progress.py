@@ -48,7 +48,7 @@ class Progress:
             self._write("", end=True)
         took_s = time.monotonic() - self._began
         if took_s > EVERY_S:
-            told = f"{counted(rows, 'row')} in {took_s:.1f} s, {rows / took_s / 1e6:.2f} M rows/s"
+            told = f"{counted(rows, 'row')} in {took_s:.1f} s, {_many(rows / took_s)} rows/s"
             self._write(f"{name}: {told if rows else f'{took_s:.1f} s'}\n")
 
     def expect(self, rows: int) -> None:
@@ -80,7 +80,7 @@ class Progress:
         at = done + expected * self._share()
         rate = at / passed_s if passed_s else 0.0
         remaining = f", {(rows - at) / rate:.0f} s remain" if rate and at > rows / 50 else ""
-        return f"{stage}: {at / 1e6:.1f} of {rows / 1e6:.1f} M rows, {rate / 1e6:.2f} M rows/s{remaining}"
+        return f"{stage}: {_many(at)} of {_many(rows)} rows, {_many(rate)} rows/s{remaining}"
 
     def _share(self) -> float:
         """Of the running jobs' tasks, how many are over. A look from outside must never end what it looks at."""
@@ -102,3 +102,7 @@ class Progress:
         with contextlib.suppress(OSError, ValueError):
             self._out.write(f"\r{text[:_WIDTH]:<{_WIDTH}}" if over else f"\r{'':<{_WIDTH}}\r" if end else text)
             self._out.flush()
+
+
+def _many(rows: float) -> str:
+    return f"{rows / 1e6:.2f} M" if rows >= 1e6 else f"{rows:,.0f}"

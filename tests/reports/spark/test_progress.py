@@ -11,7 +11,14 @@ def test_a_line_tells_stage_rows_rate_and_what_remains() -> None:
     progress = Progress(io.StringIO())
     with progress.stage("fold", 40_000_000):
         progress.done(10_000_000)
-        assert progress.line(5.0) == "fold: 10.0 of 40.0 M rows, 2.00 M rows/s, 15 s remain"
+        assert progress.line(5.0) == "fold: 10.00 M of 40.00 M rows, 2.00 M rows/s, 15 s remain"
+
+
+def test_a_small_ledger_is_told_in_rows() -> None:
+    progress = Progress(io.StringIO())
+    with progress.stage("fold", 40_000):
+        progress.done(10_000)
+        assert progress.line(5.0) == "fold: 10,000 of 40,000 rows, 2,000 rows/s, 15 s remain"
 
 
 def test_at_the_beginning_nobody_knows_what_remains() -> None:

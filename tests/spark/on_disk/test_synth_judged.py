@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from assay_conformance.catalogue import load
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.collection import Rows, sums
-from assay_conformance.ledger.judge import judged
+from assay_conformance.ledger.judge import judge_rows, judged
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rules import RULES
 from assay_conformance.ledger.tables import NONE, PARTS
@@ -17,6 +19,7 @@ from assay_reports.ledgers.synth.anomalies import KINDS
 from assay_reports.ledgers.synth.flows import FLOWS
 from assay_reports.ledgers.synth.plan import Asked, Plan, default_anomalies
 from assay_reports.ledgers.synth.writing import make
+from assay_reports.spark.reconcile import reconcile
 
 Found = set[tuple[str, int, int]]
 """(requirement, stream, seq)"""
@@ -29,6 +32,16 @@ def breaches(folder: Path, plan: Plan) -> Found:
     rows = Rows(*(tuple(ledger.read(table)) for table in PARTS))
     rules = judged(Evidence(rows, small, ledger.info, sums(rows, small, ledger.info)))
     return {(rule.requirement, breach.stream, breach.seq) for rule in rules for breach in rule.breaches}
+
+
+def test_spark_says_of_every_anomaly_what_the_rules_say(spark: Any, tmp_path: Path) -> None:
+    plan = Plan(18_000, 4, True, 18_000, dict.fromkeys(default_anomalies(True), Asked(count=1)))
+    make(plan, tmp_path / "ledger", "0", 1, lambda _done, _of: None)
+    ledger = open_ledger(str(tmp_path / "ledger"))
+    small, rows = smalls(ledger), Rows(*(tuple(ledger.read(table)) for table in PARTS))
+    found = reconcile(spark, ledger, load()).verdicts
+    assert {str(row.requirement) for row in found if row.findings} == {rule.requirement for rule in RULES}
+    assert found == judge_rows(rows, small, ledger.info, sums(rows, small, ledger.info), load())
 
 
 def truth(plan: Plan) -> Found:
