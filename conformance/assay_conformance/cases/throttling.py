@@ -328,6 +328,21 @@ def ten_periods() -> Case:
     )
 
 
+def ten_periods_of_publishing() -> Case:
+    """Of 240 messages twenty find the bucket full, and the others take eleven seconds."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=20_000)
+    return plan.case(
+        "throttling/publishing-for-ten-periods",
+        "Two hundred and forty messages are published at once, where twenty a second are allowed: no faster, no slower",
+        ("throttling.publish-rate-holds",),
+        topology=PUBLISH,
+        limits=Limits(operation_ms=20_000, case_ms=40_000, least_wall_ms=10_500),
+        tier=Tier.FULL,
+    )
+
+
 CASES = (
     backlog_at_the_dispatch_rate(),
     backlog_at_the_byte_rate(),
@@ -347,4 +362,5 @@ CASES = (
     refused_beside_a_backlog(),
     more_than_may_be_unwritten(),
     ten_periods(),
+    ten_periods_of_publishing(),
 )

@@ -212,6 +212,36 @@ def test_publishing_beyond_the_rate_is_found() -> None:
     assert _codes(trial(PublishRateHolds, _published(*range(100, 160)).done(), PUBLISH)) == ["too-fast"]
 
 
+def _every(gap_ms: int, until_ms: int) -> Script:
+    """A full bucket at once, and then one after the other."""
+    return _published(*range(100, 110), *range(200, until_ms, gap_ms), size=1_000)
+
+
+def test_publishing_at_the_rate_for_ten_periods_is_accepted() -> None:
+    assert _codes(trial(PublishRateHolds, _every(108, 12_000).done(), PUBLISH)) == []
+
+
+def test_publishing_slowed_beyond_the_rate_is_starved() -> None:
+    assert _codes(trial(PublishRateHolds, _every(120, 12_000).done(), PUBLISH)) == ["starved"]
+
+
+def test_nine_periods_tell_nothing_of_publishing_from_below() -> None:
+    assert _codes(trial(PublishRateHolds, _every(200, 10_000).done(), PUBLISH)) == []
+
+
+def test_who_has_nothing_to_send_is_not_starved() -> None:
+    story = Script()
+    story.producer()
+    for number in range(30):
+        story.at(500 * number).send(number)
+        story.send_frame(number)
+        story.stored(number)
+        story.receipt(number)
+        story.ok(number)
+    story.read_back()
+    assert _codes(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+
+
 def test_throttled_message_that_is_lost_is_found() -> None:
     assert _codes(trial(PublishRateHolds, _published(100, 200, ok=3).done(), PUBLISH)) == ["lost"]
 

@@ -23,7 +23,11 @@ READ_AHEAD_BYTES = 256 * 1024
 """What a broker may have read from a socket before it stops reading."""
 
 RATE_ERROR = 1.1
-"""A publish rate is kept within ten percent."""
+LEAST_SHARE = 0.9
+"""A publish rate is kept within ten percent, either way."""
+
+LEAST_PERIODS = 10
+"""Less than this tells nothing from below: a pause is rounded up to what the broker's timer can do."""
 
 OWN_ERRORS = (
     "ChecksumError",
@@ -36,7 +40,7 @@ OWN_ERRORS = (
 
 
 class PublishRateHolds(HoldingsCheck):
-    """A producer beyond the topic's publish rate is slowed down: no error, nothing lost, order kept."""
+    """A producer beyond the topic's publish rate is slowed down, and no further: no error, nothing lost, order kept."""
 
     requirement = RequirementId("throttling.publish-rate-holds")
     codes: ClassVar[dict[Kind, str]] = {Kind.LOST: "lost", Kind.DISORDER: "reordered"}
@@ -49,6 +53,7 @@ class PublishRateHolds(HoldingsCheck):
             if topic.publish_rate.messages and topic.persistent
         }
         self._stored: dict[str, list[Stored]] = {}
+        self._undisturbed = not self.view.case.faults and not self.view.case.topology.settings.publish_rate.is_set
 
     def judges(self, holding: Holding) -> bool:
         return holding.topic.name in self._topics and keeps_call_order(self, holding)
@@ -81,7 +86,10 @@ class PublishRateHolds(HoldingsCheck):
         super().finish()
         for name, entries in self._stored.items():
             if not any(step.verb == "store_entries" for step in self.view.case.steps):
-                self._speed(self._topics[name.partition("-partition-")[0]], entries)
+                topic = self._topics[name.partition("-partition-")[0]]
+                self._speed(topic, entries)
+                if self._undisturbed and len(self._stored) == 1 and name == topic.name:
+                    self._judge_from_below(topic, entries)
 
     def _speed(self, topic: Topic, entries: Sequence[Stored]) -> None:
         """The fullest stretch holds the rate's share of it, the full bucket it began with, and what was read ahead."""
@@ -106,6 +114,31 @@ class PublishRateHolds(HoldingsCheck):
             "are the most",
             start,
             end,
+        )
+
+    def _judge_from_below(self, topic: Topic, entries: Sequence[Stored]) -> None:
+        """Once the last message was asked for, one is waiting until it is stored. Of several topics one may stop what
+        another's messages come by, and what is a duplicate is not stored: of these nothing is said."""
+        rate = topic.publish_rate
+        calls_ns = [send.invoke.t_ns for sends in self.tracker.sends.values() for send in sends]
+        if not calls_ns or rate.bytes > 0 or topic.deduplication or len(self.view.case.topology.topics) > 1:
+            return
+        period_ns = rate.period_s * NS_PER_S
+        began_ns = max(entries[0].t_ns, *calls_ns)
+        periods = (entries[-1].t_ns - began_ns) // period_ns
+        inside = [entry for entry in entries if began_ns < entry.t_ns <= began_ns + periods * period_ns]
+        count, least = sum(messages_of(entry.meta) for entry in inside), LEAST_SHARE * rate.messages * periods
+        if periods < LEAST_PERIODS or count >= least:
+            return
+        if not self.tracker.load.quiet(began_ns, entries[-1].t_ns, TOLERANCES["rate"]):
+            self.undecided("the machine was too busy to measure a publish rate")
+            return
+        self.breach(
+            "starved",
+            f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s; in {periods} "
+            f"periods from {ms(began_ns)} on {count} were stored, with more waiting all the while, where "
+            f"{round(least)} are the least",
+            entries[-1],
         )
 
 
