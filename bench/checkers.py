@@ -1,34 +1,48 @@
 """How fast histories are judged: events a CPU second, decoding and every check of the catalogue included, on one core.
 
-    python -m bench.checkers [--messages 20000] [--rounds 3] [--profile]
+    python -m bench.checkers [--messages 20000] [--rounds 3] [--days 1] [--costs] [--profile]
 
 The history is a real one: the reference client sends, receives and acknowledges so many messages in virtual time, and
-loses its connection now and then. It is written as a run writes it, read and judged. `--profile` says where the time
-went.
+loses its connection now and then. It is written as a run writes it, read and judged. With `--days` it is written so
+often, each time with a client, a topic and connections of its own: what is too large to be held is judged in parts.
+`--costs` lists what each check costs, `--profile` where the time went.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
+import gc
 import pstats
 import resource
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+from bench.days import days
+
 from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.checks.base import View, routes
+from assay_conformance.checks.consumption import ConsumerCheck
+from assay_conformance.checks.dispatches import DispatchLedger
+from assay_conformance.checks.judge import run
+from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.event import Event
+from assay_conformance.model.event import (
+    Event,
+)
 from assay_conformance.model.fault import Cut, Fault
 from assay_conformance.model.schema import FileKind
 from assay_conformance.model.verdict import Judgement
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_fixtures.runner.folder import LineFile, read_lines
-from assay_fixtures.runner.judging import judge
+from assay_fixtures.runner.judging import judge, undisturbed
+from assay_fixtures.runner.large import is_large, judge_large
 
 AT_ONCE: Final = 500
 """Messages that are sent before the next step."""
@@ -60,38 +74,88 @@ def busy_day(messages: int) -> Case:
     )
 
 
-def write(events: list[Event], path: Path) -> None:
+def write(events: Iterable[Event], path: Path) -> int:
+    """How many they were."""
+    count = 0
     with LineFile(path, FileKind.HISTORY) as file:
         for event in events:
             file.add(event)
+            count += 1
+    return count
 
 
-def judged(path: Path, case: Case) -> tuple[int, tuple[Judgement, ...]]:
-    """Read and judged as `assay check` does; and how many events that were."""
-    events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
+def judged(path: Path, case: Case) -> tuple[Judgement, ...]:
+    """Read and judged as `assay check` does."""
     pack = load_packs()
-    return len(events), judge(events, case, FACTS, pack.catalogue, pack.checks)
+    knowing = (case, FACTS, pack.catalogue, pack.checks)
+    if is_large(path, case):
+        return judge_large(path, *knowing)
+    return judge(read_lines(path, FileKind.HISTORY, Event), *knowing)  # type: ignore[arg-type]
+
+
+_HOOKS: Final = ("asked", "called", "over", "closing", "joined", "refused", "sent", "acknowledged", "asked_again")
+_SILENT: Final = {vars(base)[name] for base in (ConsumerCheck, DispatchLedger) for name in _HOOKS if name in vars(base)}
+"""What these do nothing in, is not called."""
+
+
+def costs(path: Path, case: Case) -> None:
+    """Nanoseconds an event that each check takes, the dearest first."""
+    events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
+    view, spent = View(case, FACTS, Tracker()), Counter[str]()
+    checks = [check(view) for check in load_packs().checks.values()]
+
+    def timed(name: str, method: Callable[..., None]) -> Callable[..., None]:
+        def call(*told: object) -> None:
+            began_ns = time.thread_time_ns()
+            method(*told)
+            spent[name] += time.thread_time_ns() - began_ns
+
+        return call
+
+    for check in checks:
+        handlers = {name for _, _, name in routes(type(check))}
+        hooks = {name for name in _HOOKS if name in dir(check) and getattr(type(check), name) not in _SILENT}
+        for name in handlers | hooks | {"finish"}:
+            setattr(check, name, timed(check.requirement, getattr(check, name)))
+    with undisturbed():
+        run(events, view, checks)
+    for requirement, ns in spent.most_common():
+        print(f"{ns / len(events):8.0f} ns  {requirement}")
+
+
+def _resident_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    return pages * resource.getpagesize() / (1 << 20)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--days", type=int, default=1)
+    parser.add_argument("--costs", action="store_true")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
     case = busy_day(said.messages)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
-        write(list(ReferenceTrial().in_virtual_time(case).events), path)
-        before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        told, case = days(list(ReferenceTrial().in_virtual_time(case).events), case, said.days)
+        count = write(told, path)
+        del told
+        gc.collect()
+        print(f"{_resident_mib():,.0f} MiB before anything is judged")
         for _ in range(said.rounds):
             began = time.process_time()
-            events, judgements = judged(path, case)
+            judgements = judged(path, case)
             took_s = time.process_time() - began
             exercised = sum(one.exercised > 0 for one in judgements)
-            print(f"{events} events in {took_s:.2f} s of CPU: {events / took_s:,.0f}/s; {exercised} checks exercised")
+            found = sum(len(one.findings) for one in judgements)
+            rate = f"{count} events in {took_s:.2f} s of CPU: {count / took_s:,.0f}/s"
+            print(f"{rate}; {exercised} checks exercised, {found} findings", flush=True)
         peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(f"peak memory {peak_kib / 1024:,.0f} MiB, {before_kib / 1024:,.0f} MiB before anything was judged")
+        print(f"peak memory {peak_kib / 1024:,.0f} MiB")
+        if said.costs:
+            costs(path, case)
         if said.profile:
             profile = cProfile.Profile()
             profile.runcall(judged, path, case)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from assay_conformance.checks.occasions import Occasion
@@ -75,7 +74,27 @@ def on(kind: type, *words: str) -> Callable[[Marked], Marked]:
     return mark
 
 
-class Check:
+class Said:
+    """What checks of one requirement said, each of a part of the attempt."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.examples: list[int] = []
+        self.exercised = 0
+        self.undecided_because = ""
+        self.crashed: Exception | None = None
+
+    def add(self, other: Said) -> None:
+        """What concerns everybody is found in every part, and told once."""
+        room = MAX_FINDINGS - len(self.findings)
+        self.findings += [finding for finding in other.findings if finding not in self.findings][:room]
+        self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
+        self.exercised += other.exercised
+        self.undecided_because = self.undecided_because or other.undecided_because
+        self.crashed = self.crashed or other.crashed
+
+
+class Check(Said):
     """Base of all checks. Subclasses set `requirement`; a fresh instance judges one attempt."""
 
     requirement: ClassVar[RequirementId]
@@ -83,13 +102,9 @@ class Check:
     """Occasions without each of which it has nothing to say of a history, and is not shown it."""
 
     def __init__(self, view: View) -> None:
+        super().__init__()
         self.view = view
         self.tracker = view.tracker
-        self.findings: list[Finding] = []
-        self.examples: list[int] = []
-        self.exercised = 0
-        self.undecided_because = ""
-        self.crashed: Exception | None = None
         self.start()
 
     def start(self) -> None:
@@ -140,14 +155,22 @@ def grade_of(witnesses: Set[Witness]) -> Grade:
     return Grade.A if Witness.AGENT in witnesses else Grade.B
 
 
-@cache
-def routes(listener: type) -> tuple[tuple[type, str | None, str], ...]:
-    """(event type, command or verb or None for all, method name) of every marked handler of a class."""
-    found: list[tuple[type, str | None, str]] = []
-    for name in dir(listener):
-        for kind, words in getattr(getattr(listener, name), "_routes", ()):
-            found.extend((kind, word, name) for word in (words or (None,)))
-    return tuple(found)
+Route = tuple[type, str | None, str]
+"""Event type, command or verb (None for all), and the name of the method."""
+
+_routes: dict[type, tuple[Route, ...]] = {}
+
+
+def routes(listener: type) -> tuple[Route, ...]:
+    """Where events go: one of every marked handler of a class."""
+    if listener not in _routes:
+        _routes[listener] = tuple(
+            (kind, word, name)
+            for name in dir(listener)
+            for kind, words in getattr(getattr(listener, name), "_routes", ())
+            for word in (words or (None,))
+        )
+    return _routes[listener]
 
 
 def listening(checks: Iterable[Check], hook: Callable[..., None]) -> list[Callable[..., None]]:
@@ -157,14 +180,18 @@ def listening(checks: Iterable[Check], hook: Callable[..., None]) -> list[Callab
 
 
 def tell(hooks: Iterable[Callable[..., None]], *told: object) -> None:
-    """Call these methods of checks. One that raises is our bug or a pack's: its requirement gets harness-error, every
-    other is judged."""
+    """Call these methods of checks."""
     for hook in hooks:
         try:
             hook(*told)
         except Exception as error:
-            check: Check = hook.__self__  # type: ignore[attr-defined]
-            check.crashed = check.crashed or error
+            blame(hook, error)
+
+
+def blame(method: Callable[..., None], error: Exception) -> None:
+    """A check that raises is our bug or a pack's: its requirement gets harness-error, every other is judged."""
+    check: Check = method.__self__  # type: ignore[attr-defined]
+    check.crashed = check.crashed or error
 
 
 def ms(t_ns: int) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Completion, Frame, Meta, Received
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.model.event import Completion, Frame, Member, Meta, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
@@ -118,17 +117,19 @@ class ExactSize(Check):
         self.exercise(event)
         member = event.members[0]
         own = self.tracker.send_of(handle, unit.numbers[0]) if unit.numbers else None
-        others = reversed(self.tracker.sends.get(handle, ()))
-        if not any(
-            (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
-            for send in chain([own] if own is not None else [], others)
-        ):
+        if own is not None and _asked_for(own, member):
+            return
+        if not any(_asked_for(send, member) for send in reversed(self.tracker.sends.get(handle, ()))):
             self.breach(
                 "payload-changed",
                 f"{unit.line}: the message at {ms(event.t_ns)} carries {member.size} bytes of digest "
                 f"{member.digest:08x}, which is no message it was asked to send",
                 event,
             )
+
+
+def _asked_for(send: Operation, member: Member) -> bool:
+    return (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
 
 
 class GarbledMessage(Discarding):

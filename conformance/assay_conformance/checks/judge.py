@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
-from assay_conformance.checks.base import Check, Handler, View, on, routes, tell
+from assay_conformance.checks.base import Check, Handler, Said, View, blame, on, routes, tell
 from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.dispatches import all_groups
 from assay_conformance.checks.liveness import OperationsEnd
@@ -32,7 +32,7 @@ from assay_conformance.model.event import Ended, Ending, Event, Fired, Frame, Ov
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.outside import Pause, Role
-from assay_conformance.model.requirement import Requirement
+from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
 
 STOOD_STILL = "the machine stood still for too long: what happened was not the Case's schedule"
@@ -47,14 +47,27 @@ def judge(
     attempt: int = 1,
 ) -> tuple[Judgement, ...]:
     """Judgements of the Case's own requirements (always) and of every other that was exercised or broken."""
-    view = View(case, facts, Tracker())
+    return judge_parts([events], case, facts, catalogue, checks, attempt)
+
+
+def judge_parts(
+    parts: Iterable[Iterable[Event]],
+    case: Case,
+    facts: ClientFacts,
+    catalogue: Catalogue,
+    checks: Mapping[str, type[Check]],
+    attempt: int = 1,
+) -> tuple[Judgement, ...]:
+    """Of a history in parts that share no client, connection or topic; in each of them is what concerns everybody. One
+    part is held at a time."""
     applicable = [
-        check(view)
+        check
         for requirement, check in checks.items()
         if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
     ]
-    attempt_end = run(events, view, applicable)
-    found = {check.requirement: check for check in applicable}
+    found: dict[RequirementId, Said] = {}
+    for events in parts:
+        attempt_end = _judge_part(events, View(case, facts, Tracker()), applicable, found)
     if (liveness := found.get(OperationsEnd.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
     judgements = [
@@ -62,14 +75,25 @@ def judge(
         for requirement in case.requirements
     ]
     paused = attempt_end.paused_client(case)
-    for check in applicable:
-        if paused and check.undecided_because and not (check.findings or check.crashed):
+    for requirement, said in found.items():
+        if paused and said.undecided_because and not (said.findings or said.crashed):
             continue
-        if check.requirement not in case.requirements and (check.exercised or check.findings or check.crashed):
+        if requirement not in case.requirements and (said.exercised or said.findings or said.crashed):
             judgements.append(
-                _judgement(catalogue.requirements[check.requirement], check, case, attempt_end, attempt, own=False)
+                _judgement(catalogue.requirements[requirement], said, case, attempt_end, attempt, own=False)
             )
     return tuple(judgements)
+
+
+def _judge_part(
+    events: Iterable[Event], view: View, applicable: Iterable[type[Check]], found: dict[RequirementId, Said]
+) -> BenchFacts:
+    """Adds to `found`. Nothing else that was made for this part is left of it."""
+    judging = [check(view) for check in applicable]
+    attempt_end = run(events, view, judging)
+    for check in judging:
+        found.setdefault(check.requirement, Said()).add(check)
+    return attempt_end
 
 
 class BenchFacts:
@@ -135,7 +159,11 @@ def run(events: Iterable[Event], view: View, checks: Sequence[Check]) -> BenchFa
         if (named := by_word.get(kind)) is not None:
             word = event.command if kind is Frame else event.verb  # type: ignore[union-attr]
             handlers = named.get(word, handlers)
-        tell(handlers, event)
+        for handler in handlers:
+            try:
+                handler(event)
+            except Exception as error:
+                blame(handler, error)
     for check in checks:
         tell((check.finish,))
     return attempt
@@ -147,7 +175,7 @@ def _table(*listeners: Any) -> tuple[dict[type, list[Handler]], dict[type, dict[
     by_type: dict[type, list[Handler]] = {}
     by_word: dict[type, dict[str, list[Handler]]] = {}
     for listener in listeners:
-        for kind, word, name in routes(type(listener)):  # type: ignore[arg-type]
+        for kind, word, name in routes(type(listener)):
             if word is None:
                 by_type.setdefault(kind, []).append(getattr(listener, name))
             else:
@@ -160,7 +188,7 @@ def _table(*listeners: Any) -> tuple[dict[type, list[Handler]], dict[type, dict[
 
 def _judgement(
     requirement: Requirement,
-    check: Check | None,
+    check: Said | None,
     case: Case,
     attempt_end: BenchFacts,
     attempt: int,
@@ -181,7 +209,7 @@ def _judgement(
 
 
 def _verdict(
-    requirement: Requirement, check: Check | None, case: Case, attempt_end: BenchFacts, own: bool
+    requirement: Requirement, check: Said | None, case: Case, attempt_end: BenchFacts, own: bool
 ) -> tuple[Verdict, str, Sequence[Finding]]:
     if attempt_end.ended is None:
         return Verdict.HARNESS_ERROR, "the history has no end", ()
