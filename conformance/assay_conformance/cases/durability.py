@@ -122,7 +122,7 @@ LOADS: Mapping[str, Load] = {
         Load(
             "dedup",
             "messages of a topic with deduplication",
-            after_load=("dedup.effectively-once",),
+            after_load=("dedup.effectively-once", "dedup.survives-load"),
             capabilities=("producer", "consumer", "resend_pending", "dedup_resume"),
             deduplication=True,
             producer={"producer_name": "p"},
