@@ -1,4 +1,4 @@
-"""The client's own process is killed, and a fresh one takes its place; or it is paused while the world goes on."""
+"""The client's own process is killed or stopped, and a fresh one takes its place; or it is paused for a while."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay_conformance.cases.resend import QUICK
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Isolation, Topology
 from assay_conformance.model.fault import AfterStep, Drop, Fault, Until
-from assay_conformance.model.outside import Kill, Pause, Role, Target
+from assay_conformance.model.outside import Kill, Pause, Role, Stop, Target
 
 CLIENT = Target(role=Role.CLIENT)
 KEEP_ALIVE_MS = 400
@@ -16,12 +16,12 @@ PAUSE_MS = 3 * KEEP_ALIVE_MS
 """The broker asks after one interval of silence, and leaves after another."""
 
 
-def killed_producer() -> Case:
+def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
     plan = Schedule()
     first = plan.producer(plan.client())
     plan.send(first, 5)
     plan.wait_sends(5)
-    kill = plan.last
+    end = plan.last
     plan.wait_fired(1)
     plan.heal(1)
     plan.wait_healed(1)
@@ -29,15 +29,15 @@ def killed_producer() -> Case:
     plan.send(again, 3)
     plan.wait_ops()
     return plan.case(
-        "process/killed-producer",
-        "A producer is killed before three of five receipts reach it, and started again under its name",
+        f"process/{words}",
+        title,
         ("dedup.resumes-after-last-id",),
         producer=NAMED,
         capabilities=("dedup_resume",),
         topology=DEDUPLICATED,
         faults=(
             Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop()),
-            Fault(trigger=AfterStep(kill), action=Kill(target=CLIENT)),
+            Fault(trigger=AfterStep(end), action=how),
         ),
         isolation=Isolation.OWN_PROCESS,
         limits=QUICK,
@@ -54,10 +54,10 @@ def _four_of_six_unacknowledged(plan: Schedule) -> int:
     return consumer
 
 
-def killed_consumer() -> Case:
+def _consumer_ends(words: str, title: str, how: Kill | Stop) -> Case:
     plan = Schedule()
     _four_of_six_unacknowledged(plan)
-    kill = plan.last
+    end = plan.last
     plan.wait_fired(0)
     plan.heal(0)
     plan.wait_healed(0)
@@ -65,12 +65,12 @@ def killed_consumer() -> Case:
     plan.receive(again, 4)
     plan.wait_ops()
     return plan.case(
-        "process/killed-consumer",
-        "A consumer is killed with four of six messages unacknowledged, and started again",
+        f"process/{words}",
+        title,
         ("subscription.resumes-after-acked",),
         consumer={"ack_group_ms": 0},
         capabilities=("consumer",),
-        faults=(Fault(trigger=AfterStep(kill), action=Kill(target=CLIENT)),),
+        faults=(Fault(trigger=AfterStep(end), action=how),),
         isolation=Isolation.OWN_PROCESS,
         limits=QUICK,
     )
@@ -120,4 +120,27 @@ def paused_consumer() -> Case:
     )
 
 
-CASES = (killed_producer(), killed_consumer(), paused_producer(), paused_consumer())
+CASES = (
+    _producer_ends(
+        "killed-producer",
+        "A producer is killed before three of five receipts reach it, and started again under its name",
+        Kill(target=CLIENT),
+    ),
+    _producer_ends(
+        "stopped-producer",
+        "A producer is asked to end before three of five receipts reach it, and started again under its name",
+        Stop(target=CLIENT),
+    ),
+    _consumer_ends(
+        "killed-consumer",
+        "A consumer is killed with four of six messages unacknowledged, and started again",
+        Kill(target=CLIENT),
+    ),
+    _consumer_ends(
+        "stopped-consumer",
+        "A consumer is asked to end with four of six messages unacknowledged, and started again",
+        Stop(target=CLIENT),
+    ),
+    paused_producer(),
+    paused_consumer(),
+)
