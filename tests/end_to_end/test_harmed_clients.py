@@ -1,4 +1,4 @@
-"""Real agents that are killed and paused by a Case, through a whole run."""
+"""Real agents that are killed, stopped and paused by a Case, through a whole run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ import signal
 import pytest
 from tests.end_to_end.running import Ran, run_cases
 
-from assay_conformance.cases.client_process import (
-    PAUSE_MS,
-    killed_consumer,
-    killed_producer,
-    paused_consumer,
-    paused_producer,
-)
+from assay_conformance.cases.client_process import CASES, PAUSE_MS
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import AgentEnded, Fired, Healed
 from assay_conformance.model.outside import Means
@@ -21,28 +15,29 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents import manifest
 
 BOTH = frozenset({Means.FRAMES, Means.PROCESSES})
-ALL = (killed_producer(), killed_consumer(), paused_producer(), paused_consumer())
+KILLED, STOPPED, PAUSED = "process/killed-producer", "process/stopped-producer", "process/paused-producer"
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    return run_cases(manifest.find("reference").path, ALL, folder, means=BOTH)
+    return run_cases(manifest.find("reference").path, CASES, folder, means=BOTH)
 
 
-@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_the_reference_client_passes(ran: Ran, case: Case) -> None:
     assert [(j.verdict, j.reason) for j in ran.result.judgements if j.case == case.id and j.findings] == []
     assert {j.verdict for j in ran.judgements(case)} == {Verdict.PASS}
 
 
-def test_a_killed_agent_died_of_it(ran: Ran) -> None:
-    events = list(ran.stored.history(killed_producer().id, 1))
-    assert [e.exit_status for e in events if isinstance(e, AgentEnded)] == [-signal.SIGKILL]
+@pytest.mark.parametrize(("case", "by"), [(KILLED, signal.SIGKILL), (STOPPED, signal.SIGTERM)])
+def test_an_agent_ended_by_what_was_done_to_it(ran: Ran, case: str, by: signal.Signals) -> None:
+    events = list(ran.stored.history(case, 1))
+    assert [e.exit_status for e in events if isinstance(e, AgentEnded)] == [-by]
 
 
 def test_another_process_takes_the_place_of_a_killed_one(ran: Ran) -> None:
-    events = list(ran.stored.history(killed_producer().id, 1))
+    events = list(ran.stored.history(KILLED, 1))
     killed = [e.facts["pid"] for e in events if isinstance(e, Fired) and "pid" in e.facts]
     fresh = [e.facts["pid"] for e in events if isinstance(e, Healed) and "pid" in e.facts]
     assert len(killed) == len(fresh) == 1
@@ -50,7 +45,7 @@ def test_another_process_takes_the_place_of_a_killed_one(ran: Ran) -> None:
 
 
 def test_a_paused_agent_says_nothing_until_it_goes_on(ran: Ran) -> None:
-    events = list(ran.stored.history(paused_producer().id, 1))
+    events = list(ran.stored.history(PAUSED, 1))
     (paused,) = [e for e in events if isinstance(e, Fired) and e.fault == 1]
     (resumed,) = [e for e in events if isinstance(e, Healed) and e.fault == 1]
     assert paused.facts["signal"] == "SIGSTOP"
