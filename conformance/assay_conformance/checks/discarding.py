@@ -18,13 +18,11 @@ from assay_conformance.checks.consumption import (
     plain_acks,
     to_client,
 )
+from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.permits import queue_of
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Frame, Invoke, Received
-
-LEAVING = ("close", "crash", "exit")
-"""Verbs after which a client may end its connections by itself."""
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Frame, Received
 
 
 @dataclass(slots=True)
@@ -48,7 +46,7 @@ class _Permits:
     last_ns: int = 0
 
 
-class Discarding(ConsumerCheck):
+class Discarding(ConsumerCheck, LeavingCheck):
     """A message that cannot be read is not delivered; an ACK says why, its permit comes back, and the connection goes
     on.
 
@@ -71,8 +69,6 @@ class Discarding(ConsumerCheck):
         self._intact: dict[tuple[int, Entry], int] = {}
         self._delivered: dict[tuple[int, Entry], int] = {}
         self._permits: dict[int, _Permits] = {}
-        self._reasons_to_leave: set[int] = set()
-        self._leaving = False
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -150,17 +146,7 @@ class Discarding(ConsumerCheck):
     @on(Fired)
     def fired(self, event: Fired) -> None:
         if event.conn is not None and event.action != "corrupt":
-            self._reasons_to_leave.add(event.conn)
-
-    @on(Frame, "SEND_ERROR")
-    def send_refused(self, event: Frame) -> None:
-        """A reason to leave of its own: clients send again over a new connection."""
-        self._reasons_to_leave.add(event.conn)
-
-    @on(Invoke, *LEAVING)
-    def leaving(self, event: Invoke) -> None:
-        del event
-        self._leaving = True
+            self.reasons_to_leave.add(event.conn)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         mine = [unreadable for unreadable in self._unreadable if unreadable.session is session]
@@ -185,7 +171,7 @@ class Discarding(ConsumerCheck):
         self._permits_back(session, mine[-1], event)
 
     def _closed_over(self, unreadable: _Unreadable, event: Closed) -> None:
-        if event.by is not ClosedBy.CLIENT or self._leaving or event.conn in self._reasons_to_leave:
+        if event.by is not ClosedBy.CLIENT or self.may_leave(event.conn):
             return
         if event.t_ns - unreadable.frame.t_ns <= TOLERANCES["answer"].slack_ns:
             self.breach(

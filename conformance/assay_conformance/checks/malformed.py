@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.discarding import LEAVING
+from assay_conformance.checks.leaving import LEAVING, LeavingCheck
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
@@ -85,7 +85,7 @@ class BadFrame(TimedCheck):
         )
 
 
-class Ignored(TimedCheck):
+class Ignored(TimedCheck, LeavingCheck):
     """Frames that concern nobody: the connection they came over goes on."""
 
     needs = (Trait.HARMED,)
@@ -94,16 +94,10 @@ class Ignored(TimedCheck):
 
     def start(self) -> None:
         self._came: dict[int, Frame] = {}
-        self._leaving = False
 
     def concerns_nobody(self, event: Frame) -> bool:
         """Of a frame that was written to the client."""
         raise NotImplementedError
-
-    @on(Invoke, *LEAVING)
-    def leaving(self, event: Invoke) -> None:
-        del event
-        self._leaving = True
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
@@ -116,7 +110,7 @@ class Ignored(TimedCheck):
     @on(Closed)
     def closed(self, event: Closed) -> None:
         came = self._came.pop(event.conn, None)
-        if came is None or self._leaving or event.by is not ClosedBy.CLIENT:
+        if came is None or self.may_leave(event.conn) or event.by is not ClosedBy.CLIENT:
             return
         timing = self.tracker.load.timing(came.t_ns, came.t_ns, event.t_ns, TOLERANCES["answer"])
         if timing is Timing.IN_TIME:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import to_client
-from assay_conformance.checks.discarding import LEAVING, Discarding
+from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
+from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Healed, Invoke, Opened, Received
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Healed, Opened, Received
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.requirement import RequirementId
 
@@ -24,7 +25,7 @@ class DamagedMessage(Discarding):
         return "ChecksumMismatch" if event.intact is False else None
 
 
-class AnySegmentation(HandoverCheck):
+class AnySegmentation(HandoverCheck, LeavingCheck):
     """On a connection whose bytes come in odd pieces, every message is still taken, unchanged, and nothing is closed.
 
     That requests and sends on it complete is seen by the operations that wait for them.
@@ -37,8 +38,6 @@ class AnySegmentation(HandoverCheck):
         super().start()
         self._since: dict[int, Fired] = {}
         self._sliced: Fired | None = None
-        self._reasons_to_leave: set[int] = set()
-        self._leaving = False
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
@@ -48,13 +47,13 @@ class AnySegmentation(HandoverCheck):
                 self._since.setdefault(conn, event)
         elif event.action in TAGS:
             # Bytes, processes, packets: every connection may end of it.
-            self._leaving = True
+            self.leaving = True
         elif event.conn is None:
             return
         elif event.action == "resegment":
             self._since.setdefault(event.conn, event)
         else:
-            self._reasons_to_leave.add(event.conn)
+            self.reasons_to_leave.add(event.conn)
 
     @on(Opened)
     def connection_opened(self, event: Opened) -> None:
@@ -65,16 +64,6 @@ class AnySegmentation(HandoverCheck):
     def healed(self, event: Healed) -> None:
         if self._sliced is not None and self._sliced.fault == event.fault:
             self._sliced = None
-
-    @on(Frame, "SEND_ERROR")
-    def send_refused(self, event: Frame) -> None:
-        """A reason to leave of its own: clients send again over a new connection."""
-        self._reasons_to_leave.add(event.conn)
-
-    @on(Invoke, *LEAVING)
-    def leaving(self, event: Invoke) -> None:
-        del event
-        self._leaving = True
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -99,7 +88,7 @@ class AnySegmentation(HandoverCheck):
             )
 
     def withheld(self, offer: Offer, event: Completion) -> None:
-        if offer.frame.conn not in self._reasons_to_leave:
+        if offer.frame.conn not in self.reasons_to_leave:
             self.suspect(
                 "answer",
                 offer.frame.t_ns,
@@ -115,7 +104,7 @@ class AnySegmentation(HandoverCheck):
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
         fired = self._since.pop(event.conn, None)
-        if fired is None or self._leaving or event.conn in self._reasons_to_leave or event.by is not ClosedBy.CLIENT:
+        if fired is None or self.may_leave(event.conn) or event.by is not ClosedBy.CLIENT:
             return
         self.breach(
             "connection-closed",

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, entry_on, from_client, late, to_client
-from assay_conformance.checks.discarding import LEAVING
+from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Frame, Invoke, Received
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 BAD_BATCH = "BatchDeSerializeError"
@@ -23,7 +23,7 @@ class _Bad:
     answer: Frame | None = None
 
 
-class _Discarded(ConsumerCheck):
+class _Discarded(ConsumerCheck, LeavingCheck):
     """Entries nobody can read: each is acknowledged, so that it does not come for ever, and costs nothing else."""
 
     what: str
@@ -31,7 +31,6 @@ class _Discarded(ConsumerCheck):
 
     def start(self) -> None:
         self._bad: list[_Bad] = []
-        self._leaving = False
 
     def is_bad(self, frame: Frame) -> bool:
         raise NotImplementedError
@@ -39,11 +38,6 @@ class _Discarded(ConsumerCheck):
     def answers(self, ack: Frame) -> bool:
         """Whether this ACK says what it has to."""
         raise NotImplementedError
-
-    @on(Invoke, *LEAVING)
-    def leaving(self, event: Invoke) -> None:
-        del event
-        self._leaving = True
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -67,7 +61,7 @@ class _Discarded(ConsumerCheck):
         """Before `over` forgets what was on it."""
         for bad in self._bad:
             soon = event.t_ns - bad.frame.t_ns <= TOLERANCES["answer"].slack_ns
-            if bad.frame.conn == event.conn and event.by is ClosedBy.CLIENT and soon and not self._leaving:
+            if bad.frame.conn == event.conn and event.by is ClosedBy.CLIENT and soon and not self.may_leave(event.conn):
                 self.breach(
                     "connection-closed",
                     f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {bad.entry} had come at "
