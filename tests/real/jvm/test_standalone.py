@@ -57,7 +57,7 @@ async def held(node: Standalone) -> list[Position]:
         await admin.close()
 
 
-@pytest.mark.parametrize("graceful", [False, True])
+@pytest.mark.parametrize("graceful", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_what_is_stored_is_there_after_a_restart_on_the_same_ports(make: Make, graceful: bool) -> None:
     async def life() -> None:
         # Without retention a node that comes back drops what nobody has to read any more.
