@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.model.event import Closed, Ended, Event, Fate, Frame
+from assay_conformance.model.event import Closed, Event, Fate, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -49,11 +49,6 @@ class AccessModes(Check):
         self._beside: list[tuple[_Producer, _Producer]] = []
         self._free: list[tuple[_Producer, Event]] = []
         """Who waits for a topic, and the end of the last one there."""
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -145,7 +140,7 @@ class AccessModes(Check):
                 answer,
             )
         for waiting, end in self._free:
-            until_ns = self._end_ns if waiting.gone is None else waiting.gone.t_ns
+            until_ns = self.tracker.end_ns if waiting.gone is None else waiting.gone.t_ns
             timing = self.tracker.load.timing(end.t_ns, end.t_ns, until_ns, TOLERANCES["answer"])
             if timing is Timing.LATE:
                 self.breach(

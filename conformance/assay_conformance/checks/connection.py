@@ -74,13 +74,8 @@ class AnswersPing(Check):
 
     def start(self) -> None:
         self._waiting: dict[int, deque[Frame]] = {}
-        self._end_ns = 0
         topics = self.view.case.topology.topics
         self._reads = not any(topic.publish_rate.messages or topic.publish_rate.bytes for topic in topics)
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "PING")
     def ping(self, event: Frame) -> None:
@@ -99,7 +94,7 @@ class AnswersPing(Check):
     def finish(self) -> None:
         for conn, waiting in self._waiting.items():
             closed = self.tracker.closed.get(conn)
-            until_ns = min([self._end_ns, *([closed.t_ns] if closed else [])])
+            until_ns = min([self.tracker.end_ns, *([closed.t_ns] if closed else [])])
             for ping in waiting:
                 self._judge(
                     ping, until_ns, "no-pong", f"none had come at {ms(until_ns)}", *([closed] if closed else [])

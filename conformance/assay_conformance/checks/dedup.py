@@ -19,7 +19,7 @@ from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.checks.worlds import Kind
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Ended, Event, Frame, Outcome
+from assay_conformance.model.event import Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 NO_SEQUENCE_ID = -1
@@ -166,11 +166,6 @@ class DuplicateReceiptCompletes(Check):
         self._receipts: dict[int, tuple[Frame, Unit]] = {}
         self._refused: set[int] = set()
         """Connections with a SEND_ERROR."""
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -205,7 +200,7 @@ class DuplicateReceiptCompletes(Check):
             if not self._was_delivered(receipt, unit, ended_ns):
                 continue
             # What a client starved of time has not read yet, it can time out meanwhile.
-            until_ns = self._end_ns if ended_ns is None else ended_ns
+            until_ns = self.tracker.end_ns if ended_ns is None else ended_ns
             if not self.tracker.load.fair(receipt.t_ns, until_ns, TOLERANCES["answer"]):
                 self.undecided("the machine was too busy to say whether a receipt was read in time")
             else:
@@ -222,7 +217,7 @@ class DuplicateReceiptCompletes(Check):
         """Nothing ended the connection or the producer while the receipt may have been under way."""
         settled_ns = receipt.t_ns + TOLERANCES["answer"].slack_ns
         closed, closing = self.tracker.closed.get(receipt.conn), unit.line.closing
-        ends = [self._end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])]
+        ends = [self.tracker.end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])]
         # A send that failed at once was failed by this receipt; one that went on waiting needs time to prove it.
         return min(ends) > settled_ns if ended_ns is None else min(ends) > min(ended_ns, settled_ns)
 

@@ -9,7 +9,7 @@ from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import done_before
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
-from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -17,8 +17,9 @@ _FINAL_ERRORS = frozenset({"TopicTerminatedError", "ProducerFenced"})
 """After these a producer sends no more."""
 
 
-def left_pending(check: Check, who: str, send: Operation, closed: Completion, end_ns: int) -> Timing:
+def left_pending(check: Check, who: str, send: Operation, closed: Completion) -> Timing:
     """Whether a send that never ended was left behind by the close of its producer; a breach where it was."""
+    end_ns = check.tracker.end_ns
     timing = check.tracker.load.timing(closed.t_ns, closed.t_ns, end_ns, TOLERANCES["answer"])
     if timing is Timing.UNDECIDED:
         check.undecided("the machine was too busy to say whether a pending send only ended late")
@@ -132,11 +133,6 @@ class CloseSettlesPending(Check):
         receipt ahead of a producer's head."""
         self._ended: dict[tuple[int, int], Frame] = {}
         """Connection and producer -> the SEND_ERROR that ends the producer, and everything pending with it."""
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "CLOSE_PRODUCER")
     def close_producer(self, event: Frame) -> None:
@@ -203,7 +199,7 @@ class CloseSettlesPending(Check):
             return
         if end is None:
             if closed is not None:
-                left_pending(self, f"producer {handle}", send, closed, self._end_ns)
+                left_pending(self, f"producer {handle}", send, closed)
         elif end.outcome is not Outcome.OK and end.error is not ErrorClass.TIMEOUT and not unit.errors:
             self._failed(handle, send, unit, end)
         else:

@@ -18,7 +18,6 @@ from assay_conformance.model.event import (
     Closed,
     ClosedBy,
     Completion,
-    Ended,
     Frame,
     Outcome,
     Undecodable,
@@ -133,11 +132,6 @@ class LeavesOnReceiptAhead(Check):
 
     def start(self) -> None:
         self._ahead: dict[int, _Ahead] = {}
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
@@ -189,7 +183,7 @@ class LeavesOnReceiptAhead(Check):
     def _until(self, ahead: _Ahead, closed: Closed | None) -> int:
         """When the connection ended, or was given up for another reason."""
         line = ahead.unit.line
-        ends = [self._end_ns]
+        ends = [self.tracker.end_ns]
         if closed is not None:
             ends.append(closed.t_ns)
         if line.closing is not None:

@@ -19,7 +19,7 @@ from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import ClosedBy, Completion, Ended, ErrorClass, Frame, Outcome
+from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
@@ -51,11 +51,6 @@ class _RefusedSends(Check):
     def start(self) -> None:
         self._refused: list[tuple[Frame, Unit]] = []
         self._spoiled: set[int] = set()
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -96,7 +91,7 @@ class _RefusedSends(Check):
     def until_ns(self, event: Frame, unit: Unit) -> int:
         """When the error's session was over, or the Case, or the producer."""
         closed, closing = self.tracker.closed.get(event.conn), unit.line.closing
-        return min([self._end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])])
+        return min([self.tracker.end_ns, *([closed.t_ns] if closed else []), *([closing.t_ns] if closing else [])])
 
     def late(self, since_ns: int, until_ns: int, tolerance: str) -> bool:
         timing = self.tracker.load.timing(since_ns, since_ns, until_ns, TOLERANCES[tolerance])

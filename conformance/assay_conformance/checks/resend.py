@@ -19,7 +19,6 @@ from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
 from assay_conformance.model.event import (
     Completion,
-    Ended,
     ErrorClass,
     Event,
     Frame,
@@ -63,12 +62,7 @@ class UnreceiptedAgain(Check):
     requirement = RequirementId("resend.unreceipted-again")
 
     def start(self) -> None:
-        self._end_ns = 0
         self._failed: list[tuple[Unit, int, Completion]] = []
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Completion, "send")
     def completion(self, event: Completion) -> None:
@@ -159,7 +153,7 @@ class UnreceiptedAgain(Check):
         """When the session was over: its connection, the next session or the Case ended, or the broker closed it."""
         request = None if following is None else following.request
         endings = (self.tracker.closed.get(session.conn), session.sent_away, request)
-        return min([self._end_ns, *(event.t_ns for event in endings if event is not None)])
+        return min([self.tracker.end_ns, *(event.t_ns for event in endings if event is not None)])
 
 
 class KeepsQueueOrder(Check):

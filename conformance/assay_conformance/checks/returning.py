@@ -15,7 +15,6 @@ from assay_conformance.model.event import (
     AgentEnded,
     Closed,
     ClosedBy,
-    Ended,
     Event,
     Fate,
     Frame,
@@ -59,11 +58,6 @@ class ComesBackAfterClose(Check):
         """Topic -> the last refusal of a lookup."""
         self._spoiled: set[int] = set()
         """Connections that there is another reason to leave."""
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(AgentEnded)
     def agent_ended(self, event: AgentEnded) -> None:
@@ -134,7 +128,7 @@ class ComesBackAfterClose(Check):
             return
         if any(self._waits(lookup, order) for lookup in self._unanswered.get(line.topic, {}).values()):
             return
-        ends = [self._end_ns, *([line.closing.t_ns] if line.closing else []), *([closed.t_ns] if closed else [])]
+        ends = [self.tracker.end_ns, *([line.closing.t_ns] if line.closing else []), *([closed.t_ns] if closed else [])]
         timing = self.tracker.load.timing(order.t_ns, order.t_ns, min(ends), TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether a producer only came back late")

@@ -10,7 +10,6 @@ from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import (
     Completion,
-    Ended,
     Frame,
     Invoke,
     Outcome,
@@ -33,11 +32,6 @@ class ClosedStaysClosed(Check):
         """Sessions closed by CLOSE_PRODUCER of either side."""
         self._away: set[int] = set()
         self._registrations: list[tuple[Frame, ProducerSession]] = []
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Completion, "close")
     def closed(self, event: Completion) -> None:
@@ -112,7 +106,7 @@ class ClosedStaysClosed(Check):
             return False
         ended = self.tracker.closed.get(session.conn)
         since_ns = max(closed.t_ns, session.ready.t_ns)
-        until_ns = min(self._end_ns, ended.t_ns) if ended else self._end_ns
+        until_ns = min(self.tracker.end_ns, ended.t_ns) if ended else self.tracker.end_ns
         timing = self.tracker.load.timing(since_ns, since_ns, until_ns, TOLERANCES["answer"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether the broker was only told late")
@@ -134,4 +128,4 @@ class ClosedStaysClosed(Check):
             for send in self.tracker.sends.get(line.handle or 0, ())
             if send.completion is None and send.invoke.seq < line.closing.seq
         )
-        return any(left_pending(self, str(line), send, closed, self._end_ns) is not Timing.IN_TIME for send in pending)
+        return any(left_pending(self, str(line), send, closed) is not Timing.IN_TIME for send in pending)

@@ -9,7 +9,7 @@ from assay_conformance.checks.dispatches import SETTLED_NS, DispatchLedger, Grou
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Ended, Frame
+from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -124,15 +124,10 @@ class SharedGivesToOne(DispatchLedger):
 
     def start(self) -> None:
         super().start()
-        self._end_ns = 0
         self._assembling: dict[tuple[Group, str], Member] = {}
         """Who was sent the last chunk of a message, by its uuid."""
         self._inherited: set[tuple[Member, Position]] = set()
         """What was out at one that is gone, and went to another since."""
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         if group.kind != "Shared":
@@ -187,7 +182,7 @@ class SharedGivesToOne(DispatchLedger):
         return holder is heir or (holder is gone and not meta.chunk_id)
 
     def _inherits(self, heir: Member, gone_ns: int) -> bool:
-        ended_ns = self._end_ns if heir.session.ended is None else heir.session.ended.t_ns
+        ended_ns = self.tracker.end_ns if heir.session.ended is None else heir.session.ended.t_ns
         return heir.permits > 0 and ended_ns - max(gone_ns, heir.joined.t_ns) > HANDED_OVER_NS
 
     def _holds_back(self, group: Group) -> bool:

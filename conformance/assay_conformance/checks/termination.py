@@ -7,7 +7,7 @@ from assay_conformance.checks.lines import Line
 from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.model.event import Ended, Frame, Outcome
+from assay_conformance.model.event import Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -27,11 +27,6 @@ class TerminatedFailsAll(Check):
         self._refused: dict[int, Frame] = {}
         self._spoiled: set[int] = set()
         """Connections on which something came before that a client may have left for."""
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
@@ -89,10 +84,10 @@ class TerminatedFailsAll(Check):
             for operation in operations(self, unit)
             if operation.completion is None or operation.completion.seq > event.seq
         ]
-        closing_ns = self._end_ns if line.closing is None else line.closing.t_ns
+        closing_ns = self.tracker.end_ns if line.closing is None else line.closing.t_ns
         for unit, operation in pending:
             end = operation.completion
-            until_ns = min(closing_ns, ended_ns(end) if end else self._end_ns)
+            until_ns = min(closing_ns, ended_ns(end) if end else self.tracker.end_ns)
             timing = self.tracker.load.timing(event.t_ns, event.t_ns, until_ns, TOLERANCES["reconnect"])
             if timing is Timing.UNDECIDED:
                 self.undecided("the machine was too busy to say whether sends only failed late")

@@ -11,7 +11,6 @@ from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import (
     Completion,
-    Ended,
     ErrorClass,
     Event,
     Fate,
@@ -36,7 +35,6 @@ class SendTimeout(Check):
     requirement = RequirementId("resend.send-timeout")
 
     def start(self) -> None:
-        self._end_ns = 0
         self._opened: dict[int, Completion] = {}
         self._receipts: dict[Unit, Frame] = {}
         """Receipts that fitted the head of their producer's queue, on connections nothing else was wrong with."""
@@ -61,10 +59,6 @@ class SendTimeout(Check):
     def opened(self, event: Completion) -> None:
         if event.outcome is Outcome.OK and event.handle is not None:
             self._opened.setdefault(event.handle, event)
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     def finish(self) -> None:
         for handle, sends in self.tracker.sends.items():
@@ -144,7 +138,7 @@ class SendTimeout(Check):
 
     def _late(self, handle: int, send: Operation, called_ns: int, due_ns: int) -> None:
         end = send.completion
-        seen_ns = self._end_ns if end is None else (end.done_ns or end.t_ns)
+        seen_ns = self.tracker.end_ns if end is None else (end.done_ns or end.t_ns)
         timing = self.tracker.load.timing(called_ns, due_ns, seen_ns, TOLERANCES["send-timeout"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to judge a send time-out")

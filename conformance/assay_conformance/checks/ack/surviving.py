@@ -15,7 +15,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fired, Frame, Stepped
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.policy import nearest
 from assay_conformance.model.requirement import RequirementId
@@ -69,7 +69,6 @@ class AcksSurviveLoad(DispatchLedger):
         self._period_ns = settings.cursor_persist_ms * MS + ARRIVED_NS
         self._flush_ns = settings.cursor_flush_s * 1_000 * MS + WRITTEN_NS
         self._kept: dict[Group, _Kept] = {}
-        self._end_ns = 0
         self._ends = BrokerEnds(self.view.case)
 
     # --- what is known --------------------------------------------------------------------------------------------
@@ -157,10 +156,6 @@ class AcksSurviveLoad(DispatchLedger):
 
     # --- at the end -----------------------------------------------------------------------------------------------
 
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
-
     def finish(self) -> None:
         for group, kept in self._kept.items():
             if not kept.owed or not group.durable or self._holds_back(group) or group not in self.groups.values():
@@ -179,7 +174,7 @@ class AcksSurviveLoad(DispatchLedger):
 
     def _is_starved(self, group: Group, member: Member, end: Event) -> bool:
         """Whether a consumer came since, and went on having permits for what it was owed."""
-        gone_ns = self._end_ns if member.session.ended is None else member.session.ended.t_ns
+        gone_ns = self.tracker.end_ns if member.session.ended is None else member.session.ended.t_ns
         since = [other for other in group.members if other.joined.seq > end.seq]
         alone = group.kind not in _ALONE or len(since) == 1
         there = gone_ns - member.joined.t_ns > self._served_ns.get(group.kind, SERVED_NS)

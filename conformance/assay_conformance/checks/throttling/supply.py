@@ -10,7 +10,7 @@ from assay_conformance.checks.permits import charged
 from assay_conformance.checks.throttling.dispatching import DispatchCheck, Dispatches, messages_of
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Ended, Frame, Meta, Stored
+from assay_conformance.model.event import Frame, Meta, Stored
 
 LEAST_PERIODS = 3
 """Less than this tells nothing from below: the broker looks again a second after it found no tokens."""
@@ -44,11 +44,6 @@ class FedCheck(DispatchCheck):
         self._stored: Counter[str] = Counter()
         self.stored_entries: Counter[str] = Counter()
         self._supplies: dict[tuple[str, str], Supply] = {}
-        self._end_ns = 0
-
-    @on(Ended)
-    def ended(self, event: Ended) -> None:
-        self._end_ns = event.t_ns
 
     @on(Stored)
     def appended(self, event: Stored) -> None:
@@ -104,7 +99,7 @@ class FedCheck(DispatchCheck):
         session, dry_ns = supplies[0].session, supplies[0].dry_ns
         if session.request.fields.get("initialPosition") != "Earliest":
             return None
-        over_ns = self._end_ns if session.ended is None else session.ended.t_ns
+        over_ns = self.tracker.end_ns if session.ended is None else session.ended.t_ns
         return over_ns if dry_ns is None else min(dry_ns, over_ns)
 
     def _supply(self, session: ConsumerSession) -> Supply:

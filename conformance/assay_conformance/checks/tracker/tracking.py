@@ -24,6 +24,7 @@ from assay_conformance.model.event import (
     Began,
     Closed,
     Completion,
+    Ended,
     Event,
     Fate,
     Frame,
@@ -48,6 +49,8 @@ class Tracker:
     """Indexes over the events so far. Topics are local names, `-partition-N` kept."""
 
     began: Began | None = None
+    end_ns: int = 0
+    """When the attempt ended; 0 before that."""
     operations: dict[int, Operation] = field(default_factory=dict)
     sends: dict[int, list[Operation]] = field(default_factory=dict)
     """Producer handle -> its send operations in call order."""
@@ -135,6 +138,9 @@ class Tracker:
         self.began = event
         self.lines.case_number = event.number
         self._local = {full: local for local, full in event.topics.items()}
+
+    def _ended(self, event: Ended) -> None:
+        self.end_ns = event.t_ns
 
     def _invoke(self, event: Invoke) -> None:
         operation = Operation(event)
@@ -328,6 +334,7 @@ class Tracker:
 
 _HANDLERS: dict[type, Callable[[Tracker, Any], None]] = {
     Began: Tracker._began,
+    Ended: Tracker._ended,
     Invoke: Tracker._invoke,
     Completion: Tracker._completion,
     Overdue: Tracker._overdue,
