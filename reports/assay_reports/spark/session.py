@@ -106,12 +106,14 @@ def _no_space(folder: Path | str) -> str:
 
 def _folder(spill: Path | None) -> Path:
     try:
-        free = shutil.disk_usage(spill or tempfile.gettempdir()).free
-        if free < LEAST_FREE_BYTES:
-            raise HarnessError(_no_space(spill or tempfile.gettempdir()))
-        return Path(tempfile.mkdtemp(prefix="assay-spark-", dir=spill))
+        folder = Path(tempfile.mkdtemp(prefix="assay-spark-", dir=spill))
     except OSError as error:
         raise UsageError(f"--spill {spill}: no folder for what spills can be made there: {error.strerror}") from error
+    # Behind it, for what is no disk at all, as /proc, has no room either.
+    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+        folder.rmdir()
+        raise HarnessError(_no_space(spill or tempfile.gettempdir()))
+    return folder
 
 
 def _conf(settings: Settings, name: str, folder: Path) -> dict[str, str]:
