@@ -10,6 +10,13 @@ import pytest
 from assay_reports.spark.session import Settings, spark_session
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where there are several processes, what shares the session runs in one, and the rest beside it."""
+    for item in items:
+        if config.pluginmanager.hasplugin("xdist") and "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     conf = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
