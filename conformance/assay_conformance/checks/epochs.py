@@ -39,6 +39,8 @@ class OldEpochDropped(RequestCheck):
         self._epochs: dict[SessionKey, _Epoch] = {}
         self._queued: dict[SessionKey, dict[Entry, Frame]] = {}
         self._settled: set[tuple[int, Entry]] = set()
+        self._reached: dict[tuple[int, str], Entry] = {}
+        """(consumer handle, topic) -> how far it was acknowledged cumulatively."""
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
@@ -46,6 +48,13 @@ class OldEpochDropped(RequestCheck):
                 # What is acknowledged may be dropped when it comes.
                 epoch.due = [entry for entry in epoch.due if entry != call.entry and not self._covers(call, entry)]
             self._settled.add((call.consumer.handle, call.entry))
+            if call.cumulative:
+                line = (call.consumer.handle, call.entry.topic)
+                self._reached[line] = max(call.entry, self._reached.get(line, call.entry))
+
+    def _is_settled(self, handle: int, entry: Entry) -> bool:
+        reached = self._reached.get((handle, entry.topic))
+        return (handle, entry) in self._settled or (reached is not None and entry < reached)
 
     def _covers(self, call: Call, entry: Entry) -> bool:
         return call.cumulative and entry.topic == call.entry.topic and entry < call.entry
@@ -68,7 +77,8 @@ class OldEpochDropped(RequestCheck):
         if epoch is None:
             self._queued.setdefault(key, {})[entry] = event
         elif number is None or int(number) >= epoch.number:
-            epoch.due.append(entry)
+            if not _is_part(event):
+                epoch.due.append(entry)
             epoch.fresh.add(entry)
         else:
             epoch.stale[entry] = event
@@ -87,7 +97,7 @@ class OldEpochDropped(RequestCheck):
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
-        skipped = [due for due in epoch.due[:place] if (event.handle, due) not in self._settled]
+        skipped = [due for due in epoch.due[:place] if not self._is_settled(event.handle, due)]
         if place < len(epoch.due) and (not skipped or stale is None):
             del epoch.due[: place + 1]
             epoch.taken = entry
@@ -112,3 +122,9 @@ class OldEpochDropped(RequestCheck):
         del event
         self._epochs.pop(session_key(session), None)
         self._queued.pop(session_key(session), None)
+
+
+def _is_part(message: Frame) -> bool:
+    """A chunk that is not the last: the message is handed over under the position of that one."""
+    meta = message.meta
+    return meta is not None and meta.chunk_id is not None and meta.chunk_id + 1 < (meta.chunks or 0)

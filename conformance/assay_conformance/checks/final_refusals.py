@@ -46,6 +46,13 @@ class _FinalRefusal(TimedCheck):
                 event,
             )
 
+    @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
+    def withdrawn(self, event: Frame) -> None:
+        """Who has given up waiting, and takes its request back, does not hear the answer."""
+        asked = self._key(event) if from_client(event) else None
+        for place in [place for place, key in self._asked.items() if key == asked and place[0] == event.conn]:
+            del self._asked[place]
+
     @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
     def admitted(self, event: Frame) -> None:
         key = self._asked.pop((event.conn, event.request_id or 0), None)
@@ -81,7 +88,7 @@ class _FinalRefusal(TimedCheck):
 
     def _key(self, event: Frame) -> Key | None:
         session: ProducerSession | ConsumerSession | None
-        if event.command == "PRODUCER":
+        if event.command in ("PRODUCER", "CLOSE_PRODUCER"):
             session = self.tracker.producer_of(event)
             line = None if session is None else session.line
             return None if line is None or line.handle is None else ("producer", line.handle)

@@ -176,6 +176,8 @@ class MovesLoseNothing(TimedCheck):
         consumer = self.tracker.opened_consumers.get(handle)
         if consumer is None or len(consumer.topics) != 1 or handle in self._odd:
             return False
+        if all(session.ready is None for session in consumer.sessions):
+            return False  # It was never let in.
         topics = {topic.name: topic for topic in self.view.case.topology.topics}
         topic = topics.get(consumer.topics[0])
         alone = not any(

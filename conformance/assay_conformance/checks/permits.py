@@ -54,6 +54,8 @@ class Ledger:
     filtered: int = 0
     """Messages that ack_sets took out of batches; they were not charged."""
     last_filtered: Frame | None = None
+    garbled: bool = False
+    """A batch came whose checksum does not fit: nobody can trust it to say how many permits it cost."""
 
     @property
     def outstanding(self) -> int:
@@ -111,6 +113,7 @@ class PermitCheck(ConsumerCheck):
             cost, size = charged(event), (event.meta.batch if event.meta is not None else None) or 1
             ledger.charged += cost
             ledger.came = event
+            ledger.garbled = ledger.garbled or (size > 1 and event.intact is False)
             if cost < size:
                 ledger.filtered += size - cost
                 ledger.last_filtered = event

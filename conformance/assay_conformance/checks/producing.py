@@ -13,7 +13,7 @@ from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Fram
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
-_FINAL_ERRORS = frozenset({"TopicTerminatedError", "ProducerFenced"})
+FINAL_ERRORS = frozenset({"TopicTerminatedError", "ProducerFenced"})
 """After these a producer sends no more."""
 
 
@@ -152,7 +152,7 @@ class CloseSettlesPending(Check):
         if not event.to_receiver:
             return
         self._left.setdefault(event.conn, event)
-        if event.fields.get("error") in _FINAL_ERRORS:
+        if event.fields.get("error") in FINAL_ERRORS:
             self._ended.setdefault((event.conn, event.producer_id or 0), event)
 
     @on(Frame, "SEND_RECEIPT")

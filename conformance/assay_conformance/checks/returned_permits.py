@@ -64,7 +64,7 @@ class DroppedReturnPermits(PermitCheck):
     def _queue_is_empty(self, consumer: OpenedConsumer, event: Completion) -> None:
         session = consumer.live_on(consumer.topics[0])
         ledger = self.ledger(session)
-        if session is None or ledger is None or ledger.first is None or ledger.came is None:
+        if session is None or ledger is None or ledger.first is None or ledger.came is None or ledger.garbled:
             return
         taken = self._received.get(consumer.handle, 0) - self._before[session.request.seq]
         dropped, owed = ledger.charged - taken, ledger.queue - ledger.outstanding

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line
+from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import (
@@ -56,6 +57,8 @@ class ComesBackAfterClose(Check):
         """Topic -> lookups that wait for their answer, by connection and request."""
         self._refused: dict[str, Frame] = {}
         """Topic -> the last refusal of a lookup."""
+        self._over: set[int] = set()
+        """Producers that were told the end, by the event of their PRODUCER."""
         self._spoiled: set[int] = set()
         """Connections that there is another reason to leave."""
 
@@ -73,6 +76,12 @@ class ComesBackAfterClose(Check):
         ends = event.command == "SEND_ERROR" or event.fields.get("error") == _LEAVES_OVER
         if event.fate in _FORGED or ends or event.intact is False:
             self._spoiled.add(event.conn)
+
+    @on(Frame, "SEND_ERROR")
+    def refused(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if session is not None and event.to_receiver and event.fields.get("error") in FINAL_ERRORS:
+            self._over.add(session.request.seq)
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
@@ -104,6 +113,8 @@ class ComesBackAfterClose(Check):
         if event.dir is not Direction.TO_CLIENT or not event.to_receiver or session is None or session.ready is None:
             return
         line = session.line
+        if session.request.seq in self._over:
+            return
         if line is not None and line.handle is not None and line.handle not in self.tracker.foresight.unsure:
             self._evictions.setdefault(session.request.seq, _Eviction(event, session, line))
 

@@ -18,7 +18,7 @@ from assay_conformance.checks.dedup_broker import (
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
-from assay_conformance.model.event import Fired, Meta, Stepped
+from assay_conformance.model.event import Fate, Fired, Meta, Sides, Stepped
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
 from assay_conformance.model.policy import BrokerSettings
@@ -237,6 +237,20 @@ def test_last_of_several_retries_is_judged() -> None:
     story.send_frame(0)
     story.receipt(0, id=DUPLICATE)
     assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
+
+
+def test_the_refusal_of_a_frame_that_a_fault_repeated_says_nothing_of_the_first() -> None:
+    story = Script()
+    story.producer()
+    sent = story.send_frame(0, sides=Sides.SENDER, fate=Fate.DUPLICATED)
+    story.send_frame(0, sides=Sides.RECEIVER, frame=sent.frame)
+    story.send_frame(0, sides=Sides.RECEIVER, fate=Fate.DUPLICATED, frame=sent.frame)
+    _refused(story, 0, message=UNKNOWN_COPY)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    _refused(story, 0, conn=1, message=UNKNOWN_COPY)
+    assert judged(TakesFailedAgain, story) == ([], 0)
 
 
 def test_copy_of_what_may_still_be_written_is_not_judged() -> None:

@@ -18,8 +18,8 @@ from assay_conformance.checks.delivery import (
     WithinContract,
 )
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CONSUMER, NAME, Script
-from assay_conformance.model.event import Fate, Meta, Received, Sides
+from assay_conformance.history.script import CONSUMER, NAME, Script, digest_of
+from assay_conformance.model.event import Fate, Member, Meta, Received, Sides
 
 Story = Callable[[Script], None]
 
@@ -169,6 +169,22 @@ def test_nothing_is_found_where_nothing_is_wrong(check: type[Check], story: Stor
 
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
     assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
+
+
+@pytest.mark.parametrize(("refused", "codes"), [(True, []), (False, ["unasked"])])
+def test_a_refused_message_without_an_identity_brings_others_back(refused: bool, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        exchange(s, 0)
+        s.send(1, size=10)
+        small = Member(size=10, digest=digest_of(1), sequence_id=1)
+        s.stored(1, members=(small,))
+        s.ok(1)
+        got = s.received(1, size=10, identity=None)
+        if refused:
+            s.complete(s.invoke("nack", CONSUMER, args={"messages": [got.delivery]}))
+        s.after(100).received(0)
+
+    assert judged(WithinContract, story)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["not-stored"])])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.epochs import OldEpochDropped
+from assay_conformance.history.script import NAME
+from assay_conformance.model.event import Meta
 
 
 def _asking_again() -> Consuming:
@@ -29,6 +32,31 @@ def test_message_of_an_old_epoch_is_found() -> None:
     story = _asking_again()
     story.received(1)
     assert story.judged(OldEpochDropped)[0] == ["stale-delivery"]
+
+
+def test_what_a_cumulative_acknowledgment_settled_need_not_come_first() -> None:
+    story = Consuming("Exclusive")
+    story.gets(0, 1)
+    story.message(2)
+    story.ack(2, cumulative=True)
+    story.redeliver_frame(fields={"consumer_epoch": 1})
+    story.after(50)
+    for entry in (0, 1, 2):
+        story.message(entry, fields={"consumer_epoch": 1})
+    story.received(2)
+    assert story.judged(OldEpochDropped) == ([], 1)
+
+
+def test_a_chunk_that_is_not_the_last_is_not_handed_over_by_itself() -> None:
+    story = Consuming("Exclusive")
+    story.message(3)
+    story.redeliver_frame(fields={"consumer_epoch": 1})
+    story.after(50)
+    chunk = Meta(producer_name=NAME, sequence_id=2, uuid="p-2", chunk_id=0, chunks=2)
+    story.message(2, meta=chunk, members=(), fields={"consumer_epoch": 1})
+    story.message(3, meta=msgspec.structs.replace(chunk, chunk_id=1), fields={"consumer_epoch": 1})
+    story.received(3)
+    assert story.judged(OldEpochDropped) == ([], 1)
 
 
 def test_prefetched_message_of_before_is_found() -> None:

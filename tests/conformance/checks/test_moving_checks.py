@@ -9,6 +9,7 @@ from assay_conformance.checks.moving import GoesToAssigned, MovesLoseNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Topology
+from assay_conformance.model.event import Outcome
 
 
 def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
@@ -61,6 +62,22 @@ def test_message_that_never_comes_is_found() -> None:
     story.received(0)
     _in_vain(story)
     assert judged(MovesLoseNothing, story)[0] == ["lost"]
+
+
+def test_consumer_that_was_never_let_in_misses_nothing() -> None:
+    story = Script()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    story.connected(1)
+    story.up("SUBSCRIBE", 1, consumer_id=0, request_id=7, fields={"topic": story.full("t"), "subscription": "s"})
+    story.down("ERROR", 1, request_id=7, fields={"error": "TopicTerminatedError"})
+    story.complete(opening, Outcome.FAIL)
+    story.producer()
+    story.send(0)
+    story.stored(0)
+    story.ok(0)
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == []
 
 
 def test_message_that_was_not_waited_for_is_not_lost() -> None:

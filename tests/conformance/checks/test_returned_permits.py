@@ -8,7 +8,7 @@ from assay_conformance.checks.returned_permits import DroppedReturnPermits, Filt
 from assay_conformance.checks.trial import trial
 from assay_conformance.checks.zero_queue import PermitForReceive, WaitingAsksAgain
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import Completion, Invoke
+from assay_conformance.model.event import Completion, Fate, Invoke
 
 
 class Asking(Script):
@@ -88,6 +88,14 @@ def test_lost_permits_of_dropped_messages_are_found() -> None:
 
 def test_less_than_half_a_queue_may_wait() -> None:
     assert _three_of_four_dropped(3).judged(DroppedReturnPermits) == ([], 1)
+
+
+def test_a_garbled_batch_does_not_say_how_many_permits_it_cost() -> None:
+    story = Asking(queue=1)
+    story.message(0, 1, fate=Fate.ALTERED, intact=False)
+    story.flow(1)
+    story.starves()
+    assert story.judged(DroppedReturnPermits) == ([], 0)
 
 
 def test_nothing_dropped_is_nothing_judged() -> None:

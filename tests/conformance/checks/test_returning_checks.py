@@ -45,6 +45,16 @@ def test_producer_that_does_not_come_back_is_found() -> None:
     assert _codes(_SentAway().judged()) == ["not-back"]
 
 
+def test_producer_that_was_told_the_end_need_not_come_back() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "TopicTerminatedError"})
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    assert _codes(trial(ComesBackAfterClose, story.at(5_000).done())) == []
+
+
 def test_producer_whose_lookup_is_swallowed_waits_for_its_answer() -> None:
     story = _SentAway()
     story.up("LOOKUP", request_id=90, sides=Sides.SENDER, fields={"topic": story.full("t")})

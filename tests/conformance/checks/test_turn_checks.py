@@ -121,7 +121,7 @@ def test_producer_that_says_none_or_another_epoch_is_found(said: dict[str, int])
 class _Refused(Script):
     """A producer with one send pending is refused when it comes back."""
 
-    def __init__(self, error: str) -> None:
+    def __init__(self, error: str, *, withdrawn: bool = False) -> None:
         super().__init__()
         self.producer()
         self.send(0)
@@ -129,6 +129,8 @@ class _Refused(Script):
         self.cut()
         self.connected(1)
         asked = self.producer_asks(1)
+        if withdrawn:
+            self.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=77)
         self.down("ERROR", 1, request_id=asked.request_id, fields={"error": error})
 
 
@@ -145,6 +147,12 @@ def test_refused_producer_that_keeps_its_send_and_tries_again_is_found(check: ty
     story = _Refused(error)
     story.after(500).producer_asks(1)
     assert _codes(trial(check, story.at(5_000).done())) == ["kept-trying", "left-pending"]
+
+
+def test_the_answer_to_a_request_that_was_withdrawn_is_heard_by_nobody() -> None:
+    story = _Refused("ProducerFenced", withdrawn=True)
+    story.after(500).producer_asks(1)
+    assert _codes(trial(FencedIsFinal, story.at(5_000).done())) == []
 
 
 def test_producer_that_was_never_in_may_ask_as_it_likes() -> None:

@@ -32,7 +32,7 @@ class _Name:
     stored: int = NO_SEQUENCE_ID
     arrived: int = NO_SEQUENCE_ID
     under_way: dict[int, _Write] = field(default_factory=dict)
-    """By the number of the SEND's frame."""
+    """By the event of the SEND: a frame that a fault repeats comes twice under one number."""
     failures: dict[int, tuple[Frame, Frame]] = field(default_factory=dict)
     """Sequence id -> a SEND whose write failed, and its SEND_ERROR."""
 
@@ -87,7 +87,7 @@ class TakesFailedAgain(Check):
         write = _Write(event, name, max(id, told_highest(event)), clean)
         write.failed = name.failures.pop(id, None) if clean else None
         if not checked_later(event.meta):
-            name.under_way[event.frame] = write
+            name.under_way[event.seq] = write
             name.arrived = max(name.arrived, write.highest)
         self._waiting.setdefault(place, {}).setdefault(id, []).append(write)
 
@@ -105,7 +105,7 @@ class TakesFailedAgain(Check):
         if not writes:
             return
         write = writes.pop(0)
-        write.name.under_way.pop(write.send.frame, None)
+        write.name.under_way.pop(write.send.seq, None)
         refused = event.command == "SEND_ERROR" and event.fields.get("error") == "PersistenceError"
         if event.command == "SEND_RECEIPT" and not is_duplicate(event):
             self._written(write.name, write.highest)
@@ -117,7 +117,7 @@ class TakesFailedAgain(Check):
     def _written(self, name: _Name, highest: int) -> None:
         name.stored = max(name.stored, highest)
         while name.under_way and (first := next(iter(name.under_way.values()))).highest <= highest:
-            del name.under_way[first.send.frame]
+            del name.under_way[first.send.seq]
 
     def _judge(self, write: _Write, event: Frame) -> None:
         assert write.failed is not None

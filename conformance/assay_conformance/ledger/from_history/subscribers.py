@@ -46,6 +46,10 @@ class Subscribers:
     subscriptions: dict[Place, Subscription] = field(default_factory=dict)
     opened: list[Opened] = field(default_factory=list)
     phantoms: list[tuple[Received, Opened]] = field(default_factory=list)
+    untold: dict[tuple[int, int], int] = field(default_factory=dict)
+    """(handle, ordinal) of the delivery of a message that has no rows -> its subscription."""
+    refusals: list[tuple[int, int]] = field(default_factory=list)
+    """(subscription, µs) of each refusal of such a message: it brings others back, that have rows."""
 
     def consumer_rows(self) -> dict[int, Consumer]:
         return {
@@ -64,6 +68,7 @@ def collect(events: Sorted, case: Case, facts: ClientFacts, messages: Messages) 
     _end(found, events)
     heard = _deliver(found, events, messages, by_handle)
     _say(events, heard)
+    _refuse(found, events)
     return found
 
 
@@ -192,6 +197,8 @@ def _deliver(
             continue
         where = position(id)
         message = messages.at.get((topic, where, max(id.batch_index, 0)))
+        if message is None or message.left_out:
+            found.untold[event.handle, event.delivery] = one.sub
         if message is None:
             nothing_there = (topic, where) not in messages.unknown and not _in_chunk(messages, topic, where)
             if topic in events.read_back and nothing_there:
@@ -233,6 +240,13 @@ def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Me
                     )
                     if where == topic and earlier.seq < invoke.seq and behind:
                         one.said.append(_ack(one, earlier, other, AckKind.COVERED, invoke.t_ns, done_ns))
+
+
+def _refuse(found: Subscribers, events: Sorted) -> None:
+    for invoke in events.invokes:
+        if invoke.verb == "nack" and invoke.handle is not None:
+            subs = {found.untold.get((invoke.handle, ordinal)) for ordinal in invoke.args.get("messages", ())}
+            found.refusals += [(sub, invoke.t_ns // NS_PER_US) for sub in subs if sub is not None]
 
 
 def _ack(one: Opened, event: Received, message: Message, word: AckKind, t_ns: int, done_ns: int | None) -> Ack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay_conformance.ledger.collection import Rows, Small, Sums, sums
+from assay_conformance.ledger.collection import Counted, Rows, Second, Small, Sums, sums
 from assay_conformance.ledger.from_history import messages, subscribers
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Messages
 from assay_conformance.ledger.from_history.sorting import Sorted, sort
@@ -79,7 +79,13 @@ def transcribe(events: Iterable[Event], case: Case, facts: ClientFacts, info: Le
     told = {(message.stream, message.seq): message.events for message in sent.all if not message.left_out}
     told |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
     spans = subscribers.attention(subs, known)
-    return Transcript(rows, small, full, sums(rows, small, full, UNIT_US), told, spans)
+    return Transcript(rows, small, full, _with_refusals(sums(rows, small, full, UNIT_US), subs), told, spans)
+
+
+def _with_refusals(known: Sums, subs: Subscribers) -> Sums:
+    """The sums, with refusals of messages that have no rows."""
+    refused = (Second(Counted.REFUSED, sub, t_us // UNIT_US, 1) for sub, t_us in subs.refusals)
+    return known._replace(series=tuple(sorted((*known.series, *refused))))
 
 
 def _info(
