@@ -26,8 +26,9 @@ from assay_reports.exploration import read_exploration
 from assay_reports.replay import read_replay
 
 PLANTED = Mutation.FAILS_PENDING_ON_LOSS
-RUN = 20
-"""Cases: enough that a connection ends over a send."""
+SEED, RUN = 3, 2
+"""Of this seed a connection ends over a send in the first of so many Cases. What takes long is to reduce a
+cause, and one of them shows what all would."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Explored:
     base = tmp_path_factory.mktemp("explored")
     agent, runs = mutant(base, PLANTED.value), base / "runs"
     told = assay(
-        "explore", str(agent), "--area", "resend", "--cases", str(RUN), "--for", "5m", "--seed", "1", "--json",
+        "explore", str(agent), "--area", "resend", "--cases", str(RUN), "--for", "5m", "--seed", str(SEED), "--json",
         "--jobs", "8", "--run-dir", str(runs),
     )  # fmt: skip
     (folder,) = runs.iterdir()

@@ -54,11 +54,21 @@ OF_OTHER_WORLDS = (
     "throttling.",
     "topics.goes-to-assigned-broker",
     "topics.non-persistent-keeps-nothing",
+    "ack.no-receipt-from-old-broker",
+    "chunking.excludes-batching",
+    "compression.doubts-sizes",
+    "connection.names-broker-to-proxy",
+    "flow.across-partitions",
+    "flow.permit-for-receive",
+    "flow.waiting-receive-asks-again",
+    "nack.short-behind-long",
+    "routing.window-not-below-delay",
 )
 """Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, nobody
 wants to be alone where another is, or a name that another has, there is one broker, of the newest version, no write
-fails, everything is stored, nothing is malformed but by a flipped bit, nobody has letters,
-readers, backoff or limits of memory, and topics neither end nor migrate."""
+fails, everything is stored, nothing is malformed but by a flipped bit, nobody has letters, readers, backoff, limits of
+memory or across partitions, batches and chunks at once, or a consumer without a queue, there is no proxy, and topics
+neither end nor migrate. Directed Cases under harm (`bench.no_false_alarm`) come to all of these."""
 
 
 @cache

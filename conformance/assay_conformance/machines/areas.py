@@ -95,7 +95,13 @@ _refused = st.builds(
     _times,
     _lasting,
 )
-_HARMS = st.one_of(_anywhere, _torn, _refused)
+HARMS = st.one_of(_anywhere, _torn, _refused)
+
+
+def some(strategy: Strategy) -> Strategy:
+    """One or more: a life in which nothing happens, or nothing goes wrong, takes the place of one that shows something.
+    No `min_size`, which is a length drawn first."""
+    return st.builds(lambda one, more: [one, *more], strategy, st.lists(strategy))
 
 
 def _cut_at(*commands: str) -> Strategy:
@@ -141,7 +147,7 @@ class _Bent:
     """How an area differs: scenes and harms of its own, and the terms it insists on."""
 
     scenes: Strategy = _SCENES
-    harms: Strategy = _HARMS
+    harms: Strategy = HARMS
     terms: Mapping[str, Strategy] = field(default_factory=dict)
 
 
@@ -214,7 +220,7 @@ def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.Se
     bent = _AREAS[area]
     return st.builds(
         lambda scenes, harms, agreed: case_of(chain.from_iterable(scenes), harms, agreed, area.value, able),
-        st.lists(bent.scenes),
-        st.lists(bent.harms),
+        some(bent.scenes),
+        some(bent.harms),
         st.builds(Terms, **{**TERMS, **bent.terms}),
     )

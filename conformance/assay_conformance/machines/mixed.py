@@ -190,6 +190,7 @@ class _Mixed:
             case Do.PAUSE:
                 self._step(Who.WAIT, "ms", ms=_pick(PAUSES_MS, act.number))
             case Do.SETTLE:
+                self._release()
                 self._step(Who.WAIT, "ops")
             case Do.UNLOAD:
                 self._step(Who.BROKER, "unload", topic=TOPIC)
@@ -204,9 +205,8 @@ class _Mixed:
             case Do.HOLD_STORE if not self.held:
                 self.held = True
                 self._step(Who.BROKER, "hold_store", topic=TOPIC)
-            case Do.RELEASE_STORE if self.held:
-                self.held = False
-                self._step(Who.BROKER, "release", topic=TOPIC)
+            case Do.RELEASE_STORE:
+                self._release()
             case Do.RESTART_CLIENT:
                 self._restart_client()
             case _ if act.do in _OF_PRODUCERS and self.producers:
@@ -214,9 +214,16 @@ class _Mixed:
             case _ if act.do in _OF_CONSUMERS and self.consumers:
                 self._consume(act, _pick(self.consumers, act.who))
 
+    def _release(self) -> None:
+        """Whoever waits for a close waits for the store: a broker answers when what it was sent before is written."""
+        if self.held:
+            self.held = False
+            self._step(Who.BROKER, "release", topic=TOPIC)
+
     def _restart_client(self) -> None:
         """It is closed as it is, with whatever is under way, and another one goes on with the same names."""
         names, consumers = tuple(self.producers.values()), len(self.consumers)
+        self._release()
         self._awaited("close", {"handle": self.client})
         self.client = self._awaited("open_client", {})
         self.producers.clear()
@@ -317,7 +324,7 @@ def case_of(
         requirements=(),
         # The last wait keeps the faults in force until the life is over: the epilogue begins by healing them.
         steps=(Step(Who.AGENT, "open_client", {}, saves=CLIENT), *life.steps, Step(Who.WAIT, "ops")),
-        faults=tuple(_fault(harm) for harm in islice(harms, MAX_FAULTS)),
+        faults=tuple(fault_of(harm) for harm in islice(harms, MAX_FAULTS)),
         topology=Topology(
             topics=(_topic(terms),),
             brokers=terms.brokers,
@@ -340,7 +347,8 @@ def _topic(terms: Terms) -> Topic:
     )
 
 
-def _fault(harm: Harm) -> Fault:
+def fault_of(harm: Harm) -> Fault:
+    """An optional one: it may be healed before it is reached."""
     trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k)
     return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
 
