@@ -6,6 +6,10 @@ The lives of fuzz/lives.py, in virtual time, or over real sockets, several at on
 seed of its own; what came of a round is kept in FOLDER, so that what was interrupted goes on where it stopped, and the
 figures are of everything that is kept there. `--lives 0` only shows them. Whoever was blamed is named with seed and
 number: the check is wrong, or the broker, or the reference client. Then the status is 1.
+
+Lives come rarely to what needs a world of its own. So in virtual time every other round is of directed Cases under
+harm that they were not written for, of requirements that were exercised too seldom so far; these are kept in
+FOLDER/directed, and the Case of one who was blamed with them.
 """
 
 from __future__ import annotations
@@ -23,11 +27,14 @@ import msgspec
 from fuzz.lives import LATENCY_MS, ROUND, blamed
 
 from assay_conformance.machines import areas, plan
+from assay_conformance.machines.harmed import harmed
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
+from assay_conformance.model.needs import needs
 from assay_conformance.model.verdict import Verdict
+from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.packs import load_packs
-from assay_fixtures.reference.probe import ReferenceTrial, Tried
+from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
 
 AT_ONCE: Final = 8
 """Lives over sockets that run side by side: they mostly wait."""
@@ -37,13 +44,15 @@ OFTEN: Final = 100
 
 
 class Life(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came of one life. `exercised`: how often the precondition of each requirement occurred."""
+    """What came of one life. `exercised`: how often the precondition of each requirement occurred. `case`: of a
+    directed one who was blamed."""
 
     exercised: dict[str, int]
     fired: int = 0
     steps: int = 0
     inconclusive: int = 0
     said: tuple[str, ...] = ()
+    case: Case | None = None
 
 
 def life_of(tried: Tried) -> Life:
@@ -66,6 +75,14 @@ def trial(number: int) -> ReferenceTrial:
 
 def drawn(seed: int) -> list[Case]:
     return plan.draw(areas.lives(), ROUND, seed)
+
+
+def directed(seed: int, exercised: Counter[str]) -> list[Case]:
+    """A round of directed Cases under harm, of what was exercised too seldom as long as there is such."""
+    site, pack = EmbeddedSite(), load_packs()
+    here = [case for case in pack.cases if in_memory(case) and not any(map(site.lacks, needs(case)))]
+    seldom = {one for one in pack.catalogue.requirements if exercised[one] < OFTEN}
+    return plan.draw(harmed([case for case in here if not seldom.isdisjoint(case.requirements)] or here), ROUND, seed)
 
 
 def in_virtual_time(cases: Sequence[Case]) -> list[Life]:
@@ -101,22 +118,59 @@ def keep(folder: Path, seed: int, lives: list[Life]) -> None:
     aside.rename(folder / f"{seed}.json")
 
 
+Rounds = dict[int, list[Life]]
+
+
+def play_on(rounds: Rounds, others: Rounds, folder: Path, first_seed: int, lives: int) -> None:
+    """In virtual time: a round of lives, a round of directed Cases, until there are so many in all."""
+    for seed in count(first_seed):
+        if sum(len(one) for kind in (rounds, others) for one in kind.values()) >= lives:
+            return
+        if seed not in rounds:
+            rounds[seed] = in_virtual_time(drawn(seed))
+            keep(folder, seed, rounds[seed])
+        if seed not in others:
+            cases = directed(seed, exercise(rounds, others))
+            others[seed] = [
+                msgspec.structs.replace(life, case=case) if life.said else life
+                for case, life in zip(cases, in_virtual_time(cases), strict=True)
+            ]
+            keep(folder / "directed", seed, others[seed])
+        print(f"seed {seed}: {len(rounds[seed])} lives, {len(others[seed])} directed", file=sys.stderr, flush=True)
+
+
+def play_over_sockets(rounds: Rounds, folder: Path, first_seed: int, lives: int) -> None:
+    seeds = (seed for seed in count(first_seed) if seed not in rounds)
+    while sum(map(len, rounds.values())) < lives:
+        seed = next(seeds)
+        rounds[seed] = over_sockets(drawn(seed))
+        keep(folder, seed, rounds[seed])
+        print(f"seed {seed}: {len(rounds[seed])} lives", file=sys.stderr, flush=True)
+
+
+def exercise(*kinds: Rounds) -> Counter[str]:
+    """Requirement -> how often its precondition occurred in all lives so far."""
+    exercised: Counter[str] = Counter()
+    for life in (life for rounds in kinds for lives in rounds.values() for life in lives):
+        exercised.update(life.exercised)
+    return exercised
+
+
 # --- the figures ------------------------------------------------------------------------------------------------------
 
 
-def report(rounds: dict[int, list[Life]], requirements: Iterable[str]) -> Iterator[str]:
-    lives = [life for round_ in rounds.values() for life in round_]
+def report(rounds: Rounds, others: Rounds, requirements: Iterable[str]) -> Iterator[str]:
+    lives = [life for kind in (rounds, others) for round_ in kind.values() for life in round_]
     if not lives:
         yield "no lives yet"
         return
-    exercised: Counter[str] = Counter()
-    for life in lives:
-        exercised.update(life.exercised)
+    exercised = exercise(rounds, others)
     accused = sum(bool(life.said) for life in lives)
     judged = sum(len(life.exercised) for life in lives) or 1
     harmed = sum(life.fired > 0 for life in lives)
     steps = sorted(life.steps for life in lives)
-    yield f"{len(lives)} lives of {steps[len(steps) // 2]} steps (median); {accused} blamed"
+    these = sum(map(len, others.values()))
+    yield f"{len(lives)} lives of {steps[len(steps) // 2]} steps (median), {these} of them directed; {accused} blamed"
     yield f"{harmed / len(lives):.0%} with a fault that fired"
     yield f"{sum(life.inconclusive for life in lives) / judged:.2%} of {judged} judgements inconclusive"
     seldom = sorted(one for one in requirements if exercised[one] < OFTEN)
@@ -124,11 +178,11 @@ def report(rounds: dict[int, list[Life]], requirements: Iterable[str]) -> Iterat
     yield from (f"  {one}: {exercised[one]}" for one in seldom)
 
 
-def accusations(rounds: dict[int, list[Life]]) -> Iterator[str]:
+def accusations(rounds: Rounds, word: str = "life") -> Iterator[str]:
     for seed, lives in rounds.items():
         for number, life in enumerate(lives):
             if life.said:
-                yield f"seed {seed}, life {number}: " + "; ".join(life.said)
+                yield f"seed {seed}, {word} {number}: " + "; ".join(life.said)
 
 
 def main() -> int:
@@ -139,15 +193,13 @@ def main() -> int:
     parser.add_argument("--kept", type=Path, help="default: runs/lives, or runs/lives-over-sockets")
     said = parser.parse_args()
     folder = said.kept or Path("runs", "lives-over-sockets" if said.sockets else "lives")
-    rounds = kept(folder)
-    seeds = (seed for seed in count(said.seed) if seed not in rounds)
-    while sum(map(len, rounds.values())) < said.lives:
-        seed = next(seeds)
-        rounds[seed] = (over_sockets if said.sockets else in_virtual_time)(drawn(seed))
-        keep(folder, seed, rounds[seed])
-        print(f"seed {seed}: {len(rounds[seed])} lives", file=sys.stderr, flush=True)
-    told = list(accusations(rounds))
-    print("\n".join((*report(rounds, load_packs().catalogue.requirements), *told)))
+    rounds, others = kept(folder), kept(folder / "directed")
+    if said.sockets:
+        play_over_sockets(rounds, folder, said.seed, said.lives)
+    else:
+        play_on(rounds, others, folder, said.seed, said.lives)
+    told = [*accusations(rounds), *accusations(others, "directed")]
+    print("\n".join((*report(rounds, others, load_packs().catalogue.requirements), *told)))
     return 1 if told else 0
 
 
