@@ -34,6 +34,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: "DDP-013",
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: "DDP-013",
     BrokerMutation.DEDUP_FORGETS_SILENT: "DDP-013",
+    BrokerMutation.DEDUP_REFUSES_GAPS: "DDP-001",
     BrokerMutation.DEDUP_RECORDS_LOWEST: "DDP-003",
     BrokerMutation.DEDUP_COMPARES_HIGHEST: "DDP-004",
     BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: "DDP-011",
@@ -147,6 +148,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.DEFAULT_HASH_IS_MURMUR3: (frozenset({"RTE-002"}), "the default it declares is not what it does"),
     Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
+    Mutation.WINDOW_OF_ONE_NEVER_ENDS: (frozenset({"RTE-007"}), "a window that never ends is no window"),
     Mutation.SINGLE_IGNORES_KEYS: (
         frozenset({"RTE-002", "RTE-004"}),
         "a key that is not hashed is not where its hash says",

@@ -67,6 +67,8 @@ class Deduplication:
         compared = highest if self._host.breaks(BrokerMutation.DEDUP_COMPARES_HIGHEST) else lowest
         if last is not None and compared <= last:
             return Copy.DUPLICATE if compared <= self._persisted.get(name, NOTHING) else Copy.UNKNOWN
+        if last is not None and lowest > last + 1 and self._host.breaks(BrokerMutation.DEDUP_REFUSES_GAPS):
+            return Copy.DUPLICATE
         self._pushed[name] = max(lowest, highest)
         return Copy.NEW
 

@@ -48,6 +48,21 @@ def id_inside_a_batch() -> Case:
     )
 
 
+def gaps() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.agent("send", {"producer": producer, "messages": [{"sequence_id": id} for id in (3, 4, 9, 1_000)]})
+    plan.wait_ops()
+    return plan.case(
+        "dedup/gaps",
+        "Four messages with the ids 3, 4, 9 and 1000",
+        ("dedup.stores-over-gaps",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        limits=QUICK,
+    )
+
+
 def batch_of_old_and_new() -> Case:
     """The client is answered as if nothing had been altered."""
     plan = Schedule()
@@ -203,6 +218,7 @@ def names_that_nobody_uses() -> Case:
 
 
 CASES = (
+    gaps(),
     id_inside_a_batch(),
     batch_of_old_and_new(),
     chunks_again(),

@@ -7,7 +7,7 @@ from assay_conformance.cases.flow import STARVED_MS
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.cases.routing import FIVE
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import Fault, Hold, Until
+from assay_conformance.model.fault import Delay, Fault, Hold, Until
 
 THREE = Topology(topics=(Topic(name="t", partitions=3),))
 STILL_MS = 700
@@ -92,4 +92,33 @@ def no_window() -> Case:
     )
 
 
-CASES = (one_slow_partition(), one_partition_away(), windows_of_batches(), no_window())
+def windows_of_two_lengths() -> Case:
+    """More comes in the longer window than a queue holds, and receipts take longer than it."""
+    plan = Schedule()
+    client = plan.client()
+    producers = [plan.producer(client, batching_partition_switch_frequency=delays) for delays in (1, 10)]
+    for _ in range(40):
+        for producer in producers:
+            plan.send(producer, 3)
+        plan.wait_ms(10)
+    plan.wait_ops(deadline_ms=STARVED_MS)
+    return plan.case(
+        "routing/windows-of-two-lengths",
+        "Three messages every 10 ms of two producers, with windows of 20 ms and of 200 ms; queues hold fifteen",
+        ("routing.short-windows-stall-less",),
+        topology=FIVE,
+        producer={
+            "routing": "round_robin",
+            "batching": True,
+            "batching_max_publish_delay_ms": 20,
+            "max_pending_messages": 15,
+            "block_if_queue_full": True,
+        },
+        faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Delay(delay_ms=RECEIPTS_TAKE_MS)),),
+        limits=QUICK,
+    )
+
+
+RECEIPTS_TAKE_MS = 250
+
+CASES = (one_slow_partition(), one_partition_away(), windows_of_batches(), windows_of_two_lengths(), no_window())

@@ -86,6 +86,7 @@ from assay_conformance.checks import (
     turns,
     unacked,
     unreadable,
+    windows,
     zero_queue,
 )
 from assay_conformance.checks.base import Check
@@ -142,6 +143,7 @@ _CHAPTERS = (
     batching,
     routing,
     steering,
+    windows,
     hooks,
     partitions,
     compression,

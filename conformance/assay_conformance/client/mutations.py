@@ -196,6 +196,7 @@ class Mutation(StrEnum):
     PATTERN_IS_READ_ONCE = "pattern-is-read-once"
     IGNORES_TOPIC_UPDATES = "ignores-topic-updates"
     FIRST_TOPIC_FIRST = "first-topic-first"
+    WINDOW_OF_ONE_NEVER_ENDS = "window-of-one-never-ends"
     STEERS_AROUND_FULL = "steers-around-full"
     ASKS_ROUTER_TWICE = "asks-router-twice"
     OUT_OF_RANGE_WRAPS = "out-of-range-wraps"
@@ -1010,6 +1011,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SUB-008",
         "of several topics the one named first is read to its end first",
         "queues looked at in one order, always from the first",
+    ),
+    Mutation.WINDOW_OF_ONE_NEVER_ENDS: Broken(
+        "V-3",
+        "with windows of one publish delay a producer stays on its partition for good",
+        "a window counted in whole further delays: of one there are none",
     ),
     Mutation.STEERS_AROUND_FULL: Broken(
         "RTE-011",

@@ -175,6 +175,9 @@ class Publisher:
         window_ms = self._settings.batching_partition_switch_frequency * self._settings.batching_max_publish_delay_ms
         if self._settings.batching and self._shared.mutated(Mutation.WINDOW_NEVER_ENDS):
             return self._start
+        of_one = self._settings.batching_partition_switch_frequency == 1
+        if of_one and self._settings.batching and self._shared.mutated(Mutation.WINDOW_OF_ONE_NEVER_ENDS):
+            return self._start
         if self._settings.batching and window_ms and not self._shared.mutated(Mutation.BATCHED_TURNS_BY_MESSAGE):
             return self._start + self._shared.now_ns // (window_ms * MS)
         self._turns += 1

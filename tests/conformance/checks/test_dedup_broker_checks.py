@@ -11,6 +11,7 @@ from assay_conformance.checks.dedup_broker import (
     DuplicateNotStored,
     ForgetsUnusedNames,
     RecordsHighestId,
+    StoresOverGaps,
     SurvivesLoad,
     TakesFailedAgain,
     TellsLastId,
@@ -369,3 +370,27 @@ def test_name_with_a_silent_producer_that_is_forgotten_is_found() -> None:
 def test_name_that_may_be_forgotten_is_told_as_the_broker_likes() -> None:
     for told in (-1, 0):
         assert judged(TellsLastId, _asked_again(left_at_ms=100, told=told), A_MINUTE)[0] == []
+
+
+# --- stores-over-gaps -------------------------------------------------------------------------------------------------
+
+
+def _with_a_gap() -> Script:
+    story = Script()
+    story.producer()
+    for number, id in ((0, 3), (1, 9)):
+        story.send_frame(number, sequence_id=id)
+    story.receipt(3)
+    return story
+
+
+def test_id_far_above_the_last_is_stored() -> None:
+    story = _with_a_gap()
+    story.receipt(9)
+    assert judged(StoresOverGaps, story) == ([], 1)
+
+
+def test_id_far_above_the_last_that_is_taken_for_a_copy_is_found() -> None:
+    story = _with_a_gap()
+    story.receipt(9, id=DUPLICATE)
+    assert judged(StoresOverGaps, story)[0] == ["taken-for-a-copy"]

@@ -20,6 +20,8 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     "entries": {
         "routing.partitions-are-independent": "batches of messages turn, not messages",
         "routing.round-robin-turns": "batches of messages turn, not messages",
+        "routing.steers-around-full": "batches of messages turn, not messages",
+        "dedup.stores-over-gaps": "a batch shows one id of several",
         "compression.exact-size": "it is about single messages",
         "connection.limit-of-each": "what is too large is so alone",
         "delivery.fault-windows": "what is lost with a batch is more than one message",
@@ -40,6 +42,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "batching.keyed-entries-in-order": "keys are spread over partitions",
         "dedup.keeps-old-ids-apart": "each partition has numbers of its own",
         "dedup.keeps-own-numbering": "each partition has numbers of its own",
+        "dedup.stores-over-gaps": "each partition has numbers of its own",
         "delivery.failed-is-not-stored": "each partition has a queue of its own",
         "flow.dropped-return-permits": "what is dropped is stored on the one topic",
         "flow.permit-for-receive": "without a queue the C++ client takes no partitions",
@@ -54,6 +57,8 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     "messages": {
         "routing.batches-fill-in-windows": "a key chooses its partition",
         "routing.round-robin-turns": "a key chooses its partition",
+        "routing.short-windows-stall-less": "a key chooses its partition",
+        "routing.steers-around-full": "a key chooses its partition",
         "routing.single-partition-stays": "a key chooses its partition",
     },
     "20-kib": {
@@ -68,9 +73,11 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "throttling": "few permits are used up before the rate is",
     },
     "protocol-19": {
+        "subscription.hears-of-topics": "older brokers keep no watch",
         "topics.follows-migration": "older brokers do not say where a topic went",
     },
     "protocol-13": {
+        "subscription.hears-of-topics": "older brokers keep no watch",
         "connection.answers-challenge": "older brokers ask for no fresh credentials",
         "topics.follows-migration": "older brokers do not say where a topic went",
     },

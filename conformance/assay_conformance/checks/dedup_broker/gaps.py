@@ -1,0 +1,52 @@
+"""Sequence ids need only grow."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.model.event import Frame
+from assay_conformance.model.requirement import RequirementId
+
+Place = tuple[int, int, int]
+"""Connection, producer id and sequence id."""
+
+
+class StoresOverGaps(Check):
+    """A SEND that reaches the broker with an id more than one above all before of its name, and its receipt."""
+
+    requirement = RequirementId("dedup.stores-over-gaps")
+
+    def start(self) -> None:
+        self._deduplicated = {topic.name for topic in self.view.case.topology.topics if topic.deduplication}
+        self._last: dict[tuple[str, str], int] = {}
+        self._gaps: dict[Place, Frame] = {}
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        id = event.sequence_id
+        if session is None or session.name is None or id is None or not event.at_broker or event.meta is None:
+            return
+        if session.topic.partition("-partition-")[0] not in self._deduplicated or event.meta.chunk_id is not None:
+            return
+        last = self._last.get((session.topic, session.name))
+        if last is not None and id > last + 1:
+            self._gaps[event.conn, session.producer_id, id] = event
+        self._last[session.topic, session.name] = max(id, event.highest_sequence_id or 0, last or 0)
+
+    @on(Frame, "SEND_RECEIPT")
+    def receipted(self, event: Frame) -> None:
+        if event.producer_id is None or event.sequence_id is None or not event.at_broker:
+            return
+        sent = self._gaps.pop((event.conn, event.producer_id, event.sequence_id), None)
+        if sent is None or not event.ids:
+            return
+        if not event.ids[0].is_duplicate_marker:
+            self.exercise(event)
+            return
+        self.breach(
+            "taken-for-a-copy",
+            f"a SEND with id {sent.sequence_id} came at {ms(sent.t_ns)}, above all ids of its producer's name, and was "
+            f"answered at {ms(event.t_ns)} as a duplicate",
+            sent,
+            event,
+        )
