@@ -11,11 +11,14 @@ from assay_conformance.machines import areas, plan
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.verdict import Verdict
-from assay_fixtures.reference.probe import ReferenceTrial, Tried
+from assay_fixtures.packs import load_packs
+from assay_fixtures.reference.probe import FACTS, ReferenceTrial, Tried
+from assay_fixtures.runner.judging import judge
 
 LIVES, SEED = 400, 5
 LATENCY_MS = 8
 """How late frames and the agent's words are, at most, in every other life."""
+SHOWN_ALL = 60
 LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
 
@@ -109,6 +112,14 @@ def test_most_checks_had_something_to_judge() -> None:
     of_this_world = {id for id in requirements if not id.startswith(OF_OTHER_WORLDS)}
     exercised = {j.requirement for tried in _tried() for j in tried.judgements if j.exercised}
     assert len(exercised) >= 0.8 * len(of_this_world)
+
+
+def test_what_checks_are_not_shown_would_say_nothing_to_them() -> None:
+    """A check that names what it needs, or that is not concerned, would be silent all the same."""
+    pack, everything = load_packs(), {"needs": (), "concerned": lambda _check: True}
+    shown_all = {requirement: type(check.__name__, (check,), everything) for requirement, check in pack.checks.items()}
+    for tried in _tried()[:SHOWN_ALL]:
+        assert judge(tried.events, tried.case, FACTS, pack.catalogue, shown_all) == tried.judgements
 
 
 def test_the_same_seed_gives_the_same_lives() -> None:
