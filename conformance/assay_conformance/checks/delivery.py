@@ -5,6 +5,8 @@ The rows are made once an attempt, behind its last event, and every rule sees ev
 
 from __future__ import annotations
 
+from itertools import chain, islice
+
 from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.ledger import clauses
@@ -33,8 +35,8 @@ class RowsCheck(Check):
         rule = ledger.rules[self.requirement]
         self.exercised = rule.exercised()
         if self.exercised:
-            examples = (event for events in ledger.transcript.events.values() for event in events)
-            self.examples = [event.seq for event in examples if isinstance(event, Received)][:MAX_EXAMPLES]
+            events = chain.from_iterable(ledger.transcript.events.values())
+            self.examples = list(islice((e.seq for e in events if isinstance(e, Received)), MAX_EXAMPLES))
         for breach in rule.breaches:
             self.judge(breach, self._events(breach, ledger.transcript))
         if rule.doubt:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.batching.limits import Limits, admitted_by, asked_ns, limits_of, units_read_at_once
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome, Overdue
@@ -27,6 +28,7 @@ class ClosesAtFirstLimit(Check):
     """
 
     requirement = RequirementId("batching.closes-at-first-limit")
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._limits: dict[int, Limits | None] = {}
@@ -109,6 +111,7 @@ class FlushClosesBatch(Check):
     """
 
     requirement = RequirementId("batching.flush-closes-batch")
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._flushes: list[Operation] = []
@@ -196,6 +199,7 @@ class SmallQueueMovesOn(Check):
     """
 
     requirement = RequirementId("batching.small-queue-moves-on")
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._small: dict[int, tuple[int, Limits] | None] = {}

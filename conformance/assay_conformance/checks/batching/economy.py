@@ -18,7 +18,7 @@ from assay_conformance.checks.batching.limits import (
 )
 from assay_conformance.checks.batching.reasons import called_ns, full, is_alone
 from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Invoke, Outcome
@@ -41,6 +41,7 @@ class FramesByBatchSize(Check):
     """
 
     requirement = RequirementId("batching.frames-by-batch-size")
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._flushes: dict[int, int] = {}

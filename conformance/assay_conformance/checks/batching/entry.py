@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Frame, Meta
 from assay_conformance.model.requirement import RequirementId
@@ -112,6 +112,7 @@ class DelayedAlone(Check):
     """
 
     requirement = RequirementId("batching.delayed-alone")
+    needs = (Setting("producer", "batching"),)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:

@@ -11,6 +11,7 @@ from abc import abstractmethod
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Frame, Invoke, Meta
 from assay_conformance.model.requirement import RequirementId
 
@@ -20,6 +21,8 @@ NO_KEY = b"NONE_KEY"
 
 class KeyedCheck(Check):
     """Entries of producers that batch by key, as they first leave."""
+
+    needs = (Setting("producer", "batching"),)
 
     @abstractmethod
     def left(self, unit: Unit, event: Frame, meta: Meta) -> None: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.chunk_limits import told_limit
 from assay_conformance.checks.chunk_sending import properties_bytes
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -21,6 +22,7 @@ class OversizeFailsOwn(Check):
     """
 
     requirement = RequirementId("batching.oversize-batch-fails-alone")
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._limit: int | None = None
