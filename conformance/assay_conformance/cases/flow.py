@@ -150,6 +150,34 @@ def room_after_failures() -> Case:
     )
 
 
+def room_after_failed_batches() -> Case:
+    """A batch of one is refused as a batch; its place is its message's all the same."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(3):
+        plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
+    plan.wait_ms(150)
+    plan.broker("hold_store", topic="t")
+    plan.send(producer, 4)
+    plan.wait_sends(1, deadline_ms=STARVED_MS)
+    plan.broker("release", topic="t")
+    plan.wait_ops()
+    return plan.case(
+        "flow/room-after-failed-batches",
+        "Three batches are too large; there is room for three messages, and not for a fourth",
+        ("flow.full-queue-answers",),
+        capabilities=("batching",),
+        topology=Topology(max_message_bytes=LIMIT_BYTES),
+        isolation=Isolation.OWN_PROCESS,
+        producer={
+            "max_pending_messages": 3,
+            "block_if_queue_full": False,
+            "batching": True,
+            "batching_max_publish_delay_ms": 10,
+        },
+    )
+
+
 def room_after_time_outs() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -239,6 +267,7 @@ CASES = (
     full_queue_refuses(),
     full_queue_blocks(),
     room_after_failures(),
+    room_after_failed_batches(),
     room_after_time_outs(),
     memory_of_two_producers(),
     limit_of_a_consumer(),
