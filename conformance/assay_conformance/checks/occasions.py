@@ -11,22 +11,19 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Meta, Opened, Stored
+from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Meta, Stored
 from assay_conformance.model.facts import ClientFacts
 
 
 class Trait(StrEnum):
-    """What a frame or a stored entry is or holds, or what connections come to."""
+    """What a frame or a stored entry is, or holds; or what a consumer was opened as."""
 
     CHUNK = "a part of a message"
     BATCH = "several messages"
-    KEY = "a message with a key"
     COMPRESSED = "a compressed body"
     DELAYED = "a time before which it is not delivered"
-    LETTER = "a retry or dead letter"
-    AGAIN = "a message that was delivered before"
     HARMED = "a frame that a fault touched, or whose checksum does not fit"
-    RECONNECTED = "a second connection"
+    NO_QUEUE = "a consumer without a receiver queue"
 
 
 class Setting(NamedTuple):
@@ -48,7 +45,6 @@ def occasions(events: Iterable[Event], case: Case, facts: ClientFacts) -> frozen
     commands: set[str] = set()
     words: set[tuple[type, str]] = set()
     others: set[Trait | Setting] = set()
-    connections = 0
     for event in events:
         kind = type(event)
         types.add(kind)
@@ -56,42 +52,35 @@ def occasions(events: Iterable[Event], case: Case, facts: ClientFacts) -> frozen
             commands.add(event.command)
             if event.fate is not Fate.PASSED or event.intact is False:
                 others.add(Trait.HARMED)
-            if event.redelivery_count:
-                others.add(Trait.AGAIN)
             if event.meta is not None:
-                others.update(_traits(event.meta, event))
+                others.update(_traits(event.meta))
         elif isinstance(event, Stored):
-            others.update(_traits(event.meta, event))
+            others.update(_traits(event.meta))
         elif isinstance(event, Invoke):
             words.add((Invoke, event.verb))
             if event.verb in _PARTS:
                 others.update(_settings(event, case, facts))
         elif isinstance(event, Completion):
             words.add((Completion, event.verb))
-        elif isinstance(event, Opened):
-            connections += 1
-    if connections > 1:
-        others.add(Trait.RECONNECTED)
     return frozenset[Occasion]().union(types, words, others, ((Frame, command) for command in commands))
 
 
-def _traits(meta: Meta, event: Frame | Stored) -> Iterator[Trait]:
+def _traits(meta: Meta) -> Iterator[Trait]:
     if meta.chunk_id is not None:
         yield Trait.CHUNK
     if meta.batch is not None:
         yield Trait.BATCH
-    if meta.key is not None or meta.ordering_key is not None or any(one.key is not None for one in event.members):
-        yield Trait.KEY
     if meta.compression != "NONE":
         yield Trait.COMPRESSED
     if meta.deliver_at_ms is not None:
         yield Trait.DELAYED
-    if meta.letter:
-        yield Trait.LETTER
 
 
-def _settings(opening: Invoke, case: Case, facts: ClientFacts) -> Iterator[Setting]:
+def _settings(opening: Invoke, case: Case, facts: ClientFacts) -> Iterator[Setting | Trait]:
     part = _PARTS[opening.verb]
     for key in facts.settable | facts.fixed.keys() | facts.defaults.keys():
-        if facts.in_force(case.config, part, key, opening.args.get("config")):
+        value = facts.in_force(case.config, part, key, opening.args.get("config"))
+        if value:
             yield Setting(part, key)
+        elif part == "consumer" and key == "receiver_queue_size":
+            yield Trait.NO_QUEUE

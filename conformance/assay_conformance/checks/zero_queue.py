@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
@@ -34,6 +35,8 @@ class _Granted:
 
 
 class ZeroQueueCheck(ConsumerCheck):
+    needs = (Trait.NO_QUEUE,)
+
     def start(self) -> None:
         self._wanted: dict[int, _Wanted] = {}
         self._sessions: dict[int, _Granted] = {}
