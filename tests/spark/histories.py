@@ -197,6 +197,9 @@ class _History:
     def _store(self, messages: list[_Message]) -> None:
         if not self.topic.read_back and self.chance.random() < 0.5:
             return
+        if "log_disorder" in self.defects and len(messages) > 1:
+            one, other = self.chance.sample(messages, 2)
+            one.place, other.place = other.place, one.place
         for message in messages:
             if not message.is_stored:
                 continue
@@ -399,6 +402,7 @@ DEFECTS = (
     "key_disorder",
     "key_moved",
     "left",
+    "log_disorder",
     "lost",
     "never_again",
     "not_counted",

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay_conformance.ledger import keys
-from assay_conformance.ledger.clauses import CLAUSES, KEEPS_KEYS, TALLIES, Restart, Scope, covers, scope
+from assay_conformance.ledger import keys, log
+from assay_conformance.ledger.clauses import CLAUSES, KEEPS_KEYS, ORDER, TALLIES, Restart, Scope, covers, scope
 from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.rows import (
     Ack,
@@ -128,7 +128,7 @@ class Sums(NamedTuple):
     `exercised`: requirement -> how often its precondition occurred, as `TALLIES` count it; `series`: sorted, of
     `unit_us` each; `last_seq`: stream -> greatest number asked for; `last_given`: (sub, stream) -> greatest number
     delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row; `moved`: keys that
-    two consumers had at once.
+    two consumers had at once; `behind`: messages that lie in the log behind later ones.
     """
 
     exercised: Mapping[str, int]
@@ -140,6 +140,7 @@ class Sums(NamedTuple):
     unit_us: int = US_PER_S
     last_given: Mapping[tuple[int, int], int] = {}
     moved: tuple[keys.Moved, ...] = ()
+    behind: tuple[log.Behind, ...] = ()
 
 
 def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) -> Sums:
@@ -159,6 +160,8 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         last_given[place] = max(got.seq, last_given.get(place, -1))
     turns = keys.turns(rows.deliveries, small, info)
     exercised[KEEPS_KEYS] = keys.kept(turns)
+    in_log = log.in_log(rows.stored, small, info)
+    exercised[ORDER] += in_log.messages
     return Sums(
         exercised,
         series(rows, small, unit_us),
@@ -169,6 +172,7 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         unit_us,
         last_given,
         keys.moved(rows.deliveries, small, keys.crossing(turns)),
+        in_log.behind,
     )
 
 

@@ -14,15 +14,17 @@ from typing import Any
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
-from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, KEEPS_KEYS, Clause
+from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, KEEPS_KEYS, ORDER, Clause
 from assay_conformance.ledger.collection import Counted, Second, Small, Sums
 from assay_conformance.ledger.judge import judge_rows
+from assay_conformance.ledger.log import InLog
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, STORED
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
 from assay_reports.ledgers.opening import BadPart, Ledger, smalls
 from assay_reports.spark import folds, picking, screen, views
+from assay_reports.spark.log import in_log
 from assay_reports.spark.progress import Progress
 from assay_reports.spark.turns import Keys, keys
 from assay_reports.spark.windows import windows
@@ -81,8 +83,10 @@ def reconcile(
         views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
         result = _screened(session, folded, stack, tuple(clauses), most_rows)
         whose = keys(session, ledger, small, folded.bad)
-        sums = _sums(session, ledger, small, folded, series, result.exercised, whose)
-        buckets = {*result.buckets, *((one.stream, one.seq >> BUCKET_BITS) for one in whose.moved)}
+        stored = in_log(session, ledger, small, folded.bad)
+        sums = _sums(session, ledger, small, folded, series, result.exercised, whose, stored)
+        singled_out = [*((one.stream, one.seq) for one in whose.moved), *((one[0], one[1]) for one in stored.behind)]
+        buckets = {*result.buckets, *((stream, seq >> BUCKET_BITS) for stream, seq in singled_out)}
     with told.stage("judge"):
         picked = picking.pick(ledger, picking.ranges(buckets), most_rows, bad)
         bad = (*bad, *picked.bad)
@@ -231,9 +235,11 @@ def _sums(
     series: tuple[Second, ...],
     exercised: Mapping[str, int],
     whose: Keys,
+    stored: InLog,
 ) -> Sums:
+    counts = Counter(exercised) + Counter({KEEPS_KEYS: whose.kept, ORDER: stored.messages})
     return Sums(
-        {**exercised, **({KEEPS_KEYS: whose.kept} if whose.kept else {})},
+        dict(counts),
         series,
         windows(session, ledger, small, folded.bad),
         {stream: seq for (_, stream), seq in _furthest(session, folded, ATTEMPT.name, "sb").items()},
@@ -241,6 +247,7 @@ def _sums(
         _end_us(ledger),
         last_given=_furthest(session, folded, DELIVERY.name, "db"),
         moved=whose.moved,
+        behind=stored.behind,
     )
 
 

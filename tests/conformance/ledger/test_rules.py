@@ -149,6 +149,7 @@ GOOD: list[tuple[Story, dict[str, Any]]] = [
     (never_acknowledging, {}),
     (delayed, SHARED),
     (in_chunks, {}),
+    (sent_again, SHARED),
     (a_key_handed_on_late, KEYED),
     (a_key_that_moves_when_somebody_comes, KEYED),
 ]
@@ -235,6 +236,13 @@ def stored_disorder(s: Script) -> None:
     s.sent(1, entry=4)
     s.got(0, entry=5)
     s.got(1, entry=4)
+
+
+def stored_behind_later(s: Script) -> None:
+    s.sent(0, 1, stored=False)
+    s.stored(0, entry=5)
+    s.stored(1, entry=4)
+    s.got(0, 1)
 
 
 def told_in_the_order_they_were_stored(s: Script) -> None:
@@ -352,6 +360,7 @@ BAD: list[tuple[Story, dict[str, Any], dict[str, list[str]]]] = [
     (disorder, {}, {clauses.ORDER: ["delivered-out-of-order"]}),
     (stored_disorder, {}, {clauses.ORDER: ["stored-out-of-order"]}),
     (told_in_the_order_they_were_stored, {}, {clauses.ORDER: ["stored-out-of-order"]}),
+    (stored_behind_later, SHARED, {clauses.ORDER: ["stored-behind-later"]}),
     (key_disorder, KEYED, {clauses.KEY_ORDER: ["key-out-of-order"]}),
     (a_key_at_two_consumers, KEYED, {clauses.KEEPS_KEYS: ["key-at-two-consumers"]}),
     (incomplete, {}, {clauses.CHUNKS: ["delivered-incomplete"]}),
@@ -389,6 +398,16 @@ def test_the_flagged_buckets_alone_bring_the_same_findings(
 
 
 # --- what else a rule has to know ---
+
+
+def test_order_is_judged_where_nothing_but_the_log_is_known() -> None:
+    script = Script()
+    script.stored(0, entry=5)
+    script.stored(1, entry=4)
+    rows = Rows(stored=tuple(script.stored_rows))
+    ledger = script.done()
+    alone = ledger._replace(rows=rows, sums=sums(rows, ledger.small, ledger.info))
+    assert found(alone)[clauses.ORDER] == ["stored-behind-later"]
 
 
 def test_a_message_is_not_lost_before_its_grace_is_over() -> None:

@@ -39,6 +39,14 @@ class KeepsSendOrder(Rule):
                         life,
                     )
 
+    def finish(self) -> None:
+        for stream, seq, after in self.evidence.sums.behind:
+            life = self.evidence.lives.get((stream, seq)) or Life(stream, seq)
+            if life.sent_once:
+                where = f" as {id_of(min(life.stored, key=place))}" if life.stored else ""
+                sentence = f"{self.message(life)} is stored{where}, behind message {after}, which was sent later"
+                self.breach("stored-behind-later", sentence, life)
+
     def _late(self, life: Life, sub: int, row: Delivery) -> str:
         return (
             f"{self.consumer(row.consumer)} of {self.subscription(sub)} got {self.message(life)} at {at(row.t)} for "
