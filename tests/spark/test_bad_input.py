@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.end_to_end.processes import eventually
+from tests.end_to_end.running import command_line
 from tests.spark.histories import Packed, info, pack
 from tests.spark.ledgers import write
 from tests.spark.on_disk.test_ingest import Run, S
@@ -20,10 +22,11 @@ from assay_conformance.ledger import clauses
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.cli import _run
 from assay_reports.ledgers.layout import VERSION_KEY
-from assay_reports.spark import folds, watch
+from assay_reports.spark import watch
 from assay_reports.spark.session import LEAST_FREE_BYTES
 from assay_reports.verdicts import read_verdicts
 
+START_S = 240.0
 Printed = pytest.CaptureFixture[str]
 Spoil = Callable[[Path], object]
 
@@ -172,19 +175,19 @@ def test_a_full_disk_is_told_before_spark_starts(
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a disk")
 def test_a_disk_that_fills_up_meanwhile_is_one_sentence_and_nothing_is_left_on_it(
-    small_disk: Path, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+    small_disk: Path, tmp_path: Path
 ) -> None:
     where, somebodys = write(tmp_path / "ledger", pack(1, 6), info()), small_disk / "somebody's"
-    fold = folds.fold_parts
-
-    def fold_when_full(*arguments: Any) -> Any:
+    # A process of its own: the JVM of all tests stays where it is.
+    command = command_line("reconcile", str(where), "--spill", str(small_disk))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        eventually(lambda: any(small_disk.rglob("blockmgr*")), "a session that has begun", START_S)
         with somebodys.open("wb", buffering=0) as file, suppress(OSError):
             while file.write(bytes(1 << 16)):
                 pass
-        return fold(*arguments)
-
-    monkeypatch.setattr(folds, "fold_parts", fold_when_full)
-    no_space(_run(["reconcile", str(where), "--spill", str(small_disk)]), capsys, small_disk)
+        told = process.communicate()[1].splitlines()
+    assert process.returncode == 4
+    assert told[-1].startswith(f"assay: no space left for what Spark spills to {small_disk}")
     assert list(small_disk.iterdir()) == [somebodys]
 
 
