@@ -55,7 +55,10 @@ class NoTopicStarves(Check):
         count = max(1, len(event.members))
         entry = Entry(session.topic, event.ids[0].ledger, event.ids[0].entry)
         if count == 1 and not event.redelivery_count:
-            reading.waiting.setdefault(entry, _Waiting(event, reading.handed, reading.came - reading.handed))
+            # What came before and comes again was thrown away meanwhile, with its connection: it waits from now on.
+            reading.waiting[entry] = _Waiting(event, reading.handed, reading.came - reading.handed)
+        else:
+            reading.waiting.pop(entry, None)
         reading.came += count
 
     @on(Received)

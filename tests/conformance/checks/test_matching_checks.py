@@ -96,7 +96,7 @@ def test_client_that_has_nobody_watch_is_found() -> None:
 # --- fairness ---
 
 
-def _merging(*order: int) -> tuple[list[str], int]:
+def _merging(*order: int, again: int | None = None) -> tuple[list[str], int]:
     """Message 0 of topic sports comes first, and twelve of news-a behind it; the application gets them in this order.
 
     Each topic has a queue of five.
@@ -111,6 +111,8 @@ def _merging(*order: int) -> tuple[list[str], int]:
     for number in range(1, 13):
         story.message(number, consumer_id=0)
     for number in order:
+        if number == again:
+            story.message(number, entry=0, consumer_id=1)
         story.received(number, topic=FULL["news-a" if number else "sports"])
     said = trial(NoTopicStarves, story.done(), facts=client(receiver_queue_size=5))
     return [finding.code for finding in said.findings], said.exercised
@@ -122,3 +124,7 @@ def test_topics_that_are_merged_as_they_came() -> None:
 
 def test_message_that_is_passed_over_by_more_than_all_queues_hold_is_found() -> None:
     assert _merging(*range(1, 13), 0)[0] == ["starved"]
+
+
+def test_message_that_comes_again_waits_from_then_on() -> None:
+    assert _merging(*range(1, 13), 0, again=0)[0] == []
