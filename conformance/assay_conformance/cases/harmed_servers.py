@@ -19,7 +19,8 @@ from assay_conformance.model.outside import (
     Target,
 )
 
-BROKER, BOOKIE, STORE = Target(), Target(role=Role.BOOKIE), Target(role=Role.METADATA_STORE)
+BROKER, BOOKIE = Target(), Target(role=Role.BOOKIE)
+STORE, PROXY = Target(role=Role.METADATA_STORE), Target(role=Role.PROXY)
 
 SENDS = 400
 AT_SEND = 100
@@ -85,4 +86,7 @@ CASES = (
     harmed("topics/paused-store", "The metadata store is paused, and goes on", Pause(target=STORE), PAUSE_MS),
     harmed("topics/killed-store", "The metadata store is killed, and started again", Kill(target=STORE), DOWN_MS),
     harmed("topics/stopped-store", "The metadata store is told to end, and started again", Stop(target=STORE), DOWN_MS),
+    harmed("topics/killed-proxy", "The Pulsar proxy is killed, and started again", Kill(target=PROXY), DOWN_MS),
+    harmed("topics/stopped-proxy", "The Pulsar proxy is told to end, and started again", Stop(target=PROXY), DOWN_MS),
+    harmed("topics/paused-proxy", "The Pulsar proxy is paused, and goes on", Pause(target=PROXY), PAUSE_MS),
 )

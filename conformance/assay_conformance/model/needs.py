@@ -21,6 +21,8 @@ SEVERAL_BROKERS: Need = "several-brokers"
 HOLD_STORE: Need = "step:hold_store"
 CLIENT: Need = f"process:{Role.CLIENT.value}"
 RESTART: Need = "step:restart"
+PROXIED: Need = "setting:proxied"
+_BEHIND_PROXY = frozenset({PROXIED, f"process:{Role.PROXY.value}"})
 _ANNOUNCED = ("max_message_bytes", "keep_alive_ms", "protocol_version")
 
 
@@ -31,6 +33,11 @@ def needs(case: Case) -> frozenset[Need]:
 def means(case: Case) -> frozenset[Means]:
     """By which means its faults go wrong."""
     return frozenset(means_of(fault.action) for fault in case.faults)
+
+
+def behind_proxy(case: Case) -> bool:
+    """Whether its clients reach their brokers through a Pulsar proxy: it says so, or harms the proxy."""
+    return not _BEHIND_PROXY.isdisjoint(_needs(case))
 
 
 def _needs(case: Case) -> Iterator[Need]:

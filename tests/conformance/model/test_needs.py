@@ -9,7 +9,7 @@ import pytest
 from assay_conformance.cases.build import Schedule
 from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Fault
-from assay_conformance.model.needs import SEVERAL_BROKERS, means, needs
+from assay_conformance.model.needs import PROXIED, SEVERAL_BROKERS, behind_proxy, means, needs
 from assay_conformance.model.outside import Disconnect, FillDisk, Kill, Latency, Means, Role, Target
 from assay_conformance.model.policy import BrokerSettings
 
@@ -46,6 +46,22 @@ def case(*verbs: str, **fields: Any) -> Case:
 )
 def test_needs(asked: Case, needed: set[str]) -> None:
     assert needs(asked) == needed
+
+
+@pytest.mark.parametrize(
+    ("asked", "behind"),
+    [
+        (case(topology=Topology(settings=BrokerSettings(proxied=True))), True),
+        (case(faults=(Fault(trigger=AfterStep(0), action=Kill(target=Target(role=Role.PROXY))),)), True),
+        (case(faults=(Fault(trigger=AfterStep(0), action=Kill()),)), False),
+    ],
+)
+def test_clients_are_behind_a_proxy_where_a_case_says_so_or_harms_it(asked: Case, behind: bool) -> None:
+    assert behind_proxy(asked) is behind
+
+
+def test_being_behind_a_proxy_is_a_setting_as_brokers_are_asked_for_it() -> None:
+    assert needs(case(topology=Topology(settings=BrokerSettings(proxied=True)))) == {PROXIED}
 
 
 def test_the_means_of_a_case_are_those_of_its_faults() -> None:
