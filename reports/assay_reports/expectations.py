@@ -69,6 +69,11 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
         """Whether the failure has to show there: if it stays away everywhere, the entry is stale."""
         return case == self.case if PERMUTED not in self.case else self._permutes(case)
 
+    @property
+    def names_a_case(self) -> bool:
+        """Whether it is about one Case, and not about circumstances of any."""
+        return bool(base_of(self.case))
+
     def excuses(self, case: str) -> bool:
         """Whether the failure may show there."""
         return self.is_about(case) or self._permutes(case)

@@ -131,7 +131,7 @@ def _state(
     group = [judgement for case in homes for judgement in grouped.get((entry.requirement, case), ())]
     if any(entry.code in _codes(judgement) for judgement in group):
         return EntryState.MATCHED
-    if not _kept(group, homes & set(judged_cases)):
+    if not _kept(group, homes & set(judged_cases) if entry.names_a_case else ()):
         return EntryState.UNDECIDED
     return EntryState.STALE if entry.occurs is Occurs.ALWAYS else EntryState.STAYED_AWAY
 
@@ -140,7 +140,7 @@ def _kept(group: Sequence[Judgement], judged: Collection[str]) -> bool:
     """Whether the listed failure surely did not happen.
 
     Where the requirement broke in another way, or was not reached, the listed breach may only be hidden. A Case that
-    was judged without a word on the requirement did not even exercise it.
+    was judged without a word on the requirement did not even exercise it; `judged` are those that have to.
     """
     if not group:
         return bool(judged)

@@ -217,3 +217,10 @@ def test_circumstance_without_its_failure_is_stale(sample: Sample) -> None:
     judged = [sample.judged(Verdict.PASS, case=PERMUTED)]
     standing = sample.standing(*judged, entries=[sample.entry(case="@batched")], selected=[PERMUTED])
     assert standing.entries[0].state is EntryState.STALE
+
+
+def test_circumstance_under_which_nothing_exercised_the_requirement_is_not_stale(sample: Sample) -> None:
+    """A few selected Cases, none of which has more than one message to batch."""
+    judged = [sample.judged(Verdict.PASS, requirement=OTHER, case=PERMUTED)]
+    standing = sample.standing(*judged, entries=[sample.entry(case="@batched")], selected=[PERMUTED])
+    assert standing.entries[0].state is EntryState.UNDECIDED
