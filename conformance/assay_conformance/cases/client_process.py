@@ -7,7 +7,7 @@ from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Isolation, Topology
-from assay_conformance.model.fault import AfterStep, Drop, Fault, Until
+from assay_conformance.model.fault import AfterStep, Drop, Fault, Scope, Until
 from assay_conformance.model.outside import Kill, Pause, Role, Stop, Target
 
 CLIENT = Target(role=Role.CLIENT)
@@ -36,7 +36,8 @@ def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
         capabilities=("dedup_resume",),
         topology=DEDUPLICATED,
         faults=(
-            Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop()),
+            # It may end before any receipt has come.
+            Fault(trigger=down("SEND_RECEIPT", k=3, times=3), action=Drop(), scope=Scope(connection=0), optional=True),
             Fault(trigger=AfterStep(end), action=how),
         ),
         isolation=Isolation.OWN_PROCESS,

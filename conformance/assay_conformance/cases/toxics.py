@@ -128,7 +128,7 @@ def silence_that_a_keep_alive_ends() -> Case:
         client={"keep_alive_ms": KEEP_ALIVE_MS},
         faults=(Fault(trigger=up("SEND"), action=Timeout(timeout_ms=0), until=Until(step=until)),),
         tier=Tier.FULL,
-        limits=Limits(case_ms=100_000, least_wall_ms=60_000),
+        limits=Limits(operation_ms=90_000, case_ms=200_000, least_wall_ms=60_000),
     )
 
 

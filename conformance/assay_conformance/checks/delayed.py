@@ -141,7 +141,7 @@ class NotBeforeItsTime(DelayCheck):
 
 class ActiveIgnoresDelay(DelayCheck):
     """Judged where an Exclusive consumer has had permits ever since the entry came: a Failover one may have to wait
-    until it is the active one."""
+    until it is the active one; and a broker that a publish rate stops from reading has not read of the permits."""
 
     requirement = RequirementId("delayed.active-consumers-ignore-it")
 
@@ -150,6 +150,7 @@ class ActiveIgnoresDelay(DelayCheck):
         self._fed: dict[Member, Frame] = {}
         """Since which FLOW a consumer has had permits left."""
         self._stored_late: Due | None = None
+        self._reads = not any(topic.publish_rate.is_set for topic in self.view.case.topology.topics)
 
     @on(Frame, "FLOW")
     def granted(self, event: Frame) -> None:
@@ -169,7 +170,13 @@ class ActiveIgnoresDelay(DelayCheck):
         if due.stored.t_ns >= self.earliest_ns(due):
             self._stored_late = due
         tolerance = TOLERANCES["answer"]
-        if group.kind != "Exclusive" or fed is None or fed.t_ns > due.stored.t_ns or member.permits <= 0:
+        if (
+            group.kind != "Exclusive"
+            or not self._reads
+            or fed is None
+            or fed.t_ns > due.stored.t_ns
+            or member.permits <= 0
+        ):
             return
         waited = frame.t_ns - due.stored.t_ns > tolerance.slack_ns and position not in group.unacked
         if waited and self.quiet_or_undecided(due.stored, frame, tolerance):

@@ -144,6 +144,16 @@ def ids_of_a_batch_are_remembered(*mutations: BrokerMutation) -> bool:
     return bench.content == [0]
 
 
+def ids_over_a_gap_are_stored(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.publish(0)
+    bench.publish(7)
+    bench.wait(100)
+    return sorted(bench.content) == [0, 7]
+
+
 def failed_write_is_forgotten(*mutations: BrokerMutation) -> bool:
     bench = Bench(*mutations, deduplication=True)
     bench.connect()
@@ -561,6 +571,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: unused_names_are_forgotten,
     BrokerMutation.DEDUP_FORGETS_SILENT: silent_names_are_remembered,
+    BrokerMutation.DEDUP_REFUSES_GAPS: ids_over_a_gap_are_stored,
     BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,
     BrokerMutation.DEDUP_COMPARES_HIGHEST: batch_with_an_old_id_is_dropped,
     BrokerMutation.DEDUP_CHECKS_EARLY_CHUNKS: deduplicated_chunks_all_stored,

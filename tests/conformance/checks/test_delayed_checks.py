@@ -15,7 +15,7 @@ from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Meta, Stepped
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Kill
-from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
+from assay_conformance.model.policy import BrokerSettings, DelayedDelivery, Rate
 
 TICK_MS = 100
 TERMS = DelayedDelivery(tick_ms=TICK_MS)
@@ -105,6 +105,13 @@ def test_exclusive_consumer_that_gets_a_delayed_message_at_once_is_accepted() ->
 def test_exclusive_consumer_that_has_to_wait_is_found() -> None:
     check = trial(ActiveIgnoresDelay, _delivered((1_000, 1_000), kind="Exclusive").done(), _case())
     assert _codes(check) == ["waited"]
+
+
+def test_permits_behind_sends_that_a_publish_rate_holds_up_may_not_have_been_read() -> None:
+    case = _case()
+    topics = tuple(msgspec.structs.replace(topic, publish_rate=Rate(messages=10)) for topic in case.topology.topics)
+    case = msgspec.structs.replace(case, topology=msgspec.structs.replace(case.topology, topics=topics))
+    assert _codes(trial(ActiveIgnoresDelay, _delivered((1_000, 1_000), kind="Exclusive").done(), case)) == []
 
 
 def test_a_message_stored_after_its_time_tells_nothing() -> None:
