@@ -5,7 +5,7 @@ The group interval is 100 ms wherever a client lets it be set, as it is fixed in
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down, up
+from assay_conformance.cases.build import STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plain, plains
 from assay_conformance.model.case import Case, Config, Isolation
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Fault
@@ -26,10 +26,6 @@ NOTICED_MS = 150
 
 AWAY_MS = 600
 """Several group intervals."""
-
-STARVED_MS = 1_500
-"""A reconnect, and longer than any answer takes."""
-
 STEADY_MS = 60
 """Less than a group interval: a timer that every ack arms anew never fires."""
 

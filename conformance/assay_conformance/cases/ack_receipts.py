@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config
 from assay_conformance.model.fault import Cut, Delay, Fault, FieldValue, Rewrite
 
 AWAITED: Config = {**EARLIEST, "ack_receipt": True}
-
-STARVED_MS = 1_500
-"""A reconnect, and longer than any answer takes."""
 
 HELD_UP_MS = 250
 """Longer than a group of acknowledgments is kept."""

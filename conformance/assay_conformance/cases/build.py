@@ -37,6 +37,11 @@ RESTART_MS = 30_000
 """For what waits for a broker that comes up again: a real one takes seconds, and its clients look again ever later."""
 AROUND_RESTARTS = Limits(operation_ms=RESTART_MS, case_ms=4 * RESTART_MS)
 
+STARVED_MS = 1_500
+"""How long a step waits for what is certain to come: a reconnect, and longer than any answer takes."""
+ACKS_FLUSHED_MS = 300
+"""Silence that shows which acks a client does not send: a group interval of 100 ms, its tolerance, and some more."""
+
 
 def up(command: str, k: int = 1, **options: Any) -> OnFrame:
     """Trigger: the k-th such frame from client to broker; `options` are those of OnFrame."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import ACKS_FLUSHED_MS, Schedule
 from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, ConfigValue
 
@@ -14,9 +14,6 @@ RECEIVE_MS = 1_500
 
 NOTHING_MS = 300
 """How long a receive waits for what must not come."""
-
-ACKS_FLUSHED_MS = 300
-"""Silence that shows which acks a client does not send: a group interval of 100 ms, its tolerance, and some more."""
 
 
 def _kept(

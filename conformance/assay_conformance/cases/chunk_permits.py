@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
+from assay_conformance.cases.build import STARVED_MS, Schedule, down
 from assay_conformance.cases.chunking import CHUNKING, LARGE_BYTES, SMALL
-from assay_conformance.cases.flow import STARVED_MS
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.model.case import Case, Config, Isolation, Limits
 from assay_conformance.model.fault import Delay, Drop, Fault

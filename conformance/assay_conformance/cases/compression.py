@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import EARLIEST, Schedule
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
 from assay_conformance.cases.stored import batch, compressed, garbled, plain, plains
 from assay_conformance.model.case import Case, Isolation, Tier, Topology
 
@@ -21,9 +21,6 @@ SIZES = (1, 16, 64, 3_000)
 
 SILENT_MS = 700
 """How long a consumer has to say what it could not read: longer than any answer takes."""
-
-STARVED_MS = 1_500
-"""How long a consumer waits for messages that its own permits must bring: longer than any answer takes."""
 
 
 def sends(codec: str) -> Case:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down, up
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, plains
 from assay_conformance.model.case import Case, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
 
 LIMIT_BYTES = 16 * 1024
-
-STARVED_MS = 1_500
-"""How long a step waits for what is certain to come: longer than any answer takes."""
 
 
 def first_permits() -> Case:
@@ -244,7 +241,7 @@ def limit_of_a_subscription() -> Case:
     plan.broker("store_entries", topic="t", entries=plains(range(240)))
     consumer = plan.consumer(plan.client())
     plan.receive(consumer, 240, timeout_ms=1_500)
-    plan.wait_received(consumer, 100)
+    plan.wait_received(consumer, 100, deadline_ms=STARVED_MS)
     plan.wait_ms(200)
     plan.ack(consumer)
     plan.wait_received(consumer, 200, deadline_ms=STARVED_MS)

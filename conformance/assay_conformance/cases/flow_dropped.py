@@ -6,15 +6,12 @@ left, and nothing makes it grant more.
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
 from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
 
 QUEUE: Config = {**EARLIEST, "receiver_queue_size": 10}
-
-STARVED_MS = 1_500
-"""A reconnect, and longer than any answer takes."""
 
 EMPTY_MS = 1_000
 """How long a receive waits that shows the queue to be empty: longer than permits take."""

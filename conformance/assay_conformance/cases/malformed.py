@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import base64
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import NAME, batch, plain, plains
 from assay_conformance.model.case import Case, Isolation
 from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
 
 LARGEST_PROPERTY_BYTES = 300_000
 """Larger than any buffer that a client may keep for metadata, as large as a frame of a few may be."""
-
-STARVED_MS = 1_500
-"""How long a receive waits for messages that are certain to come: longer than any answer takes."""
-
 SETTLED_MS = 700
 """Silence that shows what a client does not do: longer than any answer takes."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, Schedule, up
+from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, STARVED_MS, Schedule, up
 from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, Fault, Refuse, Scope
 
@@ -12,9 +12,6 @@ MOVES: tuple[tuple[str, dict[str, int]], ...] = (("unload", {}), ("move", {"brok
 
 SHORT_MS = 700
 """How long the last receive waits in vain: longer than any answer takes."""
-
-STARVED_MS = 1_500
-"""How long a step waits for what is certain to come."""
 
 
 def move_after_move() -> Case:

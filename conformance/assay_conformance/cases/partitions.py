@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, down
-from assay_conformance.cases.flow import STARVED_MS
+from assay_conformance.cases.build import STARVED_MS, Schedule, down
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.cases.routing import FIVE
 from assay_conformance.model.case import Case, Topic, Topology

@@ -3,7 +3,7 @@ nobody asked for."""
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down, up
+from assay_conformance.cases.build import ACKS_FLUSHED_MS, EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Topic, Topology
 from assay_conformance.model.fault import (
@@ -22,11 +22,6 @@ from assay_conformance.model.fault import (
 
 BRIEF: Config = {"operation_timeout_ms": 1_000}
 
-STARVED_MS = 1_500
-"""How long a step waits for what is certain to come: longer than any answer takes."""
-
-ACKS_FLUSHED_MS = 300
-"""Longer than a group of acknowledgments is kept."""
 
 SMALL_BYTES = 2_000
 LARGE_BYTES = 3_000

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down, up
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.fault import Corrupt, Cut, Delay, Fault, Refuse, Resegment, Rewrite
-
-STARVED_MS = 1_500
-"""How long a consumer waits for messages that its own permits must bring: longer than any answer takes."""
-
 
 NOBODYS_ID = 4_711
 """A producer id that no client gets to in a Case."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Delay, Direction, Fault, Hold, Until
 
-STARVED_MS = 1_500
 RETURNED_MS = 3_000
 """A client on a busy machine that was sent away is subscribed again by then."""
-"""How long a receive waits for messages that are certain to come: longer than any answer takes."""
 
 FIRST_MS, STEP_MS = 1_000_000, 1_000
 """Publish times of stored messages: message n at FIRST_MS + n * STEP_MS of the wall clock, whatever it shows now."""

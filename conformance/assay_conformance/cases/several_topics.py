@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, Schedule
-from assay_conformance.cases.seek import STARVED_MS
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
 
