@@ -7,7 +7,7 @@ What concerns everybody belongs to every part: the bench's own events, and those
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
 from assay_conformance.model.event import (
@@ -82,9 +82,15 @@ class Parts:
         if (client := event.args.get("client")) is not None:
             self._join(node, self._node("handle", client))
         if event.verb != "open_client":
-            for topic in event.args.get("topics") or [event.args.get("topic", self._first_topic)]:
+            for topic in self._topics_of(event):
                 self._join(node, self._topic(str(topic)))
         return node
+
+    def _topics_of(self, event: Invoke) -> Iterable[object]:
+        """A pattern may match any."""
+        if "pattern" in event.args:
+            return self._local.values()
+        return event.args.get("topics") or [event.args.get("topic", self._first_topic)]
 
     def _topic(self, name: str) -> int:
         base = name.partition("-partition-")[0]

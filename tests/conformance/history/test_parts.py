@@ -73,6 +73,13 @@ def test_whoever_names_no_topic_has_the_first() -> None:
     assert len(set(_bundles(opening, _produces(7, "a")))) == 1
 
 
+def test_whoever_names_a_pattern_may_have_any() -> None:
+    opening = Invoke(
+        seq=0, t_ns=0, op=1, verb="open_consumer", handle=2, args={"client": 1, "pattern": ".*", "topics": []}
+    )
+    assert len(set(_bundles(opening, _produces(7, "a"), _produces(8, "b")))) == 1
+
+
 def test_the_bench_concerns_everybody() -> None:
     assert _bundles(_opens(2, 1, "a"), Ended(seq=0, t_ns=0, how=Ending.DONE)) == [0, EVERYBODY]
 
