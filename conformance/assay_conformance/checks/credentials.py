@@ -18,7 +18,9 @@ class AnswersChallenge(TimedCheck):
         self._said: dict[int, object] = {}
         """Connection -> the credentials it was opened with."""
         self._asked: dict[int, Frame] = {}
-        self._has_fresh = "," in str(self.view.setting("client", "tokens") or "")
+        *_, last = str(self.view.setting("client", "tokens") or "").split(",")
+        self._last = last.encode().hex()
+        """The credentials behind which there are no fresher ones; every CONNECT takes the next."""
 
     @on(Frame, "CONNECT")
     def opened(self, event: Frame) -> None:
@@ -41,7 +43,7 @@ class AnswersChallenge(TimedCheck):
         said = response.get("auth_data") if isinstance(response, dict) else None
         if said is None:
             self._wrong(asked, event, "no-credentials", "the answer at {} carries none")
-        elif self._has_fresh and said == self._said.get(event.conn):
+        elif said == self._said.get(event.conn) and said != self._last:
             self._wrong(asked, event, "old-credentials", "the answer at {} carries those of its beginning again")
 
     @on(Closed)

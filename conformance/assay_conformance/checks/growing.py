@@ -104,6 +104,14 @@ class FindsAddedPartitions(TimedCheck):
                 else:
                     self.exercise(event)
 
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        """Who is not let in does not have to come back."""
+        role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
+        for handle, opened in list(self._grown.items()):
+            if opened.role == role and topic in opened.missing and to_client(event):
+                del self._grown[handle]
+
     @on(Ended)
     def over(self, event: Ended) -> None:
         for handle in list(self._grown):

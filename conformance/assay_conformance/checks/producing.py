@@ -128,6 +128,7 @@ class CloseSettlesPending(Check):
         self._answers: dict[int, Frame] = {}
         """Session -> what the broker answered to that."""
         self._closed: dict[int, Completion] = {}
+        self._closes: dict[int | None, Invoke] = {}
         self._left: dict[int, Frame] = {}
         """Connection -> the first answer over which a client may leave it, and read no further: a SEND_ERROR, or a
         receipt ahead of a producer's head."""
@@ -160,6 +161,10 @@ class CloseSettlesPending(Check):
         unit, head = self.tracker.lines.unit, self.tracker.lines.head
         if event.to_receiver and unit is not None and head is not None and unit.index > head.index:
             self._left.setdefault(event.conn, event)
+
+    @on(Invoke, "close")
+    def closes(self, event: Invoke) -> None:
+        self._closes.setdefault(event.handle, event)
 
     @on(Completion, "close")
     def closed(self, event: Completion) -> None:
@@ -212,6 +217,9 @@ class CloseSettlesPending(Check):
         # What was written towards a client around the end of its connection may never have been read.
         cut = None if answer is None else self.tracker.closed.get(answer.conn)
         unread = cut is not None and cut.seq < end.seq and cut.by is not ClosedBy.CLIENT
+        # A client that is closed behind its producer waits for nothing more.
+        whole = self._closes.get(lines.openings[handle].args.get("client"))
+        unread = unread or (whole is not None and whole.seq < end.seq)
         if receipt is None or answer is None or unread or lines.forged_receipts or handle in lines.torn_sends:
             self.exercise(end)
             return

@@ -27,11 +27,13 @@ class _Wanted:
 
 @dataclass(slots=True)
 class _Granted:
-    """Of one session. `got` is what the application had got before it."""
+    """Of one session. `got` is what the application had got before it; `lost` came garbled, so that it gets none of
+    it."""
 
     got: int
     permits: int = 0
     came: int = 0
+    lost: int = 0
 
 
 class ZeroQueueCheck(ConsumerCheck):
@@ -74,6 +76,7 @@ class ZeroQueueCheck(ConsumerCheck):
         granted = self.granted(self.tracker.consumer_of(event))
         if granted is not None and to_client(event):
             granted.came += charged(event)
+            granted.lost += charged(event) if event.intact is False else 0
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
@@ -101,7 +104,7 @@ class PermitForReceive(ZeroQueueCheck):
                 session.request,
                 event,
             )
-        elif granted.got + granted.permits > wanted.asked:
+        elif granted.got + granted.permits > wanted.asked + granted.lost:
             self.breach(
                 "unasked",
                 f"consumer {handle} has no queue and granted a permit at {at}, its {granted.permits}. on this "

@@ -185,6 +185,10 @@ def _grown(*found_ms: int) -> Check:
             story.producer_ready(producer_id=number, topic=f"t-partition-{number}")
         else:
             story.add(Stepped, step=0)
+    return _of_growth(story)
+
+
+def _of_growth(story: Script) -> Check:
     grow = Step(Who.BROKER, "grow", {"topic": "t", "partitions": 3})
     topology = Topology(topics=(Topic(name="t", partitions=1),))
     case = msgspec.structs.replace(ANY_CASE, steps=(grow,), topology=topology)
@@ -198,6 +202,15 @@ def test_producer_that_finds_all_partitions_in_time_is_accepted(found_ms: tuple[
     assert (check.findings, check.exercised) == ([], 1)
 
 
+def test_producer_that_a_partition_refuses_need_not_come_back() -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    asked = story.at(1_100).producer_asks(producer_id=1, topic="t-partition-1")
+    story.down("ERROR", request_id=asked.request_id, fields={"error": "TopicTerminatedError"})
+    assert _codes(_of_growth(story)) == []
+
+
 @pytest.mark.parametrize("found_ms", [(), (1_200,), (1_200, 5_000)], ids=str)
 def test_producer_that_finds_some_of_them_late_or_never_is_found(found_ms: tuple[int, ...]) -> None:
     assert _codes(_grown(*found_ms)) == ["not-found"]
@@ -206,10 +219,10 @@ def test_producer_that_finds_some_of_them_late_or_never_is_found(found_ms: tuple
 # --- answers-challenge ------------------------------------------------------------------------------------------------
 
 
-def _challenged(*, answer: dict[str, str] | None, at_ms: int = 20) -> Check:
+def _challenged(*, answer: dict[str, str] | None, at_ms: int = 20, opened_with: str = "01") -> Check:
     story = Script()
     story.opened(0)
-    story.up("CONNECT", fields={"auth_method_name": "token", "auth_data": "01"})
+    story.up("CONNECT", fields={"auth_method_name": "token", "auth_data": opened_with})
     story.down("CONNECTED")
     story.down("AUTH_CHALLENGE")
     if answer is not None:
@@ -231,6 +244,10 @@ def test_fresh_credentials_at_once_are_accepted() -> None:
 )
 def test_anything_else_is_found(answer: dict[str, str] | None, code: str) -> None:
     assert _codes(_challenged(answer=answer)) == [code]
+
+
+def test_credentials_behind_which_there_are_none_may_be_given_again() -> None:
+    assert _codes(_challenged(answer={"auth_data": b"second".hex()}, opened_with=b"second".hex())) == []
 
 
 def test_fresh_credentials_that_come_late_are_found() -> None:

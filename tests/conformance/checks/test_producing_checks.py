@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.producing import CloseSettlesPending, FlushWaits, KeepsGivenName
 from assay_conformance.checks.trial import trial
@@ -157,6 +159,17 @@ def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
     story.receipt(0)
     story.answer()
     assert _codes(story.judged()) == ["failed-though-stored"]
+
+
+def test_client_that_is_closed_behind_its_producer_waits_for_no_receipt() -> None:
+    story = _Closing()
+    place, opening = next((n, event) for n, event in enumerate(story.events) if isinstance(event, Invoke))
+    story.events[place] = msgspec.structs.replace(opening, args={**opening.args, "client": 9})
+    story.invoke("close", 9)
+    story.unknown(0, ErrorClass.CLOSED)
+    story.receipt(0)
+    story.answer()
+    assert _codes(story.judged()) == []
 
 
 def test_close_that_fails_what_has_its_receipt_is_found_whatever_it_calls_it() -> None:

@@ -132,6 +132,15 @@ def test_permit_that_nobody_waits_for_is_found() -> None:
     assert story.judged(PermitForReceive)[0] == ["unasked"]
 
 
+def test_message_that_came_garbled_is_waited_for_again() -> None:
+    story = Asking(queue=0)
+    story.receive(1)
+    story.flow(1)
+    story.message(0, intact=False)
+    story.flow(1)
+    assert story.judged(PermitForReceive) == ([], 2)
+
+
 def test_two_permits_at_once_are_found() -> None:
     story = Asking(queue=0)
     story.receive(2)
