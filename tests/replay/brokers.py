@@ -27,6 +27,8 @@ _FORGETS = (
 )
 
 EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
+    ("pulsar-python", "chunking.permits-return"): "the Case that fails, chunking/chunks-that-find-no-room, holds the "
+    "store and was not run there",
     ("pulsar-python", "connection.limit-of-each"): "the Case that fails, connection/limits-that-differ, needs two "
     "brokers and was not run there",
     ("pulsar-python", "producer.close-settles-pending"): "the Case that fails, producer/close-with-sends-in-flight, "
