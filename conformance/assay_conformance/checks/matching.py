@@ -36,11 +36,10 @@ class _PatternCheck(TimedCheck):
         self.open: dict[int, OpenedConsumer] = {}
         self._due: dict[tuple[int, str], _Due] = {}
 
-    def expect(self, topic: str, event: Event, within_ms: int) -> None:
-        """Of everybody whose pattern it matches, and who is not there yet."""
-        for consumer in self.open.values():
-            if topic in consumer.topics and not is_there(consumer, topic):
-                self._due.setdefault((consumer.handle, topic), _Due(consumer, event, event.t_ns + within_ms * MS))
+    def expect(self, consumer: OpenedConsumer, topic: str, event: Event, within_ms: int) -> None:
+        """If its pattern matches, and it is not there yet."""
+        if topic in consumer.topics and not is_there(consumer, topic):
+            self._due.setdefault((consumer.handle, topic), _Due(consumer, event, event.t_ns + within_ms * MS))
 
     def opens(self, consumer: OpenedConsumer, event: Completion) -> None:
         """It opened well."""
@@ -125,7 +124,8 @@ class FollowsPattern(_PatternCheck):
             return
         self._there[topic] = event
         for consumer in self.open.values():
-            self.expect(topic, event, 2 * (number_in_force(self.view, consumer, "pattern_update_ms") or 60_000))
+            interval_ms = number_in_force(self.view, consumer, "pattern_update_ms") or 60_000
+            self.expect(consumer, topic, event, 2 * interval_ms)
 
     def opens(self, consumer: OpenedConsumer, event: Completion) -> None:
         for topic, stored in self._there.items():
@@ -187,12 +187,16 @@ class HearsOfTopics(_PatternCheck):
     @on(Stored)
     def stored(self, event: Stored) -> None:
         if self._offered and not self._watched and not event.late:
-            self.expect(base_of(event.topic), event, 0)
+            self._expect_at_once(event.topic, event)
 
     @on(Frame, "WATCH_TOPIC_UPDATE")
     def told(self, event: Frame) -> None:
         for full in event.fields.get("new_topics", ()) if to_client(event) else ():
-            self.expect(base_of(self.tracker.local_topic(str(full))), event, 0)
+            self._expect_at_once(self.tracker.local_topic(str(full)), event)
+
+    def _expect_at_once(self, topic: str, event: Event) -> None:
+        for consumer in self.open.values():
+            self.expect(consumer, base_of(topic), event, 0)
 
 
 def base_of(topic: str) -> str:

@@ -18,24 +18,28 @@ INTERVAL_MS = 1_000
 class Following(Script):
     """A consumer of `news-.*` that looks for topics once a second; `news-a` and `sports` are there before it."""
 
-    def __init__(self, *subscribed: str) -> None:
+    def __init__(self, *subscribed: str, interval_ms: int = INTERVAL_MS) -> None:
         super().__init__(FULL)
         self.connected()
         self.down("CONNECTED", fields={"protocol_version": 21, "feature_flags": {"supports_topic_watchers": True}})
         self.stored(0, topic="news-a")
         self.stored(1, topic="sports")
-        args = {"topics": ["news-a", "news-b"], "pattern": "news-.*", "subscription": "s"}
-        opening = self.invoke("open_consumer", CONSUMER, args=args)
+        self.opens(CONSUMER, "s", interval_ms, *subscribed)
+
+    def opens(self, handle: int, subscription: str, interval_ms: int, *subscribed: str) -> None:
+        config = {"pattern_update_ms": interval_ms}
+        args = {"topics": ["news-a", "news-b"], "pattern": "news-.*", "subscription": subscription, "config": config}
+        opening = self.invoke("open_consumer", handle, args=args)
         for number, topic in enumerate(subscribed):
-            self.subscribed(consumer_id=number, topic=FULL[topic])
+            self.subscribed(consumer_id=10 * handle + number, topic=FULL[topic], subscription=subscription)
         self.complete(opening)
 
-    def finds(self, after_ms: int) -> None:
+    def finds(self, after_ms: int, subscription: str = "s") -> None:
         self.after(after_ms)
-        self.subscribed(consumer_id=7, topic=FULL["news-b"])
+        self.subscribed(consumer_id=7, topic=FULL["news-b"], subscription=subscription)
 
     def judged(self, check: type[Check]) -> tuple[list[str], int]:
-        said = trial(check, self.done(), ANY_CASE, facts=client(pattern_update_ms=INTERVAL_MS))
+        said = trial(check, self.done(), ANY_CASE)
         return [finding.code for finding in said.findings], said.exercised
 
 
@@ -65,6 +69,23 @@ def test_history_that_ends_in_time_says_nothing_of_a_new_topic() -> None:
     story = Following("news-a")
     story.stored(2, topic="news-b")
     assert story.judged(FollowsPattern) == ([], 1)
+
+
+def test_each_consumer_has_the_time_of_its_own_interval() -> None:
+    story = Following("news-a", interval_ms=INTERVAL_MS)
+    story.opens(CONSUMER + 1, "rare", 4 * INTERVAL_MS, "news-a")
+    story.stored(2, topic="news-b")
+    story.finds(after_ms=2 * INTERVAL_MS)
+    story.finds(after_ms=6 * INTERVAL_MS, subscription="rare")
+    assert story.judged(FollowsPattern)[0] == []
+
+
+def test_consumer_that_looks_rarely_lends_no_time_to_another() -> None:
+    story = Following("news-a", interval_ms=4 * INTERVAL_MS)
+    story.opens(CONSUMER + 1, "often", INTERVAL_MS, "news-a")
+    story.stored(2, topic="news-b")
+    story.finds(after_ms=3 * INTERVAL_MS, subscription="often")
+    assert story.judged(FollowsPattern)[0] == ["not-followed"]
 
 
 # --- watching ---
