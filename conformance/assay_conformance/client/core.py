@@ -15,13 +15,13 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.hooks import NO_HOOKS, Hooks
 from assay_conformance.client.letters import retry_topic
 from assay_conformance.client.lookup import Lookup, Pool
-from assay_conformance.client.matching import Matching
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.publisher import Publisher
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.settings import MIN_ACK_TIMEOUT_MS, ClientSettings, ConsumerSettings, ProducerSettings
 from assay_conformance.client.shared import Shared
 from assay_conformance.client.subscription import Subscription
+from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.values import ClientSink, Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass, MessageId
 
@@ -167,15 +167,15 @@ class ClientCore:
         if settings.max_redeliver_count or settings.retry_letters:
             self._shared.sink.completed(op, _NO_LETTERS)
             return
-        matching = Matching(self._shared, self._lookup, pattern, settings.pattern_update_ms)
+        matches = TopicPattern(self._shared, self._lookup, pattern, settings.pattern_update_ms)
 
         def told(names: Sequence[str] | Refusal) -> None:
             if isinstance(names, Refusal):
                 self._abandon(handle, slot, op, names)
             else:
-                self._open_topics(op, handle, slot, names, subscription, settings, matching)
+                self._open_topics(op, handle, slot, names, subscription, settings, matches)
 
-        matching.look(told)
+        matches.look(told)
 
     def _open_topics(
         self,
@@ -185,7 +185,7 @@ class ClientCore:
         topics: Sequence[str],
         subscription: str,
         settings: ConsumerSettings,
-        matching: Matching | None = None,
+        matches: TopicPattern | None = None,
     ) -> None:
         found: dict[str, int] = {}
 
@@ -195,7 +195,7 @@ class ClientCore:
                 self._shared, self._pool, self._lookup, handle, counts, subscription, settings, self._completing(op)
             )
             self._fill(slot, held)
-            held.start(matching)
+            held.start(matches)
 
         def count(topic: str) -> None:
             def counted(partitions: int | Refusal) -> None:

@@ -14,13 +14,13 @@ from assay_conformance.client.growth import Growth
 from assay_conformance.client.handed import Handed, Inbound
 from assay_conformance.client.letters import Letters
 from assay_conformance.client.lookup import Lookup, Pool, parts_of
-from assay_conformance.client.matching import Matching
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import ConsumerSettings, InitialPosition
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
+from assay_conformance.client.topic_patterns import TopicPattern
 from assay_conformance.client.values import Delivery, Done, Failed, Result
 from assay_conformance.model.event import ErrorClass, MessageId
 
@@ -66,7 +66,7 @@ class Subscription:
         self._closed = False
         self._opened = opened
         self._topics = list(counts)
-        self._matching: Matching | None = None
+        self._pattern: TopicPattern | None = None
         self._letters: Letters | None = None
         if settings.max_redeliver_count or settings.retry_letters:
             self._letters = Letters(shared, pool, lookup, next(iter(counts)), name, settings)
@@ -76,15 +76,15 @@ class Subscription:
             for topic, count in counts.items()
         ]
 
-    def start(self, matching: Matching | None = None) -> None:
-        """`matching`: where it is of all topics that match a pattern."""
+    def start(self, pattern: TopicPattern | None = None) -> None:
+        """`pattern`: where it is of all topics that match a pattern."""
         if not self.consumers:
             self._opened(Done())
         for consumer in self.consumers:
             consumer.start()
-        if matching is not None:
-            self._matching = matching
-            matching.follow(self._topics, self._add_topic)
+        if pattern is not None:
+            self._pattern = pattern
+            pattern.follow(self._topics, self._add_topic)
 
     # --- from the application ---
 
@@ -281,8 +281,8 @@ class Subscription:
 
     def _leave(self) -> None:
         self._closed = True
-        if self._matching is not None:
-            self._matching.stop()
+        if self._pattern is not None:
+            self._pattern.stop()
         for growth in self._growths:
             growth.stop()
         self._end_receives()

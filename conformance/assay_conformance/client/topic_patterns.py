@@ -21,7 +21,7 @@ Add = Callable[[str, Callable[[bool], None]], None]
 """Subscribe to this topic, and tell whether that went well."""
 
 
-class Matching:
+class TopicPattern:
     """`pattern` is of full names, `persistent://tenant/namespace/...`; partitions count as their topic."""
 
     def __init__(self, shared: Shared, lookup: Lookup, pattern: str, interval_ms: int) -> None:

@@ -7,7 +7,7 @@ from tests.conformance.checks.consuming import client
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.fairness import NoTopicStarves
-from assay_conformance.checks.matching import FollowsPattern, HearsOfTopics
+from assay_conformance.checks.topic_patterns import FollowsPattern, HearsOfTopics
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 
