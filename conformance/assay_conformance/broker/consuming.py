@@ -148,7 +148,7 @@ def last_message_id(session: Session, body: CommandGetLastMessageId, _frame: Fra
         batched = metadata is not None and metadata.HasField("num_messages_in_batch")
         index = entry.messages - 1 if batched else -1
         last |= {"ledgerId": entry.ledger, "entryId": entry.entry, "batch_index": index}
-    ledger, number = store.mark_delete(attached.subscription.cursor.mark)
+    ledger, number = attached.subscription.cursor.mark_delete(store)
     session.send(
         replies.reply(
             CommandType.GET_LAST_MESSAGE_ID_RESPONSE,

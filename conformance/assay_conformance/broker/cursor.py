@@ -6,13 +6,13 @@ is acknowledged in part, the bits of the members that are not. All numbers are i
 
 from __future__ import annotations
 
-from assay_conformance.broker.store import Entry
+from assay_conformance.broker.store import Entry, Store
 
 
 class Cursor:
     """`next` is the index read next. One that `forgets` loses all acknowledgements when it is rewound."""
 
-    __slots__ = ("_forgets", "acked", "mark", "next", "partial")
+    __slots__ = ("_began", "_forgets", "acked", "mark", "next", "partial")
 
     def __init__(self, mark: int, *, forgets: bool = False) -> None:
         self._forgets = forgets
@@ -20,6 +20,17 @@ class Cursor:
         self.next = mark
         self.acked: set[int] = set()
         self.partial: dict[int, int] = {}
+        self._began: tuple[int, tuple[int, int]] | None = None
+
+    def begin_behind(self, position: tuple[int, int]) -> None:
+        """It was begun behind this position, which need not be one of its topic, and holds to it until it moves."""
+        self._began = (self.mark, position)
+
+    def mark_delete(self, store: Store) -> tuple[int, int]:
+        """The position up to which everything is acknowledged, as a client is told it."""
+        if self._began is not None and self._began[0] == self.mark:
+            return self._began[1]
+        return store.mark_delete(self.mark)
 
     def is_acked(self, index: int) -> bool:
         return index < self.mark or index in self.acked

@@ -252,6 +252,14 @@ class Store:
             return 0
         return self.next_index(position.ledgerId, position.entryId - 1)
 
+    def named_before(self, position: MessageIdData) -> tuple[int, int] | None:
+        """The position in front of this one by its numbers alone, whether or not it is of this topic; None where they
+        do not say it (ManagedLedgerImpl.getPreviousPosition)."""
+        ledger, entry = position.ledgerId, position.entryId
+        if self.is_beyond(position) or max(ledger, entry) >= 1 << 63 or (not entry and ledger > self._ledgers[0]):
+            return None
+        return ledger, entry - 1
+
     def is_unwritten(self, position: MessageIdData) -> bool:
         """Whether it is behind everything stored."""
         return position.ledgerId < 1 << 63 and (position.ledgerId, position.entryId) >= self.next_position

@@ -119,6 +119,7 @@ class Topic:
             if is_new:
                 subscription.replicated = request.replicate_subscription_state
                 subscription.properties = {pair.key: pair.value for pair in request.subscription_properties}
+                self._begin_where_said(subscription, request)
             holder = subscription.holder(request.subType)
             if holder is None:
                 subscription.join(consumer, request.subType)
@@ -131,6 +132,14 @@ class Topic:
             holder.session.liveness.ask(
                 lambda alive: settled(_TAKEN) if alive else self.join(consumer, request, start, settled)
             )
+
+    def _begin_where_said(self, subscription: Subscription, request: CommandSubscribe) -> None:
+        """A cursor that reads what is compacted holds to the start it was given, even one of another topic; any other
+        is moved at once to a position of the topic (NonDurableCursorImpl.recoverCursor)."""
+        if not subscription.durable and request.read_compacted and request.HasField("start_message_id"):
+            before = self.store.named_before(request.start_message_id)
+            if before is not None:
+                subscription.cursor.begin_behind(before)
 
     def drop(self, subscription: Subscription) -> None:
         subscription.backlog.close()

@@ -490,6 +490,16 @@ def test_last_message_id_counts_the_members_of_a_batch() -> None:
     assert answer.consumer_mark_delete_position.entryId == 0
 
 
+@pytest.mark.parametrize("compacted", [True, False])
+def test_only_a_cursor_of_what_is_compacted_holds_to_an_id_of_another_topic(compacted: bool) -> None:
+    bench = _with_entries(1)
+    ledger = bench.ids[0].ledger
+    begin = {"ledgerId": ledger - 1, "entryId": 7}
+    bench.subscribe("Failover", durable=False, start_message_id=begin, read_compacted=compacted)
+    told = bench.ask(C.GET_LAST_MESSAGE_ID, consumer_id=1).body.consumer_mark_delete_position
+    assert (told.ledgerId, told.entryId) == ((ledger - 1, 6) if compacted else (ledger, NO_ID))
+
+
 def test_stats_tell_the_backlog_in_entries() -> None:
     bench = _with_entries(3)
     bench.subscribe("Shared")
