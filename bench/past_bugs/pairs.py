@@ -92,7 +92,7 @@ PAIRS: dict[str, Pair] = {
         "a cumulative acknowledgment of another topic's message, by a consumer of several, never ends",
         "3.7.0",
         "3.8.0",
-        ("robustness.operations-end",),
+        ("robustness.operations-end", "ack.foreign-refused"),
     ),
     "CPP-20": Pair(
         f"{CPP}293",

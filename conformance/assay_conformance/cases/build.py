@@ -128,9 +128,11 @@ class Schedule:
         messages: Sequence[int] = (),
         numbers: Sequence[int] = (),
         cumulative: bool = False,
+        of: int | None = None,
     ) -> int:
-        """Acknowledge by delivery ordinal (`messages`), by payload number (`numbers`), or, with neither, all so far."""
-        args = {"consumer": consumer, **_named(messages, numbers)}
+        """Acknowledge by delivery ordinal (`messages`), by payload number (`numbers`), or, with neither, all so far;
+        with `of` those of that consumer."""
+        args = {"consumer": consumer, **_named(messages, numbers), **({} if of is None else {"of": of})}
         return self.agent("ack", {**args, "cumulative": True} if cumulative else args)
 
     def nack(self, consumer: int, *, messages: Sequence[int] = (), numbers: Sequence[int] = ()) -> int:

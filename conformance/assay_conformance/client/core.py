@@ -219,8 +219,24 @@ class ClientCore:
         """Hands over up to `count` messages; ends with the count, `timeout_ms` later at most."""
         self._on(Subscription, op, consumer, now_ns, lambda held: held.receive(op, count, timeout_ms))
 
-    def ack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int, *, cumulative: bool = False) -> None:
-        self._on(Subscription, op, consumer, now_ns, lambda held: held.ack(op, numbers, cumulative=cumulative))
+    def ack(
+        self,
+        op: int,
+        consumer: int,
+        numbers: Sequence[int],
+        now_ns: int,
+        *,
+        cumulative: bool = False,
+        of: int | None = None,
+    ) -> None:
+        """With `of` the numbers are of another consumer's deliveries."""
+
+        def ack_of(owner: Subscription) -> None:
+            self._on(
+                Subscription, op, consumer, now_ns, lambda held: held.ack(op, numbers, cumulative=cumulative, of=owner)
+            )
+
+        self._on(Subscription, op, consumer if of is None else of, now_ns, ack_of)
 
     def nack(self, op: int, consumer: int, numbers: Sequence[int], now_ns: int) -> None:
         self._on(Subscription, op, consumer, now_ns, lambda held: held.nack(op, numbers))

@@ -78,6 +78,8 @@ class Mutation(StrEnum):
     LOST_RECEIPT_SUCCEEDS = "lost-receipt-succeeds"
     AWAITS_OLD_BROKER = "awaits-old-broker"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
+    FOREIGN_ACK_TAKEN = "foreign-ack-taken"
+    FOREIGN_CUMULATIVE_NEVER_ENDS = "foreign-cumulative-never-ends"
     CUMULATIVE_TAKES_OTHERS_ALONG = "cumulative-takes-others-along"
     REQUEST_IDS_COME_AGAIN = "request-ids-come-again"
     SENDS_SMALLER_CUMULATIVE = "sends-smaller-cumulative"
@@ -536,6 +538,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ACK-015",
         "the answer is awaited of a broker too old to give one",
         "a version checked where the command is built, and not where it is awaited",
+    ),
+    Mutation.FOREIGN_ACK_TAKEN: Broken(
+        "ACK-017",
+        "a message of another topic is acknowledged on the first of the consumer's own",
+        "ids compared without their topics",
+    ),
+    Mutation.FOREIGN_CUMULATIVE_NEVER_ENDS: Broken(
+        "ROB-009",
+        "a cumulative acknowledgment of another topic's message never ends",
+        "pulsar-client-cpp#492: where the topic is not found nobody calls back",
     ),
     Mutation.CUMULATIVE_TAKES_OTHERS_ALONG: Broken(
         "ACK-005", "a cumulative acknowledgment names the individual ones beside it", "one command for all that waits"

@@ -99,9 +99,13 @@ class Subscription:
         if receive.got < count:
             receive.timer = self._shared.after(timeout_ms * MS, lambda: self._give_up(receive))
 
-    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool) -> None:
-        handed = self._named(op, numbers)
+    def ack(self, op: int, numbers: Sequence[int], *, cumulative: bool, of: Subscription) -> None:
+        """What `of` was handed; of topics that are none of this one's nothing is taken."""
+        handed = of._named(op, numbers)
         if handed is None:
+            return
+        if of is not self:
+            self._ack_of_others(op, handed, cumulative=cumulative)
             return
         sends_anyway = self._shared.mutated(Mutation.SENDS_CUMULATIVE_ON_SHARED)
         if cumulative and self._settings.individual_redelivery and not sends_anyway:
@@ -278,6 +282,24 @@ class Subscription:
             self._widen(topic, range(partitions), told)
 
         self._lookup.partitions(topic, counted)
+
+    def _ack_of_others(self, op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
+        """An id names its topic, and only who takes from it can acknowledge there."""
+        own = {consumer.topic: consumer for consumer in self.consumers}
+        if self._shared.mutated(Mutation.FOREIGN_ACK_TAKEN):
+            own = dict.fromkeys((each.consumer.topic for each in handed), self.consumers[0])
+        foreign = [each.consumer.topic for each in handed if each.consumer.topic not in own]
+        if foreign:
+            if not (cumulative and self._shared.mutated(Mutation.FOREIGN_CUMULATIVE_NEVER_ENDS)):
+                text = f"{foreign[0]} is none of this consumer's topics"
+                self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
+            return
+        consumers = [own[each.consumer.topic] for each in handed]
+        for each, consumer in zip(handed, consumers, strict=True):
+            consumer.ack(each, cumulative=cumulative)
+        together = AllOf(len(set(consumers)), partial(self._shared.sink.completed, op))
+        for consumer in dict.fromkeys(consumers):
+            consumer.acked(together.one)
 
     def _leave(self) -> None:
         self._closed = True

@@ -181,11 +181,15 @@ class Consume(_Command, frozen=True, tag="consume"):
 
 
 class Ack(_Command, frozen=True, tag="ack"):
-    """Acknowledge deliveries of this consumer (counted from 1) in list order, each as `cumulative` where set."""
+    """Acknowledge deliveries of this consumer (counted from 1) in list order, each as `cumulative` where set.
+
+    With `of` they are those of another consumer: applications keep ids, and mix them up.
+    """
 
     consumer: Unsigned
     messages: tuple[Positive, ...]
     cumulative: bool = False
+    of: Unsigned | None = None
 
 
 class Nack(_Command, frozen=True, tag="nack"):

@@ -109,6 +109,8 @@ class Calls:
         yield _called("receive", step.saves, step.args["consumer"], step.args.get("count", 1), timeout_ms)
 
     def ack(self, step: Step) -> Iterator[str]:
+        if "of" in step.args:
+            raise UsageError("an acknowledgment of what another consumer got has no stand-alone form")
         cumulative = {"cumulative": True} if step.args.get("cumulative") else {}
         yield _called("settle", "acknowledge", *self._named(step), **cumulative)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.ack.awaited import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.checks.ack.batches import WholeBatchOnly
 from assay_conformance.checks.ack.cumulative import CumulativeNamesOne, GreatestOnly, NoneOnShared
+from assay_conformance.checks.ack.foreign import ForeignRefused
 from assay_conformance.checks.ack.grouping import FlushedInTime
 from assay_conformance.checks.ack.indexes import FilteredNotDelivered, IndexBits
 from assay_conformance.checks.ack.inside_batch import InsideBatch
@@ -21,6 +22,7 @@ __all__ = [
     "FilteredNotDelivered",
     "FlushedInTime",
     "FlushedOnClose",
+    "ForeignRefused",
     "FullGroupAtOnce",
     "GreatestOnly",
     "HeldNotDelivered",

@@ -60,7 +60,7 @@ class Tracker:
     """Number (`seq`) of a Received event -> the entry it came from, where its topic is certain, and what was sent to
     that consumer on it."""
     calls: dict[int, tuple[Call, ...]] = field(default_factory=dict)
-    """Ack or nack operation -> the messages it names, in call order."""
+    """Ack or nack operation -> the messages of its own consumer that it names, in call order."""
     stored: dict[str, list[Stored]] = field(default_factory=dict)
     """Local topic -> entries in order of storage."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
@@ -200,7 +200,7 @@ class Tracker:
     def _calls(self, operation: Operation) -> Iterator[Call]:
         invoke = operation.invoke
         consumer = None if invoke.handle is None else self.opened_consumers.get(invoke.handle)
-        if consumer is None:
+        if consumer is None or "of" in invoke.args:
             return
         for ordinal in invoke.args.get("messages", ()):
             message = self.delivery(consumer.handle, ordinal)

@@ -221,7 +221,7 @@ def _in_chunk(messages: Messages, topic: str, where: tuple[int, int]) -> bool:
 
 def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Message, str]]) -> None:
     for invoke in events.invokes:
-        if invoke.verb not in ("ack", "nack") or invoke.handle is None:
+        if invoke.verb not in ("ack", "nack") or invoke.handle is None or "of" in invoke.args:
             continue
         end = events.ends.get(invoke.op)
         done_ns = end.t_ns if end is not None and end.outcome is Outcome.OK else None
