@@ -26,6 +26,7 @@ from assay_conformance.model.event import ClosedBy, Fact, Fate, Fired, Healed, O
 from assay_conformance.model.event import Frame as FrameEvent
 from assay_conformance.model.fault import Direction, Fault
 from assay_conformance.model.outside import means_of
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.wire import Frame, ProtocolError, decode
 from assay_conformance.wire.describe import Describer
 from assay_faults.channel import Channel, Entry, Wait
@@ -39,7 +40,6 @@ from assay_faults.witness import header
 
 __all__ = ["FrameLink", "LinkSink", "Outside"]
 
-_PARTITION: Final = "-partition-"
 _QUICK_BYTES: Final = 1 << 16
 """A larger frame is written down as it comes. Kept for later, its memory goes back to the system with each one."""
 NO_FACTS: Final[Mapping[str, Fact]] = {}
@@ -414,5 +414,5 @@ class FrameLink:
         return number
 
     def _local(self, full: str) -> str:
-        base = full.partition(_PARTITION)[0]
+        base = base_topic(full)
         return self._topics.get(base, base)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from assay_conformance.broker import replies
-from assay_conformance.broker.names import base_of, parse
+from assay_conformance.broker.names import parse
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.broker.schemas import is_valid
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.policy import Policies, SchemaCompatibility
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.wire import CommandType, Frame
 from assay_conformance.wire.pulsar_pb2 import (
     CommandGetOrCreateSchema,
@@ -26,7 +27,7 @@ def producer_schema(session: Session, topic: Topic, body: CommandProducer) -> by
     """The version of a new producer's schema, nothing for one that has none. Raises RefusalError."""
     if body.HasField("schema"):
         return _add(session, topic, body.schema)
-    if topic.policies.schema_required and session.topics.schemas.latest(base_of(topic.name.full)) is not None:
+    if topic.policies.schema_required and session.topics.schemas.latest(base_topic(topic.name.full)) is not None:
         text = "Producers cannot connect or send message without a schema to topics with a schema"
         raise RefusalError(ServerError.IncompatibleSchema, text)
     return NO_VERSION
@@ -40,7 +41,7 @@ def check_consumer_schema(session: Session, topic: Topic, body: CommandSubscribe
     """
     if not body.HasField("schema") or body.schema.type == Schema.AutoConsume:
         return
-    schemas, full = session.topics.schemas, base_of(topic.name.full)
+    schemas, full = session.topics.schemas, base_topic(topic.name.full)
     if schemas.latest(full) is None and not _is_used(topic):
         if is_valid(body.schema):
             _add(session, topic, body.schema)
@@ -55,7 +56,7 @@ def _is_used(topic: Topic) -> bool:
 
 def _add(session: Session, topic: Topic, schema: Schema) -> bytes:
     may_add = topic.policies.schema_auto_update is not False
-    full = base_of(topic.name.full)
+    full = base_topic(topic.name.full)
     return session.topics.schemas.add(full, schema, _rule(topic.policies), may_add=may_add).bytes
 
 
@@ -70,7 +71,7 @@ def get_schema(session: Session, body: CommandGetSchema, _frame: Frame) -> None:
         names_version = body.HasField("schema_version")
         if names_version and not body.schema_version:
             raise RefusalError(ServerError.IncompatibleSchema, "Empty schema version")
-        full = base_of(session.topics.resolve(body.topic).full)
+        full = base_topic(session.topics.resolve(body.topic).full)
         if names_version:
             found = session.topics.schemas.find(full, body.schema_version)
         else:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from assay_conformance.broker.rules import RefusalError, ViolationError
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.topic_names import base_topic, partition_number, renamed
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 DEFAULT_NAMESPACE = "public/default"
-_PARTITION = re.compile(r"-partition-(\d+)$")
 
 
 class TopicName(NamedTuple):
-    """A complete name. `namespace` is `tenant/namespace`; `partition` is -1 for a topic that is no partition."""
+    """A complete name. `namespace` is `tenant/namespace`; `partition` is NO_PARTITION for a topic that is none."""
 
     domain: str
     namespace: str
@@ -27,8 +26,7 @@ class TopicName(NamedTuple):
 
     @property
     def partition(self) -> int:
-        match = _PARTITION.search(self.local)
-        return int(match[1]) if match else -1
+        return partition_number(self.local)
 
 
 def parse(text: str) -> TopicName:
@@ -61,25 +59,10 @@ class LocalNames:
 
     def full_of(self, local: str) -> str:
         """The complete name of a topic of the topology, or of a partition of one. Raises UsageError for any other."""
-        base, dash, index = local.rpartition("-partition-")
-        if local in self.full:
-            return self.full[local]
-        if not dash or base not in self.full:
+        if local not in self.full and base_topic(local) not in self.full:
             raise UsageError(f"topic {local!r}: expected one of the topology's: {', '.join(sorted(self.full))}")
-        return f"{self.full[base]}-partition-{index}"
+        return renamed(local, self.full)
 
     def local_of(self, full: str) -> str:
         """The other way round; a topic the topology does not know keeps its complete name."""
-        base = base_of(full)
-        if full in self._local:
-            return self._local[full]
-        return self._local[base] + full[len(base) :] if base in self._local else full
-
-
-def partition_of(full: str, index: int) -> str:
-    return f"{full}-partition-{index}"
-
-
-def base_of(full: str) -> str:
-    """The full name of the topic this is a partition of; its own where it is none."""
-    return _PARTITION.sub("", full)
+        return renamed(full, self._local)

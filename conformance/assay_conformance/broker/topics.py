@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
-from assay_conformance.broker.names import DEFAULT_NAMESPACE, LocalNames, TopicName, base_of, parse, partition_of
+from assay_conformance.broker.names import DEFAULT_NAMESPACE, LocalNames, TopicName, parse
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
 from assay_conformance.broker.policies import PolicyLevels, changed, stated, with_share
@@ -22,6 +22,7 @@ from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topology
 from assay_conformance.model.policy import AutoCreation, Policies
+from assay_conformance.model.topic_names import base_topic, part_names, partition_name
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 Change = Callable[[list[str], list[str]], None]
@@ -77,7 +78,7 @@ class Topics:
             return self._partitions[full]
         if self.exists(full):
             return 0
-        if not create or name.partition >= self._partitions.get(base_of(full), name.partition + 1):
+        if not create or name.partition >= self._partitions.get(base_topic(full), name.partition + 1):
             raise RefusalError(ServerError.TopicNotFound, "")
         rule = self._auto_creation(name)
         if rule.enabled and rule.partitions and name.partition < 0:
@@ -100,7 +101,7 @@ class Topics:
             raise RefusalError(
                 ServerError.ServiceNotReady, f"Topic {full} is not served by this broker: redo the lookup"
             )
-        count = self._partitions.get(base_of(full), 0)
+        count = self._partitions.get(base_topic(full), 0)
         if count and name.partition >= count:
             raise RefusalError(ServerError.TopicNotFound, f"{full}: its topic has only {count} partitions")
         if not self.exists(full) and not (create and self._auto_creation(name).enabled):
@@ -116,7 +117,7 @@ class Topics:
     def exists(self, full: str) -> bool:
         """Whether this is a topic or a partition that was created."""
         partition = parse(full).partition
-        return full in self._created or 0 <= partition < self._partitions.get(base_of(full), 0)
+        return full in self._created or 0 <= partition < self._partitions.get(base_topic(full), 0)
 
     def of_namespace(self, namespace: str, domain: str = "persistent") -> list[str]:
         """The full names of its topics, partitions one by one; of those that are not persistent the ones in use."""
@@ -133,7 +134,7 @@ class Topics:
     def _all(self) -> Iterator[str]:
         yield from self._created
         for full, count in self._partitions.items():
-            yield from (partition_of(full, index) for index in range(count))
+            yield from part_names(full, range(count))
 
     # --- what is created, grows and goes ----------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class Topics:
             raise RefusalError(ServerError.NotAllowedError, f"{full} exists already")
         if partitions:
             self._partitions[full] = partitions
-            self._tell([partition_of(full, index) for index in range(partitions)], [])
+            self._tell(part_names(full, range(partitions)), [])
         else:
             self._add(full)
 
@@ -169,8 +170,8 @@ class Topics:
             text = f"{full} has {before} partitions and cannot have {partitions}: a topic only grows"
             raise RefusalError(ServerError.NotAllowedError, text)
         self._partitions[full] = partitions
-        added = [partition_of(full, index) for index in range(before, partitions)]
-        first = self._topics.get(partition_of(full, 0))
+        added = part_names(full, range(before, partitions))
+        first = self._topics.get(partition_name(full, 0))
         for name in added if first is not None else []:
             topic = self._topic(parse(name))
             for subscription in first.subscriptions.values() if first is not None else ():
@@ -181,14 +182,14 @@ class Topics:
     def delete(self, full: str) -> None:
         """Send all clients of a topic, or of all its partitions, away and forget what it held."""
         count = self._partitions.pop(full, 0)
-        gone = [partition_of(full, index) for index in range(count)] or [full]
+        gone = part_names(full, range(count))
         for name in gone:
             self._created.discard(name)
             self.placement.forget(name)
             topic = self._topics.pop(name, None)
             if topic is not None:
                 topic.close()
-        if base_of(full) == full:
+        if base_topic(full) == full:
             self.policies.forget_topic(full)
             self.schemas.delete(full)
         self._tell([], gone)
@@ -206,7 +207,7 @@ class Topics:
 
     def change_policies(self, topics: Iterable[Topic], by: Policies) -> None:
         """Set policies of these topics themselves."""
-        for full in {base_of(topic.name.full) for topic in topics}:
+        for full in {base_topic(topic.name.full) for topic in topics}:
             self.policies.set_topic(full, changed(self.policies.of_topic(full), by))
         self.apply_policies()
 
@@ -217,7 +218,7 @@ class Topics:
         self.apply_policies()
 
     def _effective(self, name: TopicName) -> Policies:
-        full = base_of(name.full)
+        full = base_topic(name.full)
         overruled = self._host.breaks(BrokerMutation.NAMESPACE_OVERRULES_TOPIC)
         policies = self.policies.effective(full, name.namespace, overruled=overruled)
         if self._partitions.get(full) and self._host.breaks(BrokerMutation.PARTITIONS_SPLIT_RATE):
@@ -239,7 +240,7 @@ class Topics:
 
     def _of_full(self, full: str) -> list[Topic]:
         count = self._partitions.get(full, 0)
-        names = [partition_of(full, index) for index in range(count)] or [full]
+        names = part_names(full, range(count))
         return [self._topic(parse(name)) for name in names if self.exists(name) or name in self._topics]
 
     def move(self, topic: Topic, broker: int) -> str:

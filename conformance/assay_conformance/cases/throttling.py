@@ -10,6 +10,7 @@ from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Limits, Rate, Tier, Topic, Topology
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.policy import BrokerSettings, Policies
+from assay_conformance.model.topic_names import partition_name
 
 DISPATCH = Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=10)),))
 PUBLISH = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=20)),))
@@ -164,7 +165,7 @@ def broker_and_topic_rates() -> Case:
 def rate_of_three_partitions() -> Case:
     plan = Schedule()
     for number in range(3):
-        plan.broker("store_entries", topic=f"t-partition-{number}", entries=plains(range(60)))
+        plan.broker("store_entries", topic=partition_name("t", number), entries=plains(range(60)))
     consumer = plan.consumer(plan.client())
     plan.receive(consumer, 180, timeout_ms=3_100)
     plan.wait_ms(3_200)

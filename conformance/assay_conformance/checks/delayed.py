@@ -17,6 +17,7 @@ from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Stepped, Stored
 from assay_conformance.model.policy import DelayedDelivery, Policies, nearest
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 WAITING_KINDS = ("Shared", "Key_Shared")
 
@@ -68,7 +69,7 @@ class DelayCheck(DispatchLedger):
             self.due[event.topic, event.id.position] = due
 
     def terms(self, topic: str) -> DelayedDelivery:
-        return self._terms.get(topic.partition("-partition-")[0], DelayedDelivery())
+        return self._terms.get(base_topic(topic), DelayedDelivery())
 
     def earliest_ns(self, due: Due) -> int:
         """When it may be delivered: at its time where that is strict, else a tick earlier."""

@@ -16,6 +16,7 @@ from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Frame, Meta
 from assay_conformance.model.fault import Cut, CutHow, Direction
+from assay_conformance.model.topic_names import base_topic
 
 Position = tuple[int, int]
 """Ledger and entry."""
@@ -167,7 +168,7 @@ class Groups:
         if not event.at_broker or session is None or event.request_id is None:
             return
         self._requests[event.conn, event.request_id] = session
-        if session.topic.partition("-partition-")[0] in self._shrinking:
+        if base_topic(session.topic) in self._shrinking:
             return
         group = self._group(session)
         kind = str(event.fields.get("subType", DEFAULT_KIND))

@@ -30,6 +30,7 @@ from assay_conformance.model.event import (
     Load,
     Outcome,
 )
+from assay_conformance.model.topic_names import base_topic, is_partition
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class Foresight:
 
         A broker gives each partition's producer a name of its own, and a client tells one of them.
         """
-        given = name if "-partition-" in topic else self._given_names.get(handle, name)
+        given = name if is_partition(topic) else self._given_names.get(handle, name)
         return self._asked_names.get(handle, given) == name
 
     # --- one method an event type ---
@@ -140,7 +141,7 @@ class Foresight:
         if not event.from_sender or event.producer_id is None:
             return
         topic = str(event.fields.get("topic", ""))
-        base = topic.partition("-partition-")[0]
+        base = base_topic(topic)
         candidates = tuple(
             handle
             for handle, opening in self._openings.items()
@@ -172,7 +173,7 @@ class Foresight:
             if identity is None or opening is None or identity.case != self._case_number:
                 continue
             # A consumer's copy for a retry or dead letter topic has the identity of the message it is a copy of.
-            if self._full_topic(opening) == session.topic.partition("-partition-")[0]:
+            if self._full_topic(opening) == base_topic(session.topic):
                 session.claimed_by = identity.handle
                 return
 

@@ -10,6 +10,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import ConfigValue, Who
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stepped
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import partition_name
 
 _ROLES = {"open_producer": "producer", "open_consumer": "consumer"}
 
@@ -69,7 +70,7 @@ class FindsAddedPartitions(TimedCheck):
         for role in _ROLES.values():
             on_it = [handle for handle, opening in self._open.items() if self._uses(opening, role, topic)]
             if len(on_it) == 1 and before:
-                self._expect(on_it[0], role, event, {f"{topic}-partition-{n}": n for n in range(before, partitions)})
+                self._expect(on_it[0], role, event, {partition_name(topic, n): n for n in range(before, partitions)})
 
     def _expect(self, handle: int, role: str, event: Stepped, missing: dict[str, int]) -> None:
         own: dict[str, ConfigValue] | None = self._open[handle].args.get("config")

@@ -8,6 +8,7 @@ from assay_conformance.checks.base import View, on
 from assay_conformance.checks.consumption import TimedCheck, entry_on, is_open, late
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
+from assay_conformance.model.topic_names import base_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Handover:
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
         # A non-persistent topic numbers its entries anew whenever it is loaded: an id says nothing there.
-        if session.consumer is None or session.topic.partition("-partition-")[0] in self._transient:
+        if session.consumer is None or base_topic(session.topic) in self._transient:
             return
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought:

@@ -19,6 +19,7 @@ from assay_conformance.checks.tracker import Operation
 from assay_conformance.checks.worlds import Contradiction, Kind, Sent, Standing, contradictions, counted, disorder
 from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Event, Outcome, ReadBack, Stored
+from assay_conformance.model.topic_names import base_topic
 
 STANDING: dict[Outcome | None, Standing] = {
     Outcome.OK: Standing.CERTAIN,
@@ -69,7 +70,7 @@ class HoldingsCheck(Check):
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
-        self._read_back[event.topic.partition("-partition-")[0]] = event
+        self._read_back[base_topic(event.topic)] = event
 
     def finish(self) -> None:
         for handle in self.tracker.lines.openings:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from assay_conformance.checks.foresight import Foresight
 from assay_conformance.model.event import AgentEnded, Frame, Invoke, Member, Stored
+from assay_conformance.model.topic_names import base_topic
 
 if TYPE_CHECKING:
     from assay_conformance.checks.tracker import ProducerSession
@@ -245,7 +246,7 @@ class Lines:
         opening = None if identity is None else self.openings.get(identity.handle)
         if identity is None or opening is None or identity.case != self.case_number:
             return None
-        base = topic.partition("-partition-")[0]
+        base = base_topic(topic)
         return identity.handle if opening.args.get("topic", base) == base else None
 
     def _line_of(self, session: ProducerSession, event: Frame) -> Line:
@@ -323,7 +324,7 @@ class Lines:
         return frozenset(
             content
             for name, entries in self.unclaimed.items()
-            if name.partition("-partition-")[0] == topic
+            if base_topic(name) == topic
             for content, entry in entries
             if self.foresight.may_be_called(handle, entry.meta.producer_name, name)
         )

@@ -6,6 +6,7 @@ from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Fired, Stepped
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.outside import Kill, Role, Stop
+from assay_conformance.model.topic_names import base_topic
 
 _LOADING_STEPS = frozenset({"unload", "move", "migrate"})
 
@@ -56,4 +57,4 @@ class Loads:
 
     def of(self, topic: str) -> int:
         """Of a local topic name, with or without its partition."""
-        return self._of_all + self._of.get(topic.partition("-partition-")[0], 0)
+        return self._of_all + self._of.get(base_topic(topic), 0)

@@ -10,6 +10,7 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, to_cli
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 PASSING = ("ServiceNotReady", "TooManyRequests")
 FINAL = ("AuthorizationError", "InvalidTopicName")
@@ -112,6 +113,6 @@ class RetriesLookups(TimedCheck):
 
     def _opening_of(self, topic: str) -> _Opening | None:
         """The one opening that asks for this topic, where it is one."""
-        base = topic.partition("-partition-")[0]
+        base = base_topic(topic)
         found = [opening for opening in self._openings.values() if base in opening.topics]
         return found[0] if len(found) == 1 else None

@@ -11,6 +11,7 @@ from assay_conformance.checks.routing import Routed, TurnsCheck
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import is_partition
 
 WHOLE_MS = 5
 """Clients count whole milliseconds, and not at the moment of the call."""
@@ -37,7 +38,7 @@ class IndependentPartitions(TimedCheck):
     def send(self, event: Frame) -> None:
         unit, setting = self.tracker.lines.first(event), self.view.producer_setting
         handle = 0 if unit is None else unit.line.handle or 0
-        if unit is None or "-partition-" not in unit.line.topic or not unit.numbers:
+        if unit is None or not is_partition(unit.line.topic) or not unit.numbers:
             return
         if setting(handle, "batching") or setting(handle, "block_if_queue_full") or unit.session.ready is None:
             return

@@ -13,6 +13,7 @@ from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import is_partition
 
 
 def queue_of(view: View, session: ConsumerSession) -> int | None:
@@ -22,7 +23,7 @@ def queue_of(view: View, session: ConsumerSession) -> int | None:
     does not fill it.
     """
     consumer = session.consumer
-    if consumer is None or len(consumer.topics) != 1 or "-partition-" in session.topic or consumer.paused:
+    if consumer is None or len(consumer.topics) != 1 or is_partition(session.topic) or consumer.paused:
         return None
     return number_in_force(view, consumer, "receiver_queue_size") or None
 

@@ -9,6 +9,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Fate, Frame, MessageId, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
@@ -51,7 +52,7 @@ class IdsGrow(Check):
             return
         session = self.tracker.producer_of(event)
         send = self._send_of(event)
-        if is_duplicate(event) or session is None or session.topic.partition("-partition-")[0] not in self._persistent:
+        if is_duplicate(event) or session is None or base_topic(session.topic) not in self._persistent:
             return
         self._receipts.append((session.topic, send, event))
 

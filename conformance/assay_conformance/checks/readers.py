@@ -11,6 +11,7 @@ from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 Position = tuple[int, int]
 
@@ -49,7 +50,7 @@ class ReadersStandAlone(Check):
             return
         self._readers.setdefault((session.topic, session.subscription), []).append(session)
         begins = _position(event.fields.get("start_message_id"))
-        if begins is not None and self._judges and session.topic.partition("-partition-")[0] not in self._shrinking:
+        if begins is not None and self._judges and base_topic(session.topic) not in self._shrinking:
             self._waiting[session.request.seq] = begins
 
     @on(Frame, "SEEK")

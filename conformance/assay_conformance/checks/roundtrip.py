@@ -10,6 +10,7 @@ from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Completion, Fate, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 _ODD_FIELDS = ("key", "properties", "event_time_ms")
 _TORN = (Fate.ALTERED, Fate.INJECTED)
@@ -101,7 +102,7 @@ class RoundTrip(HandoverCheck):
         if invoke is None or entry is None or opening is None:
             return {}
         # A letter is a copy: it says in properties of its own where it comes from.
-        letter = entry.topic.partition("-partition-")[0] != opening.args.get("topic", entry.topic)
+        letter = base_topic(entry.topic) != opening.args.get("topic", entry.topic)
         return {} if letter else invoke.args
 
     def _member(self, entry: Entry, index: int) -> Member | None:

@@ -13,6 +13,7 @@ from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, Frame
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic, is_partition, partition_number
 from assay_conformance.wire import java_string_hash, murmur3_32, sign_safe_mod
 
 KEYS_THAT_SPREAD = 20
@@ -94,9 +95,9 @@ class RoutingCheck(Check):
         unit = self.tracker.lines.first(event)
         if unit is None:
             return
-        base, _, partition = unit.line.topic.partition("-partition-")
-        count = self._partitions.get(base)
-        if count is None or not partition.isdecimal():
+        topic = unit.line.topic
+        count = self._partitions.get(base_topic(topic))
+        if count is None or not is_partition(topic):
             return
         handle = unit.line.handle or 0
         if not self.is_own(handle):
@@ -104,7 +105,7 @@ class RoutingCheck(Check):
         for number in unit.numbers:
             send = self.tracker.send_of(handle, number)
             if send is not None:
-                self.routed(Routed(handle, send, int(partition), count, event))
+                self.routed(Routed(handle, send, partition_number(topic), count, event))
 
 
 class TurnsCheck(RoutingCheck):

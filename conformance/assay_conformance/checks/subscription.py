@@ -12,6 +12,7 @@ from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 HANDED_OVER_NS = 200 * MS
 """How long a consumer with permits must have been there for what another left behind to have reached it."""
@@ -186,7 +187,7 @@ class SharedGivesToOne(DispatchLedger):
         return heir.permits > 0 and ended_ns - max(gone_ns, heir.joined.t_ns) > HANDED_OVER_NS
 
     def _holds_back(self, group: Group) -> bool:
-        name = group.topic.partition("-partition-")[0]
+        name = base_topic(group.topic)
         topic = next((topic for topic in self.view.case.topology.topics if topic.name == name), None)
         return topic is None or any(
             (topic.dispatch_rate.is_set, topic.subscription_rate.is_set, topic.max_unacked_per_consumer)

@@ -16,6 +16,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class _PatternCheck(TimedCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or not from_client(event):
             return
-        due = self._due.pop((session.consumer.handle, base_of(session.topic)), None)
+        due = self._due.pop((session.consumer.handle, base_topic(session.topic)), None)
         if due is None:
             return
         if late(self.tolerance, due.due_ns, event.t_ns):
@@ -119,7 +120,7 @@ class FollowsPattern(_PatternCheck):
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
-        topic = base_of(event.topic)
+        topic = base_topic(event.topic)
         if event.late or topic in self._there:
             return
         self._there[topic] = event
@@ -149,7 +150,7 @@ class FollowsPattern(_PatternCheck):
             return
         of_it = [c for c in self.tracker.opened_consumers.values() if c.subscription == session.subscription]
         known = {topic.name for topic in self.view.case.topology.topics}
-        topic = base_of(session.topic)
+        topic = base_topic(session.topic)
         if topic in known and of_it and all(c.invoke.args.get("pattern") and topic not in c.topics for c in of_it):
             self.breach(
                 "matches-not",
@@ -196,12 +197,8 @@ class HearsOfTopics(_PatternCheck):
 
     def _expect_at_once(self, topic: str, event: Event) -> None:
         for consumer in self.open.values():
-            self.expect(consumer, base_of(topic), event, 0)
-
-
-def base_of(topic: str) -> str:
-    return topic.partition("-partition-")[0]
+            self.expect(consumer, base_topic(topic), event, 0)
 
 
 def is_there(consumer: OpenedConsumer, topic: str) -> bool:
-    return any(base_of(session.topic) == topic for session in consumer.sessions)
+    return any(base_topic(session.topic) == topic for session in consumer.sessions)

@@ -8,6 +8,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Fate, Frame, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
@@ -87,7 +88,7 @@ class KeepsNothing(Check):
             self.breach("stored", f"the non-persistent topic {event.topic} holds {len(event.entries)} entries", event)
 
     def _is_judged(self, topic: str) -> bool:
-        return topic.partition("-partition-")[0] in self._topics
+        return base_topic(topic) in self._topics
 
     def _breach(self, code: str, session: ConsumerSession, sent: _Sent, event: Frame, when: str) -> None:
         self.breach(

@@ -14,6 +14,7 @@ from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.model.event import Ended, Event, Frame, Stored
 from assay_conformance.model.policy import Policies, nearest
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 READ_BATCH_ENTRIES = 100
 """dispatcherMaxReadBatchSize: one read takes no more."""
@@ -146,7 +147,7 @@ class UnackedLimit(DispatchLedger):
         )
 
     def _of(self, group: Group) -> _Limits | None:
-        policies = self._policies.get(group.topic.partition("-partition-")[0])
+        policies = self._policies.get(base_topic(group.topic))
         if policies is None or group.kind not in KINDS:
             return None
         own, together = _limits_of(policies)

@@ -14,6 +14,7 @@ from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import is_partition
 
 
 @dataclass(slots=True)
@@ -51,7 +52,7 @@ class ZeroQueueCheck(ConsumerCheck):
 
     def granted(self, session: ConsumerSession | None) -> _Granted | None:
         consumer = session.consumer if session is not None else None
-        if session is None or consumer is None or len(consumer.topics) != 1 or "-partition-" in session.topic:
+        if session is None or consumer is None or len(consumer.topics) != 1 or is_partition(session.topic):
             return None
         if number_in_force(self.view, consumer, "receiver_queue_size") != 0:
             return None

@@ -16,6 +16,7 @@ from assay_conformance.client.connection import Connection
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Cause, Refusal, Retry, server_refusal
 from assay_conformance.client.shared import MS, Shared
+from assay_conformance.model.topic_names import NO_PARTITION, partition_name
 from assay_conformance.wire import CommandType, Frame, command
 from assay_conformance.wire import pulsar_pb2 as pb
 from assay_conformance.wire.service_urls import entrances, service_url, speaks_tls
@@ -72,7 +73,7 @@ class Pool:
 
 def parts_of(topic: str, partitions: Iterable[int]) -> list[tuple[str, int]]:
     """(name, number) of these partitions; a topic that has none is its own only part, -1."""
-    return [(f"{topic}-partition-{number}", number) for number in partitions] or [(topic, -1)]
+    return [(partition_name(topic, number), number) for number in partitions] or [(topic, NO_PARTITION)]
 
 
 class Lookup:

@@ -11,6 +11,7 @@ from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.refusal import Refusal
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.wire import CommandType, Frame, command
 
 WATCHES_SINCE = 20
@@ -84,7 +85,7 @@ class TopicPattern:
         """A broker may leave the choice to its clients."""
         bare = self._pattern.partition("://")[2]
         wanted = [name for name in names if re.fullmatch(bare, name.partition("://")[2])]
-        return list(dict.fromkeys(name.partition("-partition-")[0] for name in wanted))
+        return list(dict.fromkeys(base_topic(name) for name in wanted))
 
     def _arm(self) -> None:
         if not self._stopped:

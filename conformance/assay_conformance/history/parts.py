@@ -26,6 +26,7 @@ from assay_conformance.model.event import (
     Stored,
     Undecodable,
 )
+from assay_conformance.model.topic_names import base_topic
 
 EVERYBODY: Final = -1
 
@@ -93,7 +94,7 @@ class Parts:
         return event.args.get("topics") or [event.args.get("topic", self._first_topic)]
 
     def _topic(self, name: str) -> int:
-        base = name.partition("-partition-")[0]
+        base = base_topic(name)
         return self._node("topic", self._local.get(base, base))
 
     def _node(self, kind: str, name: Hashable) -> int:

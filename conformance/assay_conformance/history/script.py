@@ -49,6 +49,7 @@ from assay_conformance.model.event import (
     Stored,
 )
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.topic_names import base_topic, renamed
 
 E = TypeVar("E", bound=Event)
 
@@ -182,7 +183,7 @@ class Script:
         **config: Any,
     ) -> Completion:
         """The application opens a producer, on a connection of its own unless `conn` is there already."""
-        named = {"topic": topic.partition("-partition-")[0]}
+        named = {"topic": base_topic(topic)}
         invoke = self.invoke("open_producer", handle, args={**named, **({"config": config} if config else {})})
         if not any(isinstance(event, Opened) and event.conn == conn for event in self.events):
             self.connected(conn)
@@ -408,8 +409,7 @@ class Script:
 
     def full(self, topic: str) -> str:
         """The full name of a local topic, its partition suffix kept."""
-        base, mark, partition = topic.partition("-partition-")
-        return self._full.get(base, base) + mark + partition
+        return renamed(topic, self._full)
 
     def _request(self) -> int:
         self._requests += 1

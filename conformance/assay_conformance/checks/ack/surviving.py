@@ -19,6 +19,7 @@ from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame,
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.policy import nearest
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 ARRIVED_NS = 100 * MS
 """An ACK that crosses the broker's close comes to nobody, as does one that a dying process has not read."""
@@ -181,7 +182,7 @@ class AcksSurviveLoad(DispatchLedger):
         return member.joined.seq > end.seq and alone and member.permits > 0 and there
 
     def _holds_back(self, group: Group) -> bool:
-        name, topology = group.topic.partition("-partition-")[0], self.view.case.topology
+        name, topology = base_topic(group.topic), self.view.case.topology
         topic = next((topic for topic in topology.topics if topic.name == name), None)
         if topic is None or topology.settings.dispatch_rate.is_set:
             return True

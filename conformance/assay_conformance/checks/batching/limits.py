@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.lines import Unit
+from assay_conformance.model.topic_names import base_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def in_one_frame(view: View, limits: Limits) -> Limits:
 def units_read_at_once(check: Check, handle: int) -> Iterator[Unit]:
     """Units of a producer on topics that the broker always reads: elsewhere what left late may only be seen late."""
     for line in check.tracker.lines.of_handle(handle):
-        base = line.topic.partition("-partition-")[0]
+        base = base_topic(line.topic)
         if not any(
             topic.publish_rate.messages or topic.publish_rate.bytes
             for topic in check.view.case.topology.topics

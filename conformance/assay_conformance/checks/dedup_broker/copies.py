@@ -17,6 +17,7 @@ from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Fired, Frame, Stepped, Stored
+from assay_conformance.model.topic_names import base_topic
 
 _MS_PER_MINUTE = 60_000
 
@@ -104,7 +105,7 @@ class CopiesCheck(Check):
         if event.intact is False:
             return  # Refused for its checksum, before anybody asks for its id.
         session = self.tracker.producer_of(event)
-        if session is None or session.topic.partition("-partition-")[0] not in self._topics or session.name is None:
+        if session is None or base_topic(session.topic) not in self._topics or session.name is None:
             return
         arrival = Arrival(event)
         if not checked_later(event.meta):

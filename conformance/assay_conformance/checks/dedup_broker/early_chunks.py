@@ -11,6 +11,7 @@ from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class ChecksLastChunkOnly(Check):
         session = self.tracker.producer_of(event)
         if not event.to_receiver or event.intact is False or session is None or session.name is None:
             return
-        if session.topic.partition("-partition-")[0] not in self._topics:
+        if base_topic(session.topic) not in self._topics:
             return
         name, id = (session.topic, session.name), event.sequence_id or 0
         arrived = self._arrived.get(name, NO_SEQUENCE_ID)

@@ -8,6 +8,7 @@ from assay_conformance.checks.dedup_broker.names import Name, highest_id, place_
 from assay_conformance.checks.loading import Loads
 from assay_conformance.model.event import Fired, Frame, Stepped, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 
 class UndecidedCopyIsRefused(Check):
@@ -53,7 +54,7 @@ class UndecidedCopyIsRefused(Check):
         if not self._topics or not event.to_receiver or session is None or session.name is None:
             return
         alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
-        if session.topic.partition("-partition-")[0] not in self._topics or not alone or event.intact is False:
+        if base_topic(session.topic) not in self._topics or not alone or event.intact is False:
             return
         name = self._names.setdefault((session.topic, session.name), Name(loads=self._loads.of(session.topic)))
         id = event.sequence_id or 0

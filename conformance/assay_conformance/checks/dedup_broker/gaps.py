@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 Place = tuple[int, int, int]
 """Connection, producer id and sequence id."""
@@ -26,7 +27,7 @@ class StoresOverGaps(Check):
         id = event.sequence_id
         if session is None or session.name is None or id is None or not event.at_broker or event.meta is None:
             return
-        if session.topic.partition("-partition-")[0] not in self._deduplicated or event.meta.chunk_id is not None:
+        if base_topic(session.topic) not in self._deduplicated or event.meta.chunk_id is not None:
             return
         last = self._last.get((session.topic, session.name))
         if last is not None and id > last + 1:

@@ -10,6 +10,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Fate, Fired, Frame, Stepped, Stored
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 
 class TellsLastId(Check):
@@ -77,7 +78,7 @@ class TellsLastId(Check):
         if event.dir is not Direction.TO_CLIENT or not event.from_sender or forged:
             return
         topic = self._asked.pop((event.conn, event.request_id or 0), None)
-        base = (topic or "").partition("-partition-")[0]
+        base = base_topic(topic or "")
         if topic is None or event.fields.get("producer_ready") is False or base not in self._on | self._off:
             return
         known = self._names.get((topic, str(event.fields.get("producer_name"))), Name()) if base in self._on else Name()

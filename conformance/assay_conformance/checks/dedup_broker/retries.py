@@ -10,6 +10,7 @@ from assay_conformance.checks.dedup_broker.names import checked_later, highest_i
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.wire.answers import UNKNOWN_COPY
 
 
@@ -79,7 +80,7 @@ class TakesFailedAgain(Check):
         if not event.to_receiver or event.intact is False or session is None or session.name is None:
             return
         place = (event.conn, session.producer_id)
-        if session.topic.partition("-partition-")[0] not in self._topics or place in self._away:
+        if base_topic(session.topic) not in self._topics or place in self._away:
             return
         name = self._names.setdefault((session.topic, session.name), _Name())
         id = event.sequence_id or 0

@@ -12,6 +12,7 @@ from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Closed, Event, Fate, Fired, Frame, Stepped, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 SWEPT_NS = 2_000 * MS
 """How late a broker on a busy machine may be with what it does at intervals."""
@@ -59,7 +60,7 @@ class ForgetsUnusedNames(Check):
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
-        if event.topic.partition("-partition-")[0] in self._topics and not checked_later(event.meta):
+        if base_topic(event.topic) in self._topics and not checked_later(event.meta):
             name = (event.topic, event.meta.producer_name)
             self._used[name] = _Used(event, highest_id(event), self._loads.of(event.topic))
 

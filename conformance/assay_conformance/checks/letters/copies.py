@@ -11,6 +11,7 @@ from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Frame, Invoke, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 
 class _WholeLetter(LetterCheck):
@@ -35,7 +36,7 @@ class _WholeLetter(LetterCheck):
             return
         original = self.message_of(letter.origin)
         real = letter.told.get(REAL_TOPIC, "")
-        if self.tracker.local_topic(real).partition("-partition-")[0] != letter.address.topic:
+        if base_topic(self.tracker.local_topic(real)) != letter.address.topic:
             self._wrong(letter, original, "other-topic", f"{REAL_TOPIC} {letter.address.full}", real or "none")
         if original is not None:
             self._content(letter, original)

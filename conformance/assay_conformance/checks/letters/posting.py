@@ -16,6 +16,7 @@ from assay_conformance.checks.consumption import TimedCheck, in_force, number_in
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.tracker import Entry, OpenedConsumer
 from assay_conformance.model.event import Fate, Frame, Invoke, Received, Stored
+from assay_conformance.model.topic_names import base_topic
 
 RECONSUME_TIMES = "RECONSUMETIMES"
 DELAY_TIME = "DELAY_TIME"
@@ -125,7 +126,7 @@ class LetterCheck(TimedCheck):
         """Clients write ids each in their own way; all of them name ledger and entry, in this order. The partition is
         the real topic's."""
         real = self.tracker.local_topic(told.get(REAL_TOPIC, ""))
-        topic = real if real.partition("-partition-")[0] == topic else topic
+        topic = real if base_topic(real) == topic else topic
         text = next((told[name] for name in ORIGINS if name in told), "")
         numbers = [int(number) for number in re.findall(r"\d+", text)]
         named = (Entry(topic, ledger, entry) for ledger, entry in pairwise(numbers))

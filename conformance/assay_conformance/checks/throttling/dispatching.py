@@ -14,6 +14,7 @@ from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Rate, Topic, Who
 from assay_conformance.model.event import Frame, MessageId, Meta, Stored
 from assay_conformance.model.policy import Policies, nearest
+from assay_conformance.model.topic_names import base_topic, is_partition
 
 NS_PER_S = 1_000 * MS
 
@@ -79,7 +80,7 @@ class Dispatches:
 
     @property
     def is_partition(self) -> bool:
-        return all("-partition-" in topic for topic, _ in self.subscriptions)
+        return all(is_partition(topic) for topic, _ in self.subscriptions)
 
     @property
     def readers(self) -> int:
@@ -114,7 +115,7 @@ class DispatchCheck(Check):
         if not event.from_sender:
             return
         session = self.tracker.consumer_of(event)
-        levels = {} if session is None else self._levels.get(session.topic.partition("-partition-")[0], {})
+        levels = {} if session is None else self._levels.get(base_topic(session.topic), {})
         if session is None or not levels:
             return
         size = self._sizes.get((session.topic, event.ids[0].position), 0) if event.ids else 0

@@ -18,6 +18,7 @@ from assay_conformance.ledger.pace import busiest
 from assay_conformance.model.case import Topic, Who
 from assay_conformance.model.event import Event, Frame, Stored
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 READ_AHEAD_BYTES = 256 * 1024
 """What a broker may have read from a socket before it stops reading."""
@@ -64,7 +65,7 @@ class PublishRateHolds(HoldingsCheck):
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
-        if event.topic.partition("-partition-")[0] in self._topics:
+        if base_topic(event.topic) in self._topics:
             self._stored.setdefault(event.topic, []).append(event)
 
     @on(Frame, "SEND_ERROR")
@@ -72,7 +73,7 @@ class PublishRateHolds(HoldingsCheck):
         session = self.tracker.producer_of(event)
         if not event.from_sender or session is None or event.fields.get("error") in OWN_ERRORS:
             return
-        topic = self._topics.get(session.topic.partition("-partition-")[0])
+        topic = self._topics.get(base_topic(session.topic))
         if topic is not None and not topic.deduplication:
             self.breach(
                 "answered-with-error",
@@ -86,7 +87,7 @@ class PublishRateHolds(HoldingsCheck):
         super().finish()
         for name, entries in self._stored.items():
             if not any(step.verb == "store_entries" for step in self.view.case.steps):
-                topic = self._topics[name.partition("-partition-")[0]]
+                topic = self._topics[base_topic(name)]
                 self._speed(topic, entries)
                 if self._undisturbed and len(self._stored) == 1 and name == topic.name:
                     self._judge_from_below(topic, entries)

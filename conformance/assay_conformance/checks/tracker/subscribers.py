@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.tracker.values import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Invoke
+from assay_conformance.model.topic_names import base_topic, is_partition, partition_name
 
 
 class Subscribers:
@@ -20,16 +21,15 @@ class Subscribers:
         """A SUBSCRIBE was written."""
         before = self.sessions.get((session.conn, session.consumer_id))
         self.sessions[session.conn, session.consumer_id] = session
-        base, partition, _ = session.topic.partition("-partition-")
-        if partition:
-            self._partitioned.add(base)
+        if is_partition(session.topic):
+            self._partitioned.add(base_topic(session.topic))
         session.consumer = self._subscriber(session, before)
         if session.consumer is not None:
             session.consumer.sessions.append(session)
 
     def part_of(self, base: str, partition: int) -> str:
         """The topic that a message id of this one names."""
-        return f"{base}-partition-{partition}" if base in self._partitioned else base
+        return partition_name(base, partition) if base in self._partitioned else base
 
     def closed_by(self, close: Invoke) -> Iterator[OpenedConsumer]:
         """The consumers that a close of this handle ends: itself, or all of that client."""
@@ -43,7 +43,7 @@ class Subscribers:
         One that has a session there goes on with it, so it asks again only for itself. Where two consumers of one
         subscription lost their sessions together, which of them comes back first is not known.
         """
-        base = session.topic.partition("-partition-")[0]
+        base = base_topic(session.topic)
         candidates = [
             consumer
             for consumer in self.opened.values()

@@ -37,6 +37,7 @@ from assay_conformance.model.event import (
     Stored,
 )
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.topic_names import base_topic, renamed
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
 
@@ -122,9 +123,7 @@ class Tracker:
 
     def local_topic(self, full: str) -> str:
         """The topology's name of a full topic name, its partition suffix kept; the full name when it is foreign."""
-        base, mark, partition = full.partition("-partition-")
-        local = self._local.get(base)
-        return full if local is None else local + mark + partition
+        return renamed(full, self._local)
 
     def send_of(self, handle: int, number: int) -> Operation | None:
         """The send operation that asked for message `number` of producer `handle`; None for one of a burst."""
@@ -214,7 +213,7 @@ class Tracker:
         if consumer is None:
             return
         if event.topic is not None:
-            base = self.local_topic(event.topic).partition("-partition-")[0]
+            base = base_topic(self.local_topic(event.topic))
         elif len(consumer.topics) == 1:
             base = consumer.topics[0]
         else:

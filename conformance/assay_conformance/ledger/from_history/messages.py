@@ -17,6 +17,7 @@ from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Completion, Event, Identity, Invoke, Member, MessageId
 from assay_conformance.model.event import Outcome as Ending
 from assay_conformance.model.event import Stored as StoredEvent
+from assay_conformance.model.topic_names import base_topic, partition_name
 
 NS_PER_US = 1_000
 CODES = {Ending.OK: Result.OK, Ending.FAIL: Result.FAIL, Ending.UNKNOWN: Result.UNKNOWN}
@@ -153,7 +154,7 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
     for entry in events.stored:
         if entry.meta.chunk_id is not None and entry.meta.uuid is not None:
             found.chunks.setdefault((entry.topic, entry.meta.uuid), []).append(entry)
-        base = entry.topic.partition("-partition-")[0]
+        base = base_topic(entry.topic)
         where = (entry.topic, position(entry.id))
         if not entry.members and entry.meta.chunk_id is None:
             found.unknown.add(where)
@@ -235,7 +236,7 @@ def _topic_of(message: Message, producers: dict[int, _Producer]) -> str:
         return message.copies[0][0].topic
     base = producers[int(message.owner[1])].topic
     id = None if message.end is None else message.end.message_id
-    return base if id is None or id.partition < 0 else f"{base}-partition-{id.partition}"
+    return base if id is None else partition_name(base, id.partition)
 
 
 def attempts(found: Messages, unix_ms: int) -> list[Attempt]:

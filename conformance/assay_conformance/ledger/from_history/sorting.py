@@ -28,6 +28,7 @@ from assay_conformance.model.event import (
     Stepped,
     Stored,
 )
+from assay_conformance.model.topic_names import renamed
 
 Position = tuple[int, int]
 
@@ -72,8 +73,7 @@ class Sorted:
     """How often a message was written."""
 
     def topic(self, full: str) -> str:
-        base, mark, partition = full.partition("-partition-")
-        return self.local.get(base, base) + mark + partition
+        return renamed(full, self.local)
 
 
 @dataclass(slots=True)

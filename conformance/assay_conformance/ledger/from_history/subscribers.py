@@ -14,6 +14,7 @@ from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.policy import Policies, nearest
+from assay_conformance.model.topic_names import base_topic, partition_name
 
 TYPES = {"exclusive": "Exclusive", "failover": "Failover", "shared": "Shared", "key_shared": "Key_Shared"}
 ONLY_CONTENT = "Reader"
@@ -81,7 +82,7 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
             continue
         name = str(invoke.args.get("subscription", DEFAULT_SUBSCRIPTION))
         for full in invoke.args.get("topics") or [invoke.args.get("topic", first)]:
-            topic = events.topic(str(full)).partition("-partition-")[0]
+            topic = base_topic(events.topic(str(full)))
             if topic in topics and not topics[topic].persistent:
                 continue
             place = (topic, name)
@@ -90,8 +91,7 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
                     len(found.subscriptions),
                     f"{name} on {topic}",
                     ONLY_CONTENT if place[1] in content_only else _type(case, facts, invoke),
-                    " ".join(str(n) for t, n in messages.topics.items() if t.partition("-partition-")[0] == topic)
-                    or str(NONE),
+                    " ".join(str(n) for t, n in messages.topics.items() if base_topic(t) == topic) or str(NONE),
                     int(place[1] not in content_only and _is_whole(events, case, facts, place, invoke)),
                     nack_delay=_micros(_number(case, facts, invoke, "nack_delay_ms")),
                     ack_timeout=_micros(_number(case, facts, invoke, "ack_timeout_ms")),
@@ -138,17 +138,13 @@ def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
 def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, opening: Invoke) -> bool:
     """Whether it has been there for every message of its topic, and in the end was done with all of them."""
     topic, name = place
-    cursors = [
-        cursor
-        for (where, of), cursor in events.cursors.items()
-        if of == name and where.partition("-partition-")[0] == topic
-    ]
+    cursors = [cursor for (where, of), cursor in events.cursors.items() if of == name and base_topic(where) == topic]
     if not cursors or any(cursor.backlog for cursor in cursors) or _messages_go_away(case, topic):
         return False
     if str(_setting(case, facts, opening, "initial_position")) != "earliest":
         return False
-    others = {of for (where, of) in events.cursors if where.partition("-partition-")[0] == topic and of != name}
-    mine = (entry.seq for entry in events.stored if entry.topic.partition("-partition-")[0] == topic)
+    others = {of for (where, of) in events.cursors if base_topic(where) == topic and of != name}
+    mine = (entry.seq for entry in events.stored if base_topic(entry.topic) == topic)
     return not others or opening.seq < min(mine, default=0)
 
 
@@ -187,13 +183,13 @@ def _deliver(
     stored_topics = {entry.topic for entry in events.stored}
     for event in events.received:
         candidates = by_handle.get(event.handle, [])
-        base = None if event.topic is None else events.topic(event.topic).partition("-partition-")[0]
+        base = None if event.topic is None else base_topic(events.topic(event.topic))
         of = [one for one in candidates if base is None or one.topic == base]
         if len(of) != 1 or (base is None and len(candidates) != 1):
             continue
         one, id = of[0], event.message_id
-        topic = one.topic if id.partition < 0 else f"{one.topic}-partition-{id.partition}"
-        if topic not in stored_topics and f"{one.topic}-partition-0" in stored_topics:
+        topic = partition_name(one.topic, id.partition)
+        if topic not in stored_topics and partition_name(one.topic, 0) in stored_topics:
             continue
         where = position(id)
         message = messages.at.get((topic, where, max(id.batch_index, 0)))

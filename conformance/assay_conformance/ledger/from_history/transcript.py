@@ -21,6 +21,7 @@ from assay_conformance.model.outside import Kill, Role, Stop
 from assay_conformance.model.policy import nearest
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
+from assay_conformance.model.topic_names import base_topic, partition_name
 
 LONG_US = 3_600_000_000
 """What a fault or a step brought about may show until the attempt is over."""
@@ -123,7 +124,7 @@ def _topics(sent: Messages, known: Sorted, case: Case) -> Iterable[Topic]:
     by_name = {topic.name: topic for topic in case.topology.topics}
     changed = {step.args.get("topic") for step in case.steps if step.verb == "set_policy"}
     for name, number in sent.topics.items():
-        base = name.partition("-partition-")[0]
+        base = base_topic(name)
         topic = by_name.get(base)
         levels = (() if topic is None else (topic,)) + (case.topology.namespace, case.topology.settings.policies)
         dedup = (topic is not None and topic.deduplication) or bool(nearest(*levels).deduplication)
@@ -183,7 +184,7 @@ def _invented(subs: Subscribers, sent: Messages) -> tuple[list[Delivery], list[S
     first = len(sent.streams)
     for number, (event, one) in enumerate(subs.phantoms):
         id = event.message_id
-        name = one.topic if id.partition < 0 else f"{one.topic}-partition-{id.partition}"
+        name = partition_name(one.topic, id.partition)
         streams.append(Stream(first + number, event.producer_name or "nobody", sent.topic_number(name)))
         rows.append(
             Delivery(

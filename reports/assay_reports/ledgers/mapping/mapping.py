@@ -28,6 +28,7 @@ from assay_conformance.ledger.tables import (
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
+from assay_conformance.model.topic_names import partition_name
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams
 from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
 from assay_reports.ledgers.mapping.logs import BadRowError, Row, batches, log_files, message_id, text, unix_us, whole
@@ -236,7 +237,7 @@ class _Mapping:
     def _message(self, names: Sent | Received, row: Row) -> tuple[int, int]:
         topic = text(row[names.topic], names.topic)
         if names.partition is not None and not _empty(row[names.partition]):
-            topic += f"-partition-{whole(row[names.partition], names.partition)}"
+            topic = partition_name(topic, whole(row[names.partition], names.partition))
         seq = whole(row[names.number], names.number)
         self._topics.setdefault(topic, len(self._topics))
         stream = (text(row[names.producer], names.producer), topic)
