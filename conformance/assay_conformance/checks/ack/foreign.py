@@ -9,6 +9,7 @@ from assay_conformance.checks.consumption import entry_on, from_client
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 
 class _Mistake(NamedTuple):
@@ -39,7 +40,7 @@ class ForeignRefused(Check):
         for ordinal in event.args.get("messages", ()):
             message = self.tracker.delivery(event.args["of"], ordinal)
             entry = None if message is None else self.tracker.entries.get(message.seq)
-            if entry is not None and entry.topic.partition("-partition-")[0] not in consumer.topics:
+            if entry is not None and base_topic(entry.topic) not in consumer.topics:
                 self._mistakes[event.op] = _Mistake(event, consumer, entry)
 
     @on(Completion, "ack")
