@@ -9,7 +9,7 @@ from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, Frame, Member, Meta, Received
+from assay_conformance.model.event import Frame, Member, Meta, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
@@ -65,18 +65,8 @@ class CommonFormat(HandoverCheck):
                 event,
             )
 
-    def withheld(self, offer: Offer, event: Completion) -> None:
-        codec = offer.frame.meta.compression if offer.frame.meta else "some codec"
-        self.suspect(
-            "answer",
-            offer.frame.t_ns,
-            event.t_ns,
-            "not-delivered",
-            f"{offer.entry}, compressed by {codec}, came to consumer {event.handle} at {ms(offer.frame.t_ns)} and "
-            f"was not handed over by {ms(event.t_ns)}, when a receive ended short",
-            offer.frame,
-            event,
-        )
+    def what(self, offer: Offer) -> str:
+        return f"compressed by {offer.frame.meta.compression if offer.frame.meta else 'some codec'}"
 
 
 class ExactSize(Check):

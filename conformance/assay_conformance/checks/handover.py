@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import View, on
+from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import TimedCheck, entry_on, is_open, late
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
@@ -96,7 +96,7 @@ class Handover:
 
 
 class HandoverCheck(TimedCheck):
-    """Offers messages, and is told what became of them."""
+    """Offers messages, and is told what became of them; one that is withheld is a breach."""
 
     def start(self) -> None:
         self.handover = Handover(self.view)
@@ -104,8 +104,22 @@ class HandoverCheck(TimedCheck):
     def handed(self, offer: Offer, event: Received) -> None:
         """The application got it."""
 
+    def what(self, offer: Offer) -> str:
+        """What a message of the check's kind is, in a few words."""
+        raise NotImplementedError
+
     def withheld(self, offer: Offer, event: Completion) -> None:
         """The application did not get it, as this receive shows, which ended short."""
+        self.overdue(
+            "answer",
+            offer.frame.t_ns,
+            event.t_ns,
+            "not-delivered",
+            f"{offer.entry}, {self.what(offer)}, came to consumer {event.handle} at {ms(offer.frame.t_ns)} and was not "
+            f"handed over by {ms(event.t_ns)}, when a receive ended short",
+            offer.frame,
+            event,
+        )
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def _everything_again(self, event: Frame) -> None:
