@@ -16,16 +16,21 @@ PAUSE_MS = 3 * KEEP_ALIVE_MS
 """The broker asks after one interval of silence, and leaves after another."""
 
 
+def _started_again(plan: Schedule, fault: int) -> int:
+    """A client of the process that takes the place of the one this fault has ended."""
+    plan.wait_fired(fault)
+    plan.heal(fault)
+    plan.wait_healed(fault)
+    return plan.client()
+
+
 def _producer_ends(words: str, title: str, how: Kill | Stop) -> Case:
     plan = Schedule()
     first = plan.producer(plan.client())
     plan.send(first, 5)
     plan.wait_sends(5)
     end = plan.last
-    plan.wait_fired(1)
-    plan.heal(1)
-    plan.wait_healed(1)
-    again = plan.producer(plan.client())
+    again = plan.producer(_started_again(plan, fault=1))
     plan.send(again, 3)
     plan.wait_ops()
     return plan.case(
@@ -59,10 +64,7 @@ def _consumer_ends(words: str, title: str, how: Kill | Stop) -> Case:
     plan = Schedule()
     _four_of_six_unacknowledged(plan)
     end = plan.last
-    plan.wait_fired(0)
-    plan.heal(0)
-    plan.wait_healed(0)
-    again = plan.consumer(plan.client())
+    again = plan.consumer(_started_again(plan, fault=0))
     plan.receive(again, 4)
     plan.wait_ops()
     return plan.case(

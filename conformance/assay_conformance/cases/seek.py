@@ -163,9 +163,19 @@ def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s") -
     return plan.consumer(plan.client(), subscription=subscription, durable=False, initial_position=begins)
 
 
+def _asked(plan: Schedule, reader: int) -> None:
+    """Whether there is more."""
+    plan.wait_ops(plan.has_message_available(reader))
+
+
 def _reads(plan: Schedule, reader: int, count: int) -> None:
     plan.wait_ops(plan.receive(reader, count, STARVED_MS))
-    plan.wait_ops(plan.has_message_available(reader))
+    _asked(plan, reader)
+
+
+def _seeks(plan: Schedule, reader: int, **place: int) -> None:
+    plan.wait_ops(plan.seek(reader, **place))
+    _asked(plan, reader)
 
 
 def more_to_read() -> Case:
@@ -173,13 +183,11 @@ def more_to_read() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
     reader = _reader(plan)
-    plan.wait_ops(plan.has_message_available(reader))
+    _asked(plan, reader)
     _reads(plan, reader, 10)
-    plan.wait_ops(plan.seek(reader, delivery=8))
-    plan.wait_ops(plan.has_message_available(reader))
+    _seeks(plan, reader, delivery=8)
     _reads(plan, reader, 2)
-    plan.wait_ops(plan.seek(reader, publish_time_ms=FIRST_MS + 8 * STEP_MS))
-    plan.wait_ops(plan.has_message_available(reader))
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 8 * STEP_MS)
     _reads(plan, reader, 1)
     _reads(plan, reader, 1)
     return plan.case(
@@ -195,13 +203,11 @@ def nothing_to_read() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
     at_the_end = _reader(plan, "latest", "behind")
-    plan.wait_ops(plan.has_message_available(at_the_end))
+    _asked(plan, at_the_end)
     reader = _reader(plan)
     plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
-    plan.wait_ops(plan.seek(reader, publish_time_ms=FIRST_MS + 9 * STEP_MS))
-    plan.wait_ops(plan.has_message_available(reader))
-    plan.wait_ops(plan.seek(reader, delivery=4))
-    plan.wait_ops(plan.has_message_available(reader))
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    _seeks(plan, reader, delivery=4)
     return plan.case(
         "seek/nothing-to-read",
         "A reader begins at the end, and another seeks behind the end, by time and by message",
@@ -213,7 +219,7 @@ def nothing_to_read() -> Case:
 def empty_topic() -> Case:
     plan = Schedule()
     reader = _reader(plan)
-    plan.wait_ops(plan.has_message_available(reader))
+    _asked(plan, reader)
     return plan.case(
         "seek/empty-topic",
         "A reader of a topic without messages is asked for more",
@@ -228,8 +234,7 @@ def more_of_a_batch() -> Case:
     reader = _reader(plan)
     _reads(plan, reader, 3)
     _reads(plan, reader, 2)
-    plan.wait_ops(plan.seek(reader, delivery=4))
-    plan.wait_ops(plan.has_message_available(reader))
+    _seeks(plan, reader, delivery=4)
     _reads(plan, reader, 1)
     return plan.case(
         "seek/more-of-a-batch",
