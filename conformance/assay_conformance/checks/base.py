@@ -26,6 +26,7 @@ from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.model.verdict import Finding, Grade
 
 MAX_FINDINGS = 20
@@ -60,6 +61,15 @@ class View:
             own = opening.args.get("config") if opening else None
             known = self._producers[handle, key] = (opening, self.setting("producer", key, own))
         return known[1]
+
+    def is_read_at_once(self, topic: str | None = None) -> bool:
+        """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate stops
+        them now and then, and what is behind it on its connection may only be seen late."""
+        return not any(
+            one.publish_rate.is_set
+            for one in self.case.topology.topics
+            if topic is None or one.name == base_topic(topic)
+        )
 
 
 def on(kind: type, *words: str) -> Callable[[Marked], Marked]:

@@ -74,12 +74,11 @@ class AnswersPing(Check):
 
     def start(self) -> None:
         self._waiting: dict[int, deque[Frame]] = {}
-        topics = self.view.case.topology.topics
-        self._reads = not any(topic.publish_rate.messages or topic.publish_rate.bytes for topic in topics)
+        self._read_at_once = self.view.is_read_at_once()
 
     @on(Frame, "PING")
     def ping(self, event: Frame) -> None:
-        if event.dir is Direction.TO_CLIENT and event.to_receiver and self._reads:
+        if event.dir is Direction.TO_CLIENT and event.to_receiver and self._read_at_once:
             self._waiting.setdefault(event.conn, deque()).append(event)
 
     @on(Frame, "PONG")

@@ -151,7 +151,7 @@ class ActiveIgnoresDelay(DelayCheck):
         self._fed: dict[Member, Frame] = {}
         """Since which FLOW a consumer has had permits left."""
         self._stored_late: Due | None = None
-        self._reads = not any(topic.publish_rate.is_set for topic in self.view.case.topology.topics)
+        self._read_at_once = self.view.is_read_at_once()
 
     @on(Frame, "FLOW")
     def granted(self, event: Frame) -> None:
@@ -173,7 +173,7 @@ class ActiveIgnoresDelay(DelayCheck):
         tolerance = TOLERANCES["answer"]
         if (
             group.kind != "Exclusive"
-            or not self._reads
+            or not self._read_at_once
             or fed is None
             or fed.t_ns > due.stored.t_ns
             or member.permits <= 0

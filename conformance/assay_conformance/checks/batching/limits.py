@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.lines import Unit
-from assay_conformance.model.topic_names import base_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,9 @@ def in_one_frame(view: View, limits: Limits) -> Limits:
 
 
 def units_read_at_once(check: Check, handle: int) -> Iterator[Unit]:
-    """Units of a producer on topics that the broker always reads: elsewhere what left late may only be seen late."""
+    """Those of a producer whose moment of leaving is known."""
     for line in check.tracker.lines.of_handle(handle):
-        base = base_topic(line.topic)
-        if not any(
-            topic.publish_rate.messages or topic.publish_rate.bytes
-            for topic in check.view.case.topology.topics
-            if topic.name == base
-        ):
+        if check.view.is_read_at_once(line.topic):
             yield from line.units
 
 
