@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from assay_conformance.model.case import Topic
 from assay_conformance.model.policy import Policies, nearest
 
 
@@ -49,12 +48,6 @@ class PolicyLevels:
         """What holds for a topic; `overruled`: what would if its namespace came first."""
         levels = [self.of_topic(topic), self.of_namespace(namespace)]
         return nearest(*(reversed(levels) if overruled else levels), self._broker)
-
-
-def stated(topic: Topic) -> Policies:
-    """What a Case's topic sets. Deduplication that is off is what it says when it says nothing."""
-    given = {name: getattr(topic, name) for name in Policies.__struct_fields__}
-    return Policies(**given | {"deduplication": topic.deduplication or None})
 
 
 def changed(policies: Policies, by: Policies) -> Policies:

@@ -15,7 +15,7 @@ from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import DEFAULT_NAMESPACE, LocalNames, TopicName, parse
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.placement import Directions, Placement
-from assay_conformance.broker.policies import PolicyLevels, changed, stated, with_share
+from assay_conformance.broker.policies import PolicyLevels, changed, with_share
 from assay_conformance.broker.rules import MigratedError, RefusalError
 from assay_conformance.broker.schemas import Schemas
 from assay_conformance.broker.throttle import DispatchLimiter
@@ -53,7 +53,7 @@ class Topics:
             topology.settings.policies, ((namespace, topology.namespace) for namespace in namespaces)
         )
         for topic in topology.topics:
-            self.policies.set_topic(full[topic.name], stated(topic))
+            self.policies.set_topic(full[topic.name], topic.own_policies)
 
     def __iter__(self) -> Iterator[Topic]:
         """Those that were used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.holdings import topic_of
 from assay_conformance.checks.limits import InFlight, may_hold
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion, ErrorClass, Frame
@@ -26,7 +27,7 @@ class AcrossPartitions(InFlight):
             return
         count, topic = self.messages[handle, unit.line.topic], unit.line.topic
         if count > limit:
-            oldest = next(send for send in self.in_flight(handle) if self.topic_of(handle, send) == topic)
+            oldest = next(send for send in self.in_flight(handle) if self.left_to(handle, send) == topic)
             self.breach(
                 "too-many-pending",
                 f"producer {handle}: {count} messages on {topic} were without a receipt at "
@@ -58,13 +59,12 @@ class AcrossPartitions(InFlight):
 
     def _limit(self, handle: int) -> int | None:
         """What a partition of this producer's topic may have; None where no limit is shared."""
-        opening, setting = self.tracker.lines.openings.get(handle), self.view.producer_setting
+        setting = self.view.producer_setting
         across, own = setting(handle, "max_pending_across_partitions"), setting(handle, "max_pending_messages")
-        if opening is None or not across:
+        if not across:
             return None
-        name = opening.args.get("topic")
-        partitions = next((topic.partitions for topic in self.view.case.topology.topics if topic.name == name), 0)
-        share = int(across) // partitions if partitions else 0
+        topic = topic_of(self, handle)
+        share = int(across) // topic.partitions if topic is not None and topic.partitions else 0
         if not share or any(step.verb == "grow" for step in self.view.case.steps):
             return None
         return min(share, int(own)) if own else share

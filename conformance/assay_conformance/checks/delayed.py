@@ -15,7 +15,7 @@ from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Stepped, Stored
-from assay_conformance.model.policy import DelayedDelivery, Policies, nearest
+from assay_conformance.model.policy import DelayedDelivery
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -88,9 +88,7 @@ class DelayCheck(DispatchLedger):
         return False
 
     def _terms_of(self, topic: Topic) -> DelayedDelivery:
-        topology = self.view.case.topology
-        policies: Policies = nearest(topic, topology.namespace, topology.settings.policies)
-        return policies.delayed_delivery or DelayedDelivery()
+        return self.view.case.topology.policies_of(topic).delayed_delivery or DelayedDelivery()
 
 
 class NotBeforeItsTime(DelayCheck):

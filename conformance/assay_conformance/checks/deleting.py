@@ -10,7 +10,7 @@ from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, P
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Topic, Who
 from assay_conformance.model.event import Cursor, Frame, ReadBack, Stepped, Stored
-from assay_conformance.model.policy import Policies, Retention, nearest
+from assay_conformance.model.policy import Retention
 from assay_conformance.model.requirement import RequirementId
 
 MS_PER_S = 1_000
@@ -44,9 +44,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def start(self) -> None:
         super().start()
         topology = self.view.case.topology
-        self._policies: dict[str, Policies] = {
-            topic.name: nearest(topic, topology.namespace, topology.settings.policies) for topic in topology.topics
-        }
+        self._policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
         self._check_ms = topology.settings.expiry_check_ms
         self._log: dict[str, list[Stored]] = {}
         self._placed: dict[tuple[str, Position], Stored] = {}

@@ -66,7 +66,8 @@ class FindsAddedPartitions(TimedCheck):
         if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
             return
         topic, partitions = str(step.args["topic"]), int(step.args["partitions"])
-        before = next((t.partitions for t in self.view.case.topology.topics if t.name == topic), 0)
+        grown = self.view.case.topology.named(topic)
+        before = 0 if grown is None else grown.partitions
         for role in _ROLES.values():
             on_it = [handle for handle, opening in self._open.items() if self._uses(opening, role, topic)]
             if len(on_it) == 1 and before:

@@ -141,9 +141,9 @@ class HoldingsCheck(Check):
 def topic_of(check: Check, handle: int) -> Topic | None:
     """The topology's topic that a producer was opened on."""
     opening = check.tracker.lines.openings.get(handle)
-    topics = check.view.case.topology.topics
-    name = topics[0].name if opening is None else opening.args.get("topic", topics[0].name)
-    return next((topic for topic in topics if topic.name == name), None)
+    topology = check.view.case.topology
+    first = topology.topics[0].name
+    return topology.named(first if opening is None else opening.args.get("topic", first))
 
 
 def keeps_call_order(check: Check, holding: Holding) -> bool:

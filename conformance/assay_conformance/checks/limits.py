@@ -13,6 +13,7 @@ from itertools import chain
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
+from assay_conformance.checks.holdings import topic_of
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
@@ -63,7 +64,7 @@ class InFlight(Check):
             handle = unit.line.handle
             self._count(handle, self._units.get(handle, {}).pop(id(unit), ()), -1)
 
-    def topic_of(self, handle: int, send: Operation) -> str | None:
+    def left_to(self, handle: int, send: Operation) -> str | None:
         """Where a message left to."""
         unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
         return None if unit is None else unit.line.topic
@@ -77,7 +78,7 @@ class InFlight(Check):
     def _count(self, handle: int, sends: tuple[Operation, ...], sign: int) -> None:
         for send in sends:
             self.bytes[handle] += sign * (send.invoke.size or 0)
-            if (topic := self.topic_of(handle, send)) is not None:
+            if (topic := self.left_to(handle, send)) is not None:
                 self.messages[handle, topic] += sign
 
 
@@ -211,9 +212,7 @@ class FullQueue(TimedCheck):
         setting = self.view.producer_setting
         limit = setting(handle, "max_pending_messages")
         limit = DEFAULT_MAX_PENDING if limit is None else int(limit)
-        opening = self.tracker.lines.openings.get(handle)
-        topics = {topic.name: topic for topic in self.view.case.topology.topics}
-        topic = topics.get(str(opening.args.get("topic", next(iter(topics), ""))) if opening is not None else "")
+        topic = topic_of(self, handle)
         partitioned = topic is None or topic.partitions
         memory = self.view.setting("client", "memory_limit_bytes")
         if memory or partitioned or setting(handle, "chunking") or handle in self.tracker.lines.burst:

@@ -178,8 +178,7 @@ class MovesLoseNothing(TimedCheck):
             return False
         if all(session.ready is None for session in consumer.sessions):
             return False  # It was never let in.
-        topics = {topic.name: topic for topic in self.view.case.topology.topics}
-        topic = topics.get(consumer.topics[0])
+        topic = self.view.case.topology.named(consumer.topics[0])
         alone = not any(
             other is not consumer and other.subscription == consumer.subscription
             for other in self.tracker.opened_consumers.values()

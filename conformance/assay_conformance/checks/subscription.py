@@ -187,8 +187,7 @@ class SharedGivesToOne(DispatchLedger):
         return heir.permits > 0 and ended_ns - max(gone_ns, heir.joined.t_ns) > HANDED_OVER_NS
 
     def _holds_back(self, group: Group) -> bool:
-        name = base_topic(group.topic)
-        topic = next((topic for topic in self.view.case.topology.topics if topic.name == name), None)
+        topic = self.view.case.topology.named(base_topic(group.topic))
         return topic is None or any(
             (topic.dispatch_rate.is_set, topic.subscription_rate.is_set, topic.max_unacked_per_consumer)
         )

@@ -12,7 +12,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.model.event import Ended, Event, Frame, Stored
-from assay_conformance.model.policy import Policies, nearest
+from assay_conformance.model.policy import Policies
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -43,9 +43,7 @@ class UnackedLimit(DispatchLedger):
     def start(self) -> None:
         super().start()
         topology = self.view.case.topology
-        self._policies: dict[str, Policies] = {
-            topic.name: nearest(topic, topology.namespace, topology.settings.policies) for topic in topology.topics
-        }
+        self._policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
         self._limits: dict[Group, _Limits] = {}
         self._stored: Counter[str] = Counter()
         self._end: Ended | None = None

@@ -11,7 +11,7 @@ import msgspec
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Fault
-from assay_conformance.model.policy import BrokerSettings, Policies
+from assay_conformance.model.policy import BrokerSettings, Policies, nearest
 from assay_conformance.model.policy import Rate as Rate
 from assay_conformance.model.requirement import RequirementId
 
@@ -64,6 +64,12 @@ class Topic(Policies, frozen=True, omit_defaults=True, kw_only=True):
     dispatch_rate: Rate = Rate()
     subscription_rate: Rate = Rate()
 
+    @property
+    def own_policies(self) -> Policies:
+        """What it sets itself. Deduplication that is off is what it says when it says nothing."""
+        given = {name: getattr(self, name) for name in Policies.__struct_fields__}
+        return Policies(**given | {"deduplication": self.deduplication or None})
+
 
 class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Brokers and topics. A broker's constants are those of pulsar-semantics; a Case lowers them where it must wait.
@@ -76,6 +82,15 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     protocol_version: int = 21
     settings: BrokerSettings = BrokerSettings()
     namespace: Policies = Policies()
+
+    def named(self, name: str) -> Topic | None:
+        """Its topic of this local name."""
+        return next((topic for topic in self.topics if topic.name == name), None)
+
+    def policies_of(self, topic: Topic | None) -> Policies:
+        """What holds for it as the Case begins; None: for a topic that is none of these."""
+        own = Policies() if topic is None else topic.own_policies
+        return nearest(own, self.namespace, self.settings.policies)
 
 
 class ClientConfig(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -17,7 +17,6 @@ from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Stepped
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.policy import nearest
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -182,11 +181,11 @@ class AcksSurviveLoad(DispatchLedger):
         return member.joined.seq > end.seq and alone and member.permits > 0 and there
 
     def _holds_back(self, group: Group) -> bool:
-        name, topology = base_topic(group.topic), self.view.case.topology
-        topic = next((topic for topic in topology.topics if topic.name == name), None)
+        topology = self.view.case.topology
+        topic = topology.named(base_topic(group.topic))
         if topic is None or topology.settings.dispatch_rate.is_set:
             return True
-        policies = nearest(topic, topology.namespace, topology.settings.policies)
+        policies = topology.policies_of(topic)
         return any(getattr(policies, name) for name in _HOLDING_BACK)
 
     def _of(self, group: Group) -> _Kept:

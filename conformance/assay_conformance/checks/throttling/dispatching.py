@@ -13,7 +13,7 @@ from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Rate, Topic, Who
 from assay_conformance.model.event import Frame, MessageId, Meta, Stored
-from assay_conformance.model.policy import Policies, nearest
+from assay_conformance.model.policy import Policies
 from assay_conformance.model.topic_names import base_topic, is_partition
 
 NS_PER_S = 1_000 * MS
@@ -173,8 +173,8 @@ def _levels(view: View, topic: Topic) -> dict[str, Level]:
     """The rates that hold for a topic's dispatches and can be judged, by kind. One relative to what is published has no
     bound of its own, and which broker has a topic is known where there is one."""
     topology = view.case.topology
+    held = topology.policies_of(topic)
     nearness = (topic, topology.namespace, topology.settings.policies)
-    held = nearest(*nearness)
     rates = {
         "broker": topology.settings.dispatch_rate if topology.brokers == 1 else None,
         "topic": held.dispatch_rate,

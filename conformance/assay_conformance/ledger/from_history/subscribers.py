@@ -13,7 +13,6 @@ from assay_conformance.ledger.tables import NONE, AckKind, Integrity
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.model.policy import Policies, nearest
 from assay_conformance.model.topic_names import base_topic, partition_name
 
 TYPES = {"exclusive": "Exclusive", "failover": "Failover", "shared": "Shared", "key_shared": "Key_Shared"}
@@ -150,12 +149,7 @@ def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, open
 
 def _messages_go_away(case: Case, topic: str) -> bool:
     """Messages have a time to live or are let go of, a backlog has a quota, or a step changes what holds."""
-    levels: tuple[Policies, ...] = (
-        *(one for one in case.topology.topics if one.name == topic),
-        case.topology.namespace,
-        case.topology.settings.policies,
-    )
-    held = nearest(*levels)
+    held = case.topology.policies_of(case.topology.named(topic))
     changed = any(step.who is Who.BROKER and step.verb in _CHANGING_STEPS for step in case.steps)
     return changed or bool(held.message_ttl_s) or held.backlog_quota is not None
 

@@ -18,7 +18,6 @@ from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, F
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.outside import Kill, Role, Stop
-from assay_conformance.model.policy import nearest
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.topic_names import base_topic, partition_name
@@ -121,16 +120,13 @@ def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Ord
 
 
 def _topics(sent: Messages, known: Sorted, case: Case) -> Iterable[Topic]:
-    by_name = {topic.name: topic for topic in case.topology.topics}
     changed = {step.args.get("topic") for step in case.steps if step.verb == "set_policy"}
     for name, number in sent.topics.items():
         base = base_topic(name)
-        topic = by_name.get(base)
-        levels = (() if topic is None else (topic,)) + (case.topology.namespace, case.topology.settings.policies)
-        dedup = (topic is not None and topic.deduplication) or bool(nearest(*levels).deduplication)
+        dedup = case.topology.policies_of(case.topology.named(base)).deduplication
         steady = base not in changed and None not in changed
         read_back = name in known.read_back or base in known.read_back
-        yield Topic(number, name, int(dedup and steady), read_back=int(read_back))
+        yield Topic(number, name, int(bool(dedup) and steady), read_back=int(read_back))
 
 
 def _epochs(known: Sorted, case: Case) -> list[Epoch]:
