@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, up
-from assay_conformance.cases.resend import QUICK, lost_before_cut, lost_receipts
+from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut, lost_receipts
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.fault import AnswerError, Corrupt, Fault
 
@@ -100,7 +100,41 @@ def topic_terminated() -> Case:
     )
 
 
+def refused_return(words: str, error: str, title: str, *, requirement: str = "resend.keeps-returning") -> Case:
+    """One send waits for its receipt when the connection dies."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer, 2)
+    plan.wait_ops()
+    return plan.case(
+        f"resend/return-{words}",
+        title,
+        (requirement,),
+        producer={"send_timeout_ms": 8_000},
+        faults=(
+            lost_before_cut(1, k=2),
+            cut_at_send(3),
+            Fault(trigger=up("PRODUCER", k=2), action=AnswerError(error)),
+        ),
+        limits=Limits(operation_ms=10_000, case_ms=25_000),
+    )
+
+
 CASES = (
+    refused_return("busy", "ProducerBusy", "A producer comes back, and its broker holds on to its connection before"),
+    refused_return("not-ready", "ServiceNotReady", "A producer comes back to a broker that is not ready for it"),
+    refused_return(
+        "held",
+        "ProducerBlockedQuotaExceededError",
+        "A producer comes back, and is asked to wait: a backlog is too long",
+    ),
+    refused_return(
+        "over-quota",
+        "ProducerBlockedQuotaExceededException",
+        "A producer comes back, and is refused: a backlog is too long",
+        requirement="resend.quota-fails-pending",
+    ),
     transient_error("PersistenceError"),
     transient_error("MetadataError"),
     transient_error("UnknownError"),

@@ -194,6 +194,25 @@ def not_ready(command: str) -> Case:
     )
 
 
+def never_ready(command: str) -> Case:
+    """However often it is asked."""
+    plan = Schedule()
+    client = plan.client()
+    if command == "PRODUCER":
+        plan.producer(client)
+    else:
+        plan.consumer(client)
+    return plan.case(
+        f"connection/never-ready-for-{command.lower()}",
+        f"The broker is not ready for any {command}, and the opening fails when its time is up",
+        ("connection.keeps-opening",),
+        capabilities=("producer" if command == "PRODUCER" else "consumer",),
+        client={"operation_timeout_ms": 2_000},
+        faults=(Fault(trigger=up(command, times=0), action=AnswerError("ServiceNotReady")),),
+        limits=Limits(operation_ms=9_000),
+    )
+
+
 def owner_out_of_reach(words: str, how: Cut) -> Case:
     """The broker that has the topic ends the first connection before it has said anything."""
     plan = Schedule()
@@ -293,6 +312,8 @@ CASES = (
     return_times_out(),
     not_ready("SUBSCRIBE"),
     not_ready("PRODUCER"),
+    never_ready("SUBSCRIBE"),
+    never_ready("PRODUCER"),
     owner_out_of_reach("out-of-reach", Cut(before=True)),
     owner_out_of_reach("hangs-up", Cut(how=CutHow.FIN)),
     answers_nobody_asked_for(),

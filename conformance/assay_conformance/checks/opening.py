@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
-from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Completion, ErrorClass, Event, Frame, Invoke, Opened
 from assay_conformance.model.requirement import RequirementId
 
@@ -20,10 +20,14 @@ class _Opening:
     invoke: Invoke
     setback: Event | None = None
     tries: int = 0
+    first: dict[str, Frame] = field(default_factory=dict)
+    """Topic -> its first PRODUCER or SUBSCRIBE."""
+    waits: bool = False
+    """The broker has it wait for its turn, however long."""
 
 
 class KeepsOpening(Check):
-    """A setback is followed by another attempt, or by the end of the time that an opening may take.
+    """A setback is followed by another attempt, or by the end of the time that an opening may take, and that by none.
 
     Whose a look-up or a new connection is, nobody knows: it is taken for an attempt of every opening that is under way,
     and a connection that ends before its handshake for the setback of one that has the client to itself.
@@ -73,6 +77,9 @@ class KeepsOpening(Check):
     @on(Frame, "PRODUCER_SUCCESS", "SUCCESS", "ERROR")
     def answered(self, event: Frame) -> None:
         handle = self._registrations.pop((event.conn, event.request_id), None) if to_client(event) else None
+        opening = None if handle is None else self._openings.get(handle)
+        if opening is not None and event.fields.get("producer_ready") is False:
+            opening.waits = True
         if handle is not None and event.fields.get("error") == _NOT_READY:
             self._set_back(handle, event)
 
@@ -96,10 +103,11 @@ class KeepsOpening(Check):
             if opening.tries:
                 self.exercise(event)
             return
-        limit = self.view.setting("client", "operation_timeout_ms")
-        limit_ns = (limit if isinstance(limit, int) else 30_000) * MS
-        until_ns, slack_ns = opening.invoke.t_ns + limit_ns, TOLERANCES["reconnect"].slack_ns
-        if opening.setback.t_ns + slack_ns < until_ns:
+        until_ns, slack_ns = opening.invoke.t_ns + self._limit_ns(), TOLERANCES["reconnect"].slack_ns
+        if opening.setback.t_ns + slack_ns >= until_ns:
+            if opening.tries:
+                self.exercise(event)
+        else:
             self.breach(
                 "gave-up" if event.t_ns + slack_ns < until_ns else "waited-in-vain",
                 f"{event.verb} of handle {event.handle} met {_what(opening.setback)} at {ms(opening.setback.t_ns)} and "
@@ -114,7 +122,31 @@ class KeepsOpening(Check):
     def _registered(self, event: Frame, handle: int | None) -> None:
         if handle is not None:
             self._registrations[event.conn, event.request_id] = handle
+            self._in_time(handle, event)
         self._tried()
+
+    def _in_time(self, handle: int, event: Frame) -> None:
+        """The time of an opening may begin before its first registration, and not later."""
+        opening = self._openings.get(handle)
+        first = None if opening is None else opening.first.setdefault(str(event.fields.get("topic", "")), event)
+        if opening is None or first is None or not (opening.setback or opening.tries) or opening.waits:
+            return
+        until_ns = first.t_ns + self._limit_ns()
+        timing = self.tracker.load.timing(first.t_ns, until_ns, event.t_ns, TOLERANCES["reconnect"])
+        if timing is Timing.UNDECIDED:
+            self.undecided("the machine was too busy to say whether an opening went on for too long")
+        elif timing is Timing.LATE:
+            self.breach(
+                "went-on",
+                f"{opening.invoke.verb} of handle {handle} first registered at {ms(first.t_ns)}, was refused, and "
+                f"registered again at {ms(event.t_ns)}; it had until {ms(until_ns)}",
+                first,
+                event,
+            )
+
+    def _limit_ns(self) -> int:
+        limit = self.view.setting("client", "operation_timeout_ms")
+        return (limit if isinstance(limit, int) else 30_000) * MS
 
     def _set_back(self, handle: int, event: Event) -> None:
         opening = self._openings.get(handle)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.lines import Line
+from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -74,34 +75,40 @@ class TerminatedFailsAll(Check):
         for line, event, alone in self._told.values():
             known = line.handle is not None and line.handle not in self.tracker.foresight.unsure
             if known and was_read(self, event, alone=alone):
-                self._judge(line, event)
+                left_pending(self, line, event, "that the topic is terminated")
 
-    def _judge(self, line: Line, event: Frame) -> None:
-        pending = [
-            (unit, operation)
-            for unit in line.units
-            if unit.first.seq < event.seq and not any(receipt.seq < event.seq for receipt in unit.receipts)
-            for operation in operations(self, unit)
-            if operation.completion is None or operation.completion.seq > event.seq
-        ]
-        closing_ns = self.tracker.end_ns if line.closing is None else line.closing.t_ns
-        for unit, operation in pending:
-            end = operation.completion
-            until_ns = min(closing_ns, ended_ns(end) if end else self.tracker.end_ns)
-            timing = self.tracker.load.timing(event.t_ns, event.t_ns, until_ns, TOLERANCES["reconnect"])
-            if timing is Timing.UNDECIDED:
-                self.undecided("the machine was too busy to say whether sends only failed late")
-            elif timing is Timing.LATE:
-                self.breach(
-                    "left-pending",
-                    f"{line}: the broker said at {ms(event.t_ns)} that the topic is terminated; {unit} had no receipt "
-                    f"and its send had not failed by {ms(until_ns)}",
-                    unit.first,
-                    event,
-                    *([end] if end else []),
-                )
-            elif end is not None and end.outcome is not Outcome.OK:
-                self.exercise(end)
+
+def pending_at(check: Check, line: Line, event: Frame) -> list[tuple[Unit, Operation]]:
+    """The sends that were written before, and had no receipt."""
+    return [
+        (unit, operation)
+        for unit in line.units
+        if unit.first.seq < event.seq and not any(receipt.seq < event.seq for receipt in unit.receipts)
+        for operation in operations(check, unit)
+        if operation.completion is None or operation.completion.seq > event.seq
+    ]
+
+
+def left_pending(check: Check, line: Line, event: Frame, word: str) -> None:
+    """Judge whether what was pending when the broker said `word` in `event` failed soon."""
+    closing_ns = check.tracker.end_ns if line.closing is None else line.closing.t_ns
+    for unit, operation in pending_at(check, line, event):
+        end = operation.completion
+        until_ns = min(closing_ns, ended_ns(end) if end else check.tracker.end_ns)
+        timing = check.tracker.load.timing(event.t_ns, event.t_ns, until_ns, TOLERANCES["reconnect"])
+        if timing is Timing.UNDECIDED:
+            check.undecided("the machine was too busy to say whether sends only failed late")
+        elif timing is Timing.LATE:
+            check.breach(
+                "left-pending",
+                f"{line}: the broker said at {ms(event.t_ns)} {word}; {unit} had no receipt and its send had not "
+                f"failed by {ms(until_ns)}",
+                unit.first,
+                event,
+                *([end] if end else []),
+            )
+        elif end is not None and end.outcome is not Outcome.OK:
+            check.exercise(end)
 
 
 def _says_terminated(event: Frame) -> bool:

@@ -32,6 +32,8 @@ _STUBBORN = {
 }
 """The cheats that take a final word of the broker for a passing one."""
 
+_PASSING = (pb.ProducerBusy, pb.ServiceNotReady, pb.ProducerBlockedQuotaExceededError)
+
 
 class Phase(Enum):
     SEEKING = "looking up and connecting"
@@ -87,6 +89,9 @@ class Handler(ABC):
     @abstractmethod
     def _registered(self, answer: Frame) -> None:
         """The broker admitted it, on `connection`."""
+
+    def _turned_away(self, refusal: Refusal) -> None:  # noqa: B027
+        """A registration was; it may come again."""
 
     @abstractmethod
     def _lost(self) -> None:
@@ -163,6 +168,7 @@ class Handler(ABC):
             # A late success must not leave a second one of us at the broker (CON-008).
             self.connection.request(self._closure, _ignore)
         self._detach()
+        self._turned_away(refusal)
         self._again(refusal)
 
     def _again(self, refusal: Refusal) -> None:
@@ -177,14 +183,20 @@ class Handler(ABC):
         if (refusal.retry is Retry.NEVER and not stubborn) or (opening and refusal.retry is Retry.ONCE_OPEN):
             self._finish(refusal)
             return
+        if refusal.code in _PASSING and not opening and self.shared.mutated(Mutation.REFUSED_RETURN_IS_FINAL):
+            self._finish(refusal)
+            return
         if self.shared.mutated(Mutation.BACKOFF_STAYS):
             self._backoff.reset()
         delay_ns = self._backoff.next_ns()
-        if opening and self.shared.now_ns + delay_ns > self._deadline_ns:
+        late = opening and self.shared.now_ns + delay_ns > self._deadline_ns
+        if late and not self.shared.mutated(Mutation.OPENS_FOR_EVER):
             self._finish(refusal)
             return
         self._attempt += 1
         self.phase = Phase.WAITING
+        if refusal.code in _PASSING and not opening and self.shared.mutated(Mutation.REFUSED_RETURN_WAITS):
+            return
         self._retry_timer = self.shared.after(delay_ns, lambda: self._seek(None))
 
     def _finish(self, refusal: Refusal) -> None:

@@ -32,6 +32,10 @@ class Mutation(StrEnum):
     RESENDS_NOT_ALLOWED = "resends-not-allowed"
     DEAF_AFTER_NOT_ALLOWED = "deaf-after-not-allowed"
     RETRIES_TERMINATED = "retries-terminated"
+    REFUSED_RETURN_IS_FINAL = "refused-return-is-final"
+    REFUSED_RETURN_WAITS = "refused-return-waits"
+    QUOTA_KEEPS_PENDING = "quota-keeps-pending"
+    OPENS_FOR_EVER = "opens-for-ever"
     RETURNS_AFTER_CLOSE = "returns-after-close"
     LEAVES_PRODUCER_BEHIND = "leaves-producer-behind"
     CONSUMER_RETURNS_AFTER_CLOSE = "consumer-returns-after-close"
@@ -350,6 +354,26 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RSD-013",
         "a terminated topic is asked for again and again",
         "pulsar-client-cpp#567, pulsar-client-go#1128: retried until the time-out",
+    ),
+    Mutation.REFUSED_RETURN_IS_FINAL: Broken(
+        "RSD-017",
+        "a producer that comes back and is refused for now ends, and its sends with it",
+        "errors of the first registration and of a return looked up in one table",
+    ),
+    Mutation.REFUSED_RETURN_WAITS: Broken(
+        "RSD-017",
+        "a producer that comes back and is refused for now never asks again",
+        "a retry that is armed by the end of a connection alone",
+    ),
+    Mutation.QUOTA_KEEPS_PENDING: Broken(
+        "RSD-018",
+        "what is pending waits on when the broker says that the backlog is over its quota",
+        "the two quota errors taken for one",
+    ),
+    Mutation.OPENS_FOR_EVER: Broken(
+        "CON-011",
+        "an opening that is refused for now goes on beyond its time-out",
+        "a deadline kept for requests, and for what they are part of nobody's",
     ),
     Mutation.RETURNS_AFTER_CLOSE: Broken(
         "RSD-015",

@@ -333,6 +333,11 @@ class Producer(Handler):
             for sent in units[-1].sent:
                 self._number(Sent(None, sent.message, -1))
 
+    def _turned_away(self, refusal: Refusal) -> None:
+        over = refusal.code == pb.ProducerBlockedQuotaExceededException and self._opened is None
+        if over and not self.shared.mutated(Mutation.QUOTA_KEEPS_PENDING):
+            self._fail_all(refusal.error, refusal.text)
+
     def _lost(self) -> None:
         if self.shared.mutated(Mutation.FAILS_PENDING_ON_LOSS):
             self._forget(lambda _op: True)

@@ -92,3 +92,25 @@ def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
     story.complete(asked)
     check = trial(KeepsOpening, story.done())
     assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_opening_that_asks_again_behind_its_time_is_found() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.at(32_000)
+    story.asks(8)
+    assert story.judged()[0] == ["went-on"]
+
+
+def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.at(29_500)
+    story.asks(8)
+    story.is_not_ready(8)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert story.judged() == ([], 1)
