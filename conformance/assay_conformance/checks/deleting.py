@@ -164,7 +164,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def finish(self) -> None:
         for cursor in self._cursors:
             held = self._held.get(cursor.topic)
-            batched = any((entry.meta.batch or 1) > 1 for entry in self._log.get(cursor.topic, ()))
+            batched = any(entry.meta.messages > 1 for entry in self._log.get(cursor.topic, ()))
             if held is not None and batched:
                 self._judge_backlog(cursor, held)
 

@@ -78,7 +78,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
         entry = entry_on(session, event.ids[0])
         permits = self._permits.setdefault(session.request.seq, _Permits())
         # How many messages a damaged entry holds, its own metadata says: a client that returns one permit is right.
-        count = (event.meta.batch if event.meta is not None and event.intact else None) or 1
+        count = event.messages if event.intact else 1
         permits.dispatched += count
         permits.last_ns = event.t_ns
         reason = self.reason(event)

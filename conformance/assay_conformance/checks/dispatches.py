@@ -208,7 +208,7 @@ class Groups:
         tell(self._sent, group, member, event, position)
         member.served = True
         member.out[position] = event
-        member.permits -= 1 if event.meta is None or event.meta.batch is None else event.meta.batch
+        member.permits -= event.messages
         if position not in group.acked:
             group.unacked[position] = event
 

@@ -115,7 +115,7 @@ class KnowsWhetherMore(Check):
 def _is_behind(stored: list[Stored], id: MessageId) -> bool:
     """Whether a message, or one of a batch, comes behind this one."""
     place = (id.position, max(id.batch_index, 0))
-    return any((entry.id.position, (entry.meta.batch or 1) - 1) > place for entry in stored)
+    return any((entry.id.position, entry.meta.messages - 1) > place for entry in stored)
 
 
 def _where(at: Invoke | Received) -> str:

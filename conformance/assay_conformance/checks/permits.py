@@ -28,10 +28,9 @@ def queue_of(view: View, session: ConsumerSession) -> int | None:
     return number_in_force(view, consumer, "receiver_queue_size") or None
 
 
-def charged(message: Frame) -> int:
+def charged(frame: Frame) -> int:
     """How many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
-    count = (message.meta.batch if message.meta is not None else None) or 1
-    words = message.ack_sets[0] if message.ack_sets else ()
+    words, count = frame.ack_sets[0] if frame.ack_sets else (), frame.messages
     if not words:
         return count
     return sum(1 for index in range(count) if index // 64 < len(words) and words[index // 64] >> index % 64 & 1)
@@ -111,7 +110,7 @@ class PermitCheck(ConsumerCheck):
     def message(self, event: Frame) -> None:
         ledger = self.ledger(self.tracker.consumer_of(event))
         if ledger is not None and to_client(event):
-            cost, size = charged(event), (event.meta.batch if event.meta is not None else None) or 1
+            cost, size = charged(event), event.messages
             ledger.charged += cost
             ledger.came = event
             ledger.garbled = ledger.garbled or (size > 1 and event.intact is False)

@@ -248,7 +248,7 @@ class EndsWhenConnected(SeekCheck):
 
 def _messages(entry: Stored) -> Iterator[Message]:
     place = Entry(entry.topic, entry.id.ledger, entry.id.entry)
-    for index in range(entry.meta.batch or 1):
+    for index in range(entry.meta.messages):
         yield place, index
 
 

@@ -43,4 +43,4 @@ class BatchBits(SeekCheck):
     def _size(self, topic: str, id: MessageId) -> int:
         """Not every client tells the size of a batch with the ids of its messages; the topic knows."""
         stored = self.tracker.stored.get(topic, [])
-        return next((entry.meta.batch or 1 for entry in stored if entry.id.position == id.position), id.batch_size)
+        return next((entry.meta.messages for entry in stored if entry.id.position == id.position), id.batch_size)

@@ -93,7 +93,7 @@ class UnackedLimit(DispatchLedger):
                 *list(member.out.values())[:1],
                 frame,
             )
-        if unacked + _messages(frame) >= most:
+        if unacked + frame.messages >= most:
             limits.blocked.add(id(member))
             self.exercise(frame)
 
@@ -112,7 +112,7 @@ class UnackedLimit(DispatchLedger):
                     f"nothing more should have been read, and {READ_BATCH_ENTRIES} entries have left since",
                     frame,
                 )
-        elif unacked + _messages(frame) >= most:
+        elif unacked + frame.messages >= most:
             limits.over = 0
             self.exercise(frame)
 
@@ -168,8 +168,4 @@ def _has_room(group: Group, limits: _Limits, member: Member, end: Event) -> bool
 
 
 def _unacked(member: Member) -> int:
-    return sum(_messages(frame) for frame in member.out.values())
-
-
-def _messages(frame: Frame) -> int:
-    return 1 if frame.meta is None or frame.meta.batch is None else frame.meta.batch
+    return sum(frame.messages for frame in member.out.values())

@@ -219,6 +219,11 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     letter: dict[str, str] = {}
     """What a copy for a retry or dead letter topic tells of its original (PIP-22)."""
 
+    @property
+    def messages(self) -> int:
+        """How many an entry of this holds, a chunk taken for one."""
+        return self.batch or 1
+
 
 class Opened(_Event, frozen=True, tag="opened"):
     """A client connected: `conn` counts the Case's connections from 0. `url`: to which address, as clients are told
@@ -274,6 +279,11 @@ class Frame(_Event, frozen=True, tag="frame", gc=True):
     meta: Meta | None = None
     members: tuple[Member, ...] = ()
     fields: dict[str, Any] = {}
+
+    @property
+    def messages(self) -> int:
+        """How many its payload holds; one where nothing says so."""
+        return 1 if self.meta is None else self.meta.messages
 
     @property
     def from_sender(self) -> bool:

@@ -96,7 +96,7 @@ class HeldNotDelivered(AckCheck):
         key = (session.consumer.handle, entry_on(session, event.ids[0]))
         meta = event.meta
         permits = self._permits.setdefault(session.request.seq, _Permits())
-        permits.dispatched += (meta.batch if meta is not None else None) or 1
+        permits.dispatched += event.messages
         permits.last = event
         plain = meta is not None and not meta.batch and meta.chunk_id is None and event.intact is not False
         held = self._covering(key) if plain else None

@@ -79,7 +79,7 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         if call.invoke.verb != "ack" or self.session_of(call) is None:
             return
         frame = self.frames.get(key)
-        size = (frame.meta.batch if frame is not None and frame.meta is not None else None) or 1
+        size = 1 if frame is None else frame.messages
         if size > 1 and frame is not None and call.message.seq < frame.seq and not call.cumulative:
             return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
         index = max(call.message.message_id.batch_index, 0)

@@ -56,8 +56,7 @@ class TimeoutCheck(ConsumerCheck):
         session = self.tracker.consumer_of(event)
         if session is not None and session.consumer is not None and to_client(event):
             key = (session.consumer.handle, entry_on(session, event.ids[0]))
-            size = (event.meta.batch if event.meta is not None else None) or 1
-            self.copies[key] = self.copies.get(key, 0) + size
+            self.copies[key] = self.copies.get(key, 0) + event.messages
             self.frames[key] = event
 
     @on(Received)
@@ -69,7 +68,7 @@ class TimeoutCheck(ConsumerCheck):
             key = (event.handle, entry)
             frame = self.frames.get(key)
             # Of two copies on their way it is not known which one this is, nor whether the first was thrown away.
-            size = (frame.meta.batch if frame is not None and frame.meta is not None else None) or 1
+            size = 1 if frame is None else frame.messages
             sure = self.copies.get(key, 0) <= size
             self.copies[key] = max(0, self.copies.get(key, 0) - 1)
             if frame is not None and span is not None and consumer.live_on(entry.topic) is not None:

@@ -85,8 +85,7 @@ class AllInOrder(ConsumerCheck):
         if session is None or session.consumer is None or not to_client(event):
             return
         entry = entry_on(session, event.ids[0])
-        batch = (event.meta.batch if event.meta is not None else None) or 1
-        keys = [(entry, index) for index in range(batch) if is_open(event, index)]
+        keys = [(entry, index) for index in range(event.messages) if is_open(event, index)]
         self._copies.setdefault(session.consumer.handle, Counter()).update(keys)
         again = self._again.get(session_key(session))
         if again is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Rate, Topic, Who
-from assay_conformance.model.event import Frame, MessageId, Meta, Stored
+from assay_conformance.model.event import Frame, MessageId, Stored
 from assay_conformance.model.policy import Policies
 from assay_conformance.model.topic_names import base_topic, is_partition
 
@@ -119,7 +119,7 @@ class DispatchCheck(Check):
         if session is None or not levels:
             return
         size = self._sizes.get((session.topic, event.ids[0].position), 0) if event.ids else 0
-        messages = 1 if self.settings.rate_counts_entries else messages_of(event.meta)
+        messages = self.units(event.messages)
         for kind, level in levels.items():
             limiter = self._limiter(kind, level, session.topic, session.subscription)
             limiter.began_ns = limiter.began_ns or session.request.t_ns
@@ -151,6 +151,10 @@ class DispatchCheck(Check):
             self.undecided("the broker served other Cases, too, and may have charged one with what another was sent")
         else:
             self.breach(code, sentence, first, last)
+
+    def units(self, messages: int) -> int:
+        """What a rate counts of an entry that holds so many messages."""
+        return 1 if self.settings.rate_counts_entries else messages
 
     def _limiter(self, kind: str, level: Level, topic: str, subscription: str) -> Dispatches:
         what = {
@@ -192,7 +196,3 @@ def _overrules(kind: str, rate: Rate, nearness: Sequence[Policies]) -> bool:
     name = {"topic": "dispatch_rate", "subscription": "subscription_rate"}.get(kind)
     given = [getattr(policies, name) for policies in nearness] if name else []
     return any(other is not None and other.is_set and other != rate for other in given)
-
-
-def messages_of(meta: Meta | None) -> int:
-    return 1 if meta is None or meta.batch is None else meta.batch

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.throttling.dispatching import Dispatches, messages_of
+from assay_conformance.checks.throttling.dispatching import Dispatches
 from assay_conformance.checks.throttling.supply import FedCheck
 from assay_conformance.checks.throttling.windows import DispatchWindows
 from assay_conformance.checks.tolerance import TOLERANCES
@@ -37,7 +37,7 @@ class EntriesCountOnce(FedCheck):
     requirement = RequirementId("throttling.batch-counts-once")
 
     def judges(self, limiter: Dispatches) -> bool:
-        batched = any(messages_of(frame.meta) > 1 for frame in limiter.frames)
+        batched = any(frame.messages > 1 for frame in limiter.frames)
         return super().judges(limiter) and self.settings.rate_counts_entries and batched
 
     def judge(self, limiter: Dispatches) -> None:

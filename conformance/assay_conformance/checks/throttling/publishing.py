@@ -9,7 +9,6 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order
 from assay_conformance.checks.throttling.dispatching import (
     NS_PER_S,
-    messages_of,
     unchanged_topics,
 )
 from assay_conformance.checks.tolerance import TOLERANCES
@@ -96,7 +95,7 @@ class PublishRateHolds(HoldingsCheck):
         """The fullest stretch holds the rate's share of it, the full bucket it began with, and what was read ahead."""
         rate = topic.publish_rate
         per_ns = rate.messages * RATE_ERROR / (rate.period_s * NS_PER_S)
-        counts = [messages_of(entry.meta) for entry in entries]
+        counts = [entry.meta.messages for entry in entries]
         connections = max(1, len(self.tracker.opened))
         bytes_per_entry = max(1, sum(entry.size for entry in entries) // len(entries))
         entries_ahead = connections * (READ_AHEAD_BYTES // bytes_per_entry + 1)
@@ -128,7 +127,7 @@ class PublishRateHolds(HoldingsCheck):
         began_ns = max(entries[0].t_ns, *calls_ns)
         periods = (entries[-1].t_ns - began_ns) // period_ns
         inside = [entry for entry in entries if began_ns < entry.t_ns <= began_ns + periods * period_ns]
-        count, least = sum(messages_of(entry.meta) for entry in inside), LEAST_SHARE * rate.messages * periods
+        count, least = sum(entry.meta.messages for entry in inside), LEAST_SHARE * rate.messages * periods
         if periods < LEAST_PERIODS or count >= least:
             return
         if not self.tracker.load.quiet(began_ns, entries[-1].t_ns, TOLERANCES["rate"]):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.permits import charged
-from assay_conformance.checks.throttling.dispatching import DispatchCheck, Dispatches, messages_of
+from assay_conformance.checks.throttling.dispatching import DispatchCheck, Dispatches
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Frame, Meta, Stored
+from assay_conformance.model.event import Frame, Stored
 
 LEAST_PERIODS = 3
 """Less than this tells nothing from below: the broker looks again a second after it found no tokens."""
@@ -47,7 +47,7 @@ class FedCheck(DispatchCheck):
 
     @on(Stored)
     def appended(self, event: Stored) -> None:
-        self._stored[event.topic] += self._units(event.meta)
+        self._stored[event.topic] += self.units(event.meta.messages)
         self.stored_entries[event.topic] += 1
 
     @on(Frame, "FLOW")
@@ -63,7 +63,7 @@ class FedCheck(DispatchCheck):
             return
         supply = self._supply(session)
         supply.unclear = supply.unclear or supply.session is not session or bool(event.redelivery_count)
-        supply.sent += self._units(event.meta)
+        supply.sent += self.units(event.messages)
         supply.permits -= charged(event)
         if supply.dry_ns is None and (supply.permits <= 0 or supply.sent >= self._stored[session.topic]):
             supply.dry_ns = event.t_ns
@@ -104,7 +104,3 @@ class FedCheck(DispatchCheck):
 
     def _supply(self, session: ConsumerSession) -> Supply:
         return self._supplies.setdefault((session.topic, session.subscription), Supply(session))
-
-    def _units(self, meta: Meta | None) -> int:
-        """What a dispatch rate counts of an entry."""
-        return 1 if self.settings.rate_counts_entries else messages_of(meta)
