@@ -9,8 +9,6 @@ from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Completion, Frame, Invoke, MessageId, Outcome
 from assay_conformance.model.requirement import RequirementId
 
-Position = tuple[int, int]
-
 
 class IdSpansChunks(Check):
     """The id of a send is that of its last chunk's receipt; a SEEK to a chunked message names the first chunk.
@@ -46,7 +44,7 @@ class IdSpansChunks(Check):
         if told.position not in [receipt.ids[0].position for receipt in receipts]:
             self.breach(
                 "other-id",
-                f"{unit.line}: message {number}, sent in chunks, was reported as {told.ledger}:{told.entry} at "
+                f"{unit.line}: message {number}, sent in chunks, was reported as {told.name} at "
                 f"{ms(event.t_ns)}; its last chunk is {named[0]}:{named[1]}",
                 receipts[-1],
                 event,

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
 from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.model.case import Topic
-from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Stepped, Stored
+from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Position, Stepped, Stored
 from assay_conformance.model.policy import DelayedDelivery
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -37,7 +37,7 @@ class Due:
 
     @property
     def name(self) -> str:
-        return f"{self.stored.id.ledger}:{self.stored.id.entry}"
+        return self.stored.id.name
 
 
 class DelayCheck(DispatchLedger):

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Topic, Who
-from assay_conformance.model.event import Cursor, Frame, ReadBack, Stepped, Stored
+from assay_conformance.model.event import Cursor, Frame, Position, ReadBack, Stepped, Stored
 from assay_conformance.model.policy import Retention
 from assay_conformance.model.requirement import RequirementId
 
@@ -216,4 +216,4 @@ class KeepsWhatIsUnacked(DispatchLedger):
 
 
 def _name(entry: Stored) -> str:
-    return f"entry {entry.id.ledger}:{entry.id.entry}"
+    return f"entry {entry.id.name}"

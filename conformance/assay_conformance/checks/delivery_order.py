@@ -98,4 +98,4 @@ def _place(id: MessageId) -> tuple[int, int, int]:
 
 
 def _name(id: MessageId) -> str:
-    return f"{id.ledger}:{id.entry}" + (f" message {id.batch_index}" if id.batch_index >= 0 else "")
+    return id.name + (f" message {id.batch_index}" if id.batch_index >= 0 else "")

@@ -14,12 +14,9 @@ from assay_conformance.checks.base import Check, View, listening, on, tell
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Closed, ClosedBy, Frame, Meta
+from assay_conformance.model.event import Closed, ClosedBy, Frame, MessageId, Meta, Position
 from assay_conformance.model.fault import Cut, CutHow, Direction
 from assay_conformance.model.topic_names import base_topic
-
-Position = tuple[int, int]
-"""Ledger and entry."""
 
 DEFAULT_KIND = "Exclusive"
 
@@ -30,6 +27,11 @@ SETTLED_NS = 200 * MS
 def sticky_key(meta: Meta) -> str | bytes | None:
     """What Key_Shared goes by; None for an entry without a key."""
     return meta.ordering_key if meta.ordering_key is not None else meta.key
+
+
+def name_of(position: Position) -> str:
+    """How sentences call the entry there."""
+    return MessageId(*position).name
 
 
 @dataclass(slots=True, eq=False)

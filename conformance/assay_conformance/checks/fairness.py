@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import number_in_force, to_client
+from assay_conformance.checks.consumption import entry_on, number_in_force, to_client
 from assay_conformance.checks.tracker import Entry, OpenedConsumer
 from assay_conformance.model.event import Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
@@ -53,7 +53,7 @@ class NoTopicStarves(Check):
             return
         reading = self._reading.setdefault(consumer.handle, _Reading())
         count = max(1, len(event.members))
-        entry = Entry(session.topic, event.ids[0].ledger, event.ids[0].entry)
+        entry = entry_on(session, event.ids[0])
         if count == 1 and not event.redelivery_count:
             # What came before and comes again was thrown away meanwhile, with its connection: it waits from now on.
             reading.waiting[entry] = _Waiting(event, reading.handed, reading.came - reading.handed)

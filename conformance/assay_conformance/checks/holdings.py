@@ -159,7 +159,7 @@ def _sentence(holding: Holding, kind: Kind, send: Operation | None, entries: Seq
     who = f"producer {holding.handle}"
     what = "a message" if send is None else f"message {send.invoke.number}"
     where = f"topic {entries[0].topic if entries else holding.topic.name}"
-    at = " and ".join(f"as {entry.id.ledger}:{entry.id.entry} at {ms(entry.t_ns)}" for entry in entries)
+    at = " and ".join(f"as {entry.id.name} at {ms(entry.t_ns)}" for entry in entries)
     if kind is Kind.LOST:
         done = send.completion if send else None
         when = f" at {ms(done.t_ns)}" if done else ""

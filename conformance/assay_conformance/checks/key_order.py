@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position, sticky_key
-from assay_conformance.model.event import Frame
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, sticky_key
+from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.requirement import RequirementId
 
 Key = str | bytes
@@ -65,8 +65,8 @@ class KeySharedKeepsOrder(DispatchLedger):
             return
         self.breach(
             "key-at-two-consumers",
-            f"{group}: entry {_name(frame.ids[0].position)} of key {key!r} went to {member} at {ms(frame.t_ns)} while "
-            f"entry {_name(out.ids[0].position)} of that key, sent at {ms(out.t_ns)}, was out at {before}",
+            f"{group}: entry {frame.ids[0].name} of key {key!r} went to {member} at {ms(frame.t_ns)} while "
+            f"entry {out.ids[0].name} of that key, sent at {ms(out.t_ns)}, was out at {before}",
             out,
             frame,
         )
@@ -87,12 +87,8 @@ class KeySharedKeepsOrder(DispatchLedger):
     def _overtakes(self, group: Group, key: Key, earlier: Frame, later: Frame, why: str) -> None:
         self.breach(
             "key-out-of-order",
-            f"{group}: of key {key!r} entry {_name(later.ids[0].position)} was sent at {ms(later.t_ns)} before entry "
-            f"{_name(earlier.ids[0].position)}, {why}",
+            f"{group}: of key {key!r} entry {later.ids[0].name} was sent at {ms(later.t_ns)} before entry "
+            f"{earlier.ids[0].name}, {why}",
             earlier,
             later,
         )
-
-
-def _name(position: Position) -> str:
-    return f"{position[0]}:{position[1]}"

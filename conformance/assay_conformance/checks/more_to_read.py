@@ -95,7 +95,7 @@ class KnowsWhetherMore(Check):
             "says-more" if said else "says-no-more",
             f"reader {consumer.handle}, {_where(at)}, said at {ms(answer.t_ns)} that there is "
             f"{'a' if said else 'no'} message available; its topic holds {len(stored)} entries"
-            + (f", the last of them {stored[-1].id.ledger}:{stored[-1].id.entry}" if stored else ""),
+            + (f", the last of them {stored[-1].id.name}" if stored else ""),
             *stored[-1:],
             at,
             answer,
@@ -121,7 +121,7 @@ def _is_behind(stored: list[Stored], id: MessageId) -> bool:
 def _where(at: Invoke | Received) -> str:
     if isinstance(at, Received):
         index = f" (index {at.message_id.batch_index})" if at.message_id.batch_index >= 0 else ""
-        return f"which had handed over {at.message_id.ledger}:{at.message_id.entry}{index}"
+        return f"which had handed over {at.message_id.name}{index}"
     return f"which had sought {target_of(at)}" if at.verb == "seek" else "which had handed nothing over"
 
 

@@ -23,7 +23,7 @@ from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
 from assay_conformance.checks.tracker import ConsumerSession, Operation
 from assay_conformance.checks.worlds import Kind, Standing
 from assay_conformance.model.case import Rate
-from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, MessageId, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 _ORDERED = ("Exclusive", "Failover")
@@ -76,8 +76,8 @@ class KeepsSendOrder(HoldingsCheck):
         elif position not in before.positions and not before.sought:
             self.breach(
                 "dispatched-out-of-order",
-                f"subscription {session.subscription} got entry {name(event.ids[0])} at {ms(event.t_ns)}, for "
-                f"the first time, after the later entry {name(before.furthest.ids[0])} at {ms(before.furthest.t_ns)}",
+                f"subscription {session.subscription} got entry {event.ids[0].name} at {ms(event.t_ns)}, for "
+                f"the first time, after the later entry {before.furthest.ids[0].name} at {ms(before.furthest.t_ns)}",
                 before.furthest,
                 event,
             )
@@ -279,7 +279,3 @@ class CallbacksInSendOrder(Check):
             by_key = self.view.producer_setting(handle, "batching_type") == "key_based"
             self._judged[handle] = topic is not None and not topic.partitions and not by_key
         return self._judged[handle]
-
-
-def name(id: MessageId) -> str:
-    return f"{id.ledger}:{id.entry}"

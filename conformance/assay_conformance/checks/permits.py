@@ -290,7 +290,7 @@ class EntriesWhole(Check):
         if balance.credit <= 0:
             self.breach(
                 "beyond-permits",
-                f"the broker sent {event.ids[0].ledger}:{event.ids[0].entry} to consumer id {event.consumer_id} on "
+                f"the broker sent {event.ids[0].name} to consumer id {event.consumer_id} on "
                 f"connection {event.conn} at {ms(event.t_ns)}, with {balance.permits} permits left",
                 *([balance.last] if balance.last else []),
                 event,

@@ -7,7 +7,7 @@ from collections import deque
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
-from assay_conformance.model.event import Fate, Frame, MessageId, ReadBack, Stored
+from assay_conformance.model.event import Fate, Frame, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -68,7 +68,7 @@ class IdsGrow(Check):
             elif entry.ledger < before.ledger or entry.entry != before.entry + 1:
                 self.breach(
                     "ids-not-in-step",
-                    f"topic {event.topic} holds {_name(before)} and behind it {_name(entry)}; entries of a ledger are "
+                    f"topic {event.topic} holds {before.name} and behind it {entry.name}; entries of a ledger are "
                     "counted one by one, and a later ledger has a greater id",
                     event,
                 )
@@ -93,8 +93,8 @@ class IdsGrow(Check):
             return
         self.breach(
             "id-falls",
-            f"producer {receipt.producer_id} of connection {receipt.conn} got a receipt for {_name(receipt.ids[0])} at "
-            f"{ms(receipt.t_ns)}, behind one for {_name(before.ids[0])} at {ms(before.t_ns)}",
+            f"producer {receipt.producer_id} of connection {receipt.conn} got a receipt for {receipt.ids[0].name} at "
+            f"{ms(receipt.t_ns)}, behind one for {before.ids[0].name} at {ms(before.t_ns)}",
             before,
             receipt,
         )
@@ -103,7 +103,7 @@ class IdsGrow(Check):
         self.breach(
             "receipt-names-another",
             f"the SEND with sequence id {send.sequence_id} at {ms(send.t_ns)} was told at {ms(receipt.t_ns)} that it "
-            f"is stored as {_name(receipt.ids[0])} of topic {topic}; another message is stored there",
+            f"is stored as {receipt.ids[0].name} of topic {topic}; another message is stored there",
             send,
             receipt,
             entry,
@@ -127,7 +127,3 @@ class IdsGrow(Check):
 
 def _ends_message(send: Frame) -> bool:
     return send.meta is None or send.meta.chunk_id is None or send.meta.chunk_id == (send.meta.chunks or 0) - 1
-
-
-def _name(id: MessageId) -> str:
-    return f"{id.ledger}:{id.entry}"

@@ -9,11 +9,9 @@ from typing import Any
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Cursor, Frame, Stored
+from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-
-Position = tuple[int, int]
 
 FIRST: Position = (-1, -1)
 NONE = 2**64 - 1
@@ -112,4 +110,4 @@ def _position(start: Mapping[str, Any] | None) -> Position | None:
 
 
 def _name(position: Position) -> str:
-    return "its beginning" if position == FIRST else f"{position[0]}:{position[1]}"
+    return "its beginning" if position == FIRST else MessageId(*position).name

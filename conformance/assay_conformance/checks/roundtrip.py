@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import to_client
+from assay_conformance.checks.consumption import entry_on, to_client
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received, Stored
@@ -47,7 +47,7 @@ class RoundTrip(HandoverCheck):
         if session is None or session.consumer is None or not to_client(event):
             return
         if event.fate in _TORN or event.intact is False:
-            self._altered.add(Entry(session.topic, event.ids[0].ledger, event.ids[0].entry))
+            self._altered.add(entry_on(session, event.ids[0]))
         elif any(member.size <= 1 for member in event.members):
             self.handover.offer(session, event)
 

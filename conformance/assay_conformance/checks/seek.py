@@ -133,7 +133,7 @@ class ForgetsBefore(SeekCheck, AckCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT or not event.to_receiver:
             return
-        entry = Entry(session.topic, event.ids[0].ledger, event.ids[0].entry)
+        entry = entry_on(session, event.ids[0])
         self._came.setdefault(session.consumer.handle, {}).setdefault(entry, []).append(event)
 
     def asked(self, call: Call) -> None:

@@ -66,7 +66,7 @@ class SendNeedsProducer(Check):
                 self.breach(
                     "stray-stored",
                     f"the SEND at {ms(send.t_ns)} was for producer {send.producer_id} of connection {send.conn}, which "
-                    f"was not there; it was stored on topic {place.topic} as {place.id.ledger}:{place.id.entry}",
+                    f"was not there; it was stored on topic {place.topic} as {place.id.name}",
                     send,
                     place,
                 )

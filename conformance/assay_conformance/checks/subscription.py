@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import SETTLED_NS, DispatchLedger, Group, Member, Position, sticky_key
+from assay_conformance.checks.dispatches import SETTLED_NS, DispatchLedger, Group, Member, name_of, sticky_key
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Frame
+from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -99,8 +99,8 @@ class FailoverHandsOver(DispatchLedger):
         if missed is not None:
             self.breach(
                 "passed-over",
-                f"{group}: {member} became the active one and was sent entry {_name(position)} at {ms(frame.t_ns)}, "
-                f"before {_name(missed)}, which nobody has acknowledged",
+                f"{group}: {member} became the active one and was sent entry {name_of(position)} at {ms(frame.t_ns)}, "
+                f"before {name_of(missed)}, which nobody has acknowledged",
                 group.unacked[missed],
                 frame,
             )
@@ -142,7 +142,7 @@ class SharedGivesToOne(DispatchLedger):
             if other.lives:
                 self.breach(
                     "at-two-consumers",
-                    f"{group}: entry {_name(position)} went to {member} at {ms(frame.t_ns)} while it was out "
+                    f"{group}: entry {name_of(position)} went to {member} at {ms(frame.t_ns)} while it was out "
                     f"at {other}, which got it at {ms(earlier.t_ns)}",
                     earlier,
                     frame,
@@ -166,7 +166,7 @@ class SharedGivesToOne(DispatchLedger):
             if end is not None and heir is not None and waits:
                 self.breach(
                     "left-behind",
-                    f"{group}: entry {_name(position)} was out at {member} when that went at {ms(end.t_ns)}, "
+                    f"{group}: entry {name_of(position)} was out at {member} when that went at {ms(end.t_ns)}, "
                     f"and never came to {heir}, which had {heir.permits} permits left",
                     frame,
                     end,
@@ -250,7 +250,9 @@ class ResumesAfterAcked(DispatchLedger):
             self.exercise(frame)
         missed = due.passed_over(position)
         if missed is not None:
-            self._say("passed-over", f"before {_name(missed)}, which is not acknowledged", group, member, missed, frame)
+            self._say(
+                "passed-over", f"before {name_of(missed)}, which is not acknowledged", group, member, missed, frame
+            )
         elif not member.served and position in group.acked and not self._may_forget:
             if self._crossed(group, position):
                 return
@@ -265,9 +267,5 @@ class ResumesAfterAcked(DispatchLedger):
     def _say(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
         place = frame.ids[0].position
         earlier = group.unacked.get(other) or group.acked[other]
-        text = f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent entry {_name(place)}, {what}"
+        text = f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent entry {name_of(place)}, {what}"
         self.breach(code, text, earlier, member.joined, frame)
-
-
-def _name(position: Position) -> str:
-    return f"{position[0]}:{position[1]}"

@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
 from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.model.event import Ended, Event, Frame, Stored
+from assay_conformance.model.event import Ended, Event, Frame, Position, Stored
 from assay_conformance.model.policy import Policies
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic

@@ -32,6 +32,10 @@ class Witness(StrEnum):
     BENCH = "bench"
 
 
+Position = tuple[int, int]
+"""Ledger and entry."""
+
+
 class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
     """(ledger, entry, partition, batch index, batch size); -1 where there is no partition or batch index."""
 
@@ -42,8 +46,13 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
     batch_size: int = 0
 
     @property
-    def position(self) -> tuple[int, int]:
+    def position(self) -> Position:
         return (self.ledger, self.entry)
+
+    @property
+    def name(self) -> str:
+        """How sentences call its entry."""
+        return f"{self.ledger}:{self.entry}"
 
     @property
     def is_duplicate_marker(self) -> bool:

@@ -167,7 +167,7 @@ class HeldNotDelivered(AckCheck):
             event.t_ns,
             "handed-over-again",
             f"consumer {call.consumer.handle} was told at {ms(call.called_ns)} to acknowledge {call.entry}; "
-            f"{held.again.ids[0].ledger}:{held.again.ids[0].entry} came again at {ms(held.again.t_ns)} and was handed "
+            f"{held.again.ids[0].name} came again at {ms(held.again.t_ns)} and was handed "
             f"over at {ms(event.t_ns)}, expected it to be dropped",
             call.invoke,
             held.again,

@@ -12,10 +12,10 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, name_of
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Stepped
+from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Position, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -91,7 +91,7 @@ class AcksSurviveLoad(DispatchLedger):
         else:
             self.breach(
                 "acked-again",
-                f"{group}: entry {_name(position)} was acknowledged long before its broker ended at "
+                f"{group}: entry {name_of(position)} was acknowledged long before its broker ended at "
                 f"{ms(kept.interrupted.t_ns)}, and was sent to {member} again at {ms(frame.t_ns)}",
                 group.acked[position],
                 kept.interrupted,
@@ -165,7 +165,7 @@ class AcksSurviveLoad(DispatchLedger):
             if heir is not None:
                 self.breach(
                     "never-again",
-                    f"{group}: entry {_name(position)} was out and not acknowledged when its broker ended at "
+                    f"{group}: entry {name_of(position)} was out and not acknowledged when its broker ended at "
                     f"{ms(end.t_ns)}, and never came to {heir}, which had {heir.permits} permits left",
                     frame,
                     end,
@@ -190,7 +190,3 @@ class AcksSurviveLoad(DispatchLedger):
 
     def _of(self, group: Group) -> _Kept:
         return self._kept.setdefault(group, _Kept())
-
-
-def _name(position: Position) -> str:
-    return f"{position[0]}:{position[1]}"

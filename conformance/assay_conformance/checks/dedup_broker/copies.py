@@ -194,7 +194,7 @@ class CopiesCheck(Check):
             "duplicate-stored",
             f"topic {unit.name[0]} held up to sequence id {record.highest} of producer {unit.name[1]}, and yet the "
             f"SEND with sequence ids {unit.lowest} to {unit.highest} at {ms(copy.send.t_ns)} was stored as "
-            f"{stored.id.ledger}:{stored.id.entry}",
+            f"{stored.id.name}",
             record.event,
             copy.send,
             stored,

@@ -7,7 +7,7 @@ clients take it for a dead letter unseen: either way that is the last time.
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import in_force, number_in_force, to_client
+from assay_conformance.checks.consumption import entry_on, in_force, number_in_force, to_client
 from assay_conformance.checks.letters.posting import Kind, Letter, LetterCheck, times_of
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Entry
@@ -37,7 +37,7 @@ class CountsToItsMaximum(LetterCheck):
         session = self.tracker.consumer_of(event)
         if session is None or not to_client(event) or not event.ids:
             return
-        origin = self.origin_of(Entry(session.topic, *event.ids[0].position))
+        origin = self.origin_of(entry_on(session, event.ids[0]))
         before = self._redelivered.get(origin)
         if before is None or (event.redelivery_count or 0) >= (before.redelivery_count or 0):
             self._redelivered[origin] = event

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, Position
-from assay_conformance.model.event import Frame
+from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
+from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.requirement import RequirementId
 
 _COUNTING = ("Shared", "Key_Shared")

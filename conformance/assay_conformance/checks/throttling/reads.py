@@ -121,7 +121,7 @@ class PreciseReads(Check):
             self.breach(
                 "read-too-large",
                 f"consumer id {event.consumer_id} on connection {event.conn} was sent "
-                f"{event.ids[0].ledger}:{event.ids[0].entry} at {ms(event.t_ns)}; its entries hold {reader.fewest} "
+                f"{event.ids[0].name} at {ms(event.t_ns)}; its entries hold {reader.fewest} "
                 f"messages or more, and with {reader.permits} permits left no read can have taken this one as well",
                 *([reader.granted] if reader.granted else []),
                 event,

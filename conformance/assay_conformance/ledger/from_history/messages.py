@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.ledger.certificates import of_outcomes
-from assay_conformance.ledger.from_history.sorting import Position, Sorted, is_known, position
+from assay_conformance.ledger.from_history.sorting import Sorted, is_known
 from assay_conformance.ledger.rows import Attempt, Key, Outcome, Stored, Stream
 from assay_conformance.ledger.tables import NONE, Result
 from assay_conformance.model.case import Case, Who
-from assay_conformance.model.event import Completion, Event, Identity, Invoke, Member, MessageId
+from assay_conformance.model.event import Completion, Event, Identity, Invoke, Member, MessageId, Position
 from assay_conformance.model.event import Outcome as Ending
 from assay_conformance.model.event import Stored as StoredEvent
 from assay_conformance.model.topic_names import base_topic, partition_name
@@ -155,7 +155,7 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
         if entry.meta.chunk_id is not None and entry.meta.uuid is not None:
             found.chunks.setdefault((entry.topic, entry.meta.uuid), []).append(entry)
         base = base_topic(entry.topic)
-        where = (entry.topic, position(entry.id))
+        where = (entry.topic, entry.id.position)
         if not entry.members and entry.meta.chunk_id is None:
             found.unknown.add(where)
         for index, member in enumerate(entry.members):
@@ -308,7 +308,7 @@ def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bo
         return False
     if id.is_duplicate_marker:
         return message.invoke.handle in found.choosing
-    return any(where == position(id) for _, where in found.unknown)
+    return any(where == id.position for _, where in found.unknown)
 
 
 def _identities(message: Message, events: Sorted) -> tuple[Identity, ...]:

@@ -20,17 +20,15 @@ from assay_conformance.model.event import (
     Healed,
     Identity,
     Invoke,
-    MessageId,
     Opened,
     Outcome,
+    Position,
     ReadBack,
     Received,
     Stepped,
     Stored,
 )
 from assay_conformance.model.topic_names import renamed
-
-Position = tuple[int, int]
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
 _PAYLOADS = ("SEND", "MESSAGE")
@@ -174,7 +172,3 @@ def _frame(found: Sorted, event: Frame, changed: dict[int, bool], frames: list[F
 
 def is_known(outcome: Outcome | None) -> bool:
     return outcome in (Outcome.OK, Outcome.FAIL, Outcome.UNKNOWN)
-
-
-def position(id: MessageId) -> Position:
-    return (id.ledger, id.entry)

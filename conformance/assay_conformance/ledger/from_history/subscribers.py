@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.ledger.certificates import of_consumer
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
-from assay_conformance.ledger.from_history.sorting import Sorted, position
+from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.rows import Ack, Attempt, Consumer, Delivery, Subscription
 from assay_conformance.ledger.tables import NONE, AckKind, Integrity
 from assay_conformance.model.case import Case, Who
@@ -185,7 +185,7 @@ def _deliver(
         topic = partition_name(one.topic, id.partition)
         if topic not in stored_topics and partition_name(one.topic, 0) in stored_topics:
             continue
-        where = position(id)
+        where = id.position
         message = messages.at.get((topic, where, max(id.batch_index, 0)))
         if message is None or message.left_out:
             found.untold[event.handle, event.delivery] = one.sub
@@ -204,7 +204,7 @@ def _deliver(
 
 def _in_chunk(messages: Messages, topic: str, where: tuple[int, int]) -> bool:
     return any(
-        of == topic and any(position(entry.id) == where for entry in entries)
+        of == topic and any(entry.id.position == where for entry in entries)
         for (of, _), entries in messages.chunks.items()
     )
 
@@ -224,8 +224,8 @@ def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Me
             one.said.append(_ack(one, event, message, word, invoke.t_ns, done_ns))
             if invoke.args.get("cumulative"):
                 for earlier, other, where in one.got:
-                    behind = (position(earlier.message_id), earlier.message_id.batch_index) < (
-                        position(event.message_id),
+                    behind = (earlier.message_id.position, earlier.message_id.batch_index) < (
+                        event.message_id.position,
                         event.message_id.batch_index,
                     )
                     if where == topic and earlier.seq < invoke.seq and behind:
