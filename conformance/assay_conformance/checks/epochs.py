@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import SessionKey, entry_on, session_key, to_client
+from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import Request, RequestCheck
@@ -38,26 +39,14 @@ class OldEpochDropped(RequestCheck):
     def start(self) -> None:
         self._epochs: dict[SessionKey, _Epoch] = {}
         self._queued: dict[SessionKey, dict[Entry, Frame]] = {}
-        self._settled: set[tuple[int, Entry]] = set()
-        self._reached: dict[tuple[int, str], Entry] = {}
-        """(consumer handle, topic) -> how far it was acknowledged cumulatively."""
+        self._settled = Settled()
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
             for epoch in self._epochs.values():
                 # What is acknowledged may be dropped when it comes.
-                epoch.due = [entry for entry in epoch.due if entry != call.entry and not self._covers(call, entry)]
-            self._settled.add((call.consumer.handle, call.entry))
-            if call.cumulative:
-                line = (call.consumer.handle, call.entry.topic)
-                self._reached[line] = max(call.entry, self._reached.get(line, call.entry))
-
-    def _is_settled(self, handle: int, entry: Entry) -> bool:
-        reached = self._reached.get((handle, entry.topic))
-        return (handle, entry) in self._settled or (reached is not None and entry < reached)
-
-    def _covers(self, call: Call, entry: Entry) -> bool:
-        return call.cumulative and entry.topic == call.entry.topic and entry < call.entry
+                epoch.due = [entry for entry in epoch.due if not call.covers(entry)]
+            self._settled.asked(call)
 
     def redeliver(self, request: Request) -> None:
         event = request.frame
@@ -97,7 +86,7 @@ class OldEpochDropped(RequestCheck):
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
-        skipped = [due for due in epoch.due[:place] if not self._is_settled(event.handle, due)]
+        skipped = [due for due in epoch.due[:place] if not self._settled.holds(event.handle, due)]
         if place < len(epoch.due) and (not skipped or stale is None):
             del epoch.due[: place + 1]
             epoch.taken = entry

@@ -88,7 +88,7 @@ class Handover:
     def _settled(self, handle: int, entry: Entry) -> bool:
         """An ack of it, or of a later one when cumulative, was asked for."""
         return any(
-            call.entry == entry or (call.cumulative and call.entry.topic == entry.topic and entry < call.entry)
+            call.covers(entry)
             for calls in self._view.tracker.calls.values()
             for call in calls
             if call.consumer.handle == handle and call.invoke.verb == "ack"

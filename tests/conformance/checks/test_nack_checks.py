@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from assay_conformance.checks.base import Check
@@ -36,7 +38,45 @@ def client(**constants: ConfigValue) -> ClientFacts:
 THIRDS = client(nack_precision_ms=0, nack_tick_fraction=1 / 3)
 
 
-class Story(Script):
+class Calling(Script):
+    """What an application asks of its consumer, and what a check says of it in the end."""
+
+    def call(self, verb: str, *deliveries: int, cumulative: bool = False) -> tuple[Invoke, Completion]:
+        args = {"consumer": CONSUMER, "messages": list(deliveries)}
+        invoke = self.invoke(verb, CONSUMER, args={**args, "cumulative": True} if cumulative else args)
+        return invoke, self.complete(invoke)
+
+    def receive(self, asked: int, got: int) -> None:
+        invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
+        self.complete(invoke, count=got)
+
+    def close_consumer(self) -> None:
+        self.invoke("close", CONSUMER, args={"handle": CONSUMER})
+
+    def judged(self, check: type[Check], facts: ClientFacts = THIRDS) -> tuple[list[str], int]:
+        said = trial(check, self.done(), CASE, facts)
+        return [finding.code for finding in said.findings], said.exercised
+
+
+class TwoTopics(Calling):
+    """An Exclusive consumer of the topics a and b."""
+
+    FULL: ClassVar = {name: f"persistent://public/default/{name}" for name in ("a", "b")}
+
+    def __init__(self) -> None:
+        super().__init__(self.FULL)
+        self.connected()
+        opening = self.invoke("open_consumer", CONSUMER, args={"topics": ["a", "b"], "subscription": "s"})
+        for number, topic in enumerate(self.FULL):
+            self.subscribed(consumer_id=number, topic=topic)
+        self.complete(opening)
+
+    def gets(self, topic: str, number: int) -> None:
+        self.message(number, consumer_id=list(self.FULL).index(topic))
+        self.received(number, topic=self.FULL[topic])
+
+
+class Story(Calling):
     """A Shared consumer that got messages 0 to `count - 1`, unbatched or as one batch of entry 0."""
 
     def __init__(self, count: int = 3, batch: bool = False, kind: str = "Shared") -> None:
@@ -58,22 +98,6 @@ class Story(Script):
         """Not every client tells the size of a batch in its message ids; this one does not."""
         for number in numbers or range(self.count):
             self.received(number, message_id=entry_id(0, number))
-
-    def call(self, verb: str, *deliveries: int, cumulative: bool = False) -> tuple[Invoke, Completion]:
-        args = {"consumer": CONSUMER, "messages": list(deliveries)}
-        invoke = self.invoke(verb, CONSUMER, args={**args, "cumulative": True} if cumulative else args)
-        return invoke, self.complete(invoke)
-
-    def receive(self, asked: int, got: int) -> None:
-        invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
-        self.complete(invoke, count=got)
-
-    def close_consumer(self) -> None:
-        self.invoke("close", CONSUMER, args={"handle": CONSUMER})
-
-    def judged(self, check: type[Check], facts: ClientFacts = THIRDS) -> tuple[list[str], int]:
-        said = trial(check, self.done(), CASE, facts)
-        return [finding.code for finding in said.findings], said.exercised
 
 
 # --- nack.redelivered-in-window ---
@@ -165,6 +189,18 @@ def test_ack_excuses_from_asking_again() -> None:
     story.after(DELAY_MS + 400)
     story.close_consumer()
     assert story.judged(RedeliveredInWindow) == ([], 0)
+
+
+@pytest.mark.parametrize(("acked", "codes"), [("a", []), ("b", ["never-requested"])])
+def test_cumulative_ack_excuses_on_its_own_topic_only(acked: str, codes: list[str]) -> None:
+    story = TwoTopics()
+    story.gets("a", 0)
+    story.gets(acked, 1)
+    story.call("nack", 1)
+    story.call("ack", 2, cumulative=True)
+    story.after(DELAY_MS + 400)
+    story.close_consumer()
+    assert story.judged(RedeliveredInWindow)[0] == codes
 
 
 def test_redeliver_without_ids_asks_for_everything() -> None:

@@ -15,6 +15,7 @@ from assay_conformance.checks.consumption import (
     session_key,
     to_client,
 )
+from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import REDELIVER
 from assay_conformance.model.event import Completion, Event, Frame, Received
@@ -47,25 +48,16 @@ class AllInOrder(ConsumerCheck):
         self._again: dict[SessionKey, _Again] = {}
         self._copies: dict[int, Counter[tuple[Entry, int]]] = {}
         self._refused: set[int] = set()
-        self._settled: set[tuple[int, Entry]] = set()
-        self._settled_before: dict[tuple[int, str], Entry] = {}
+        self._settled = Settled()
 
     def asked(self, call: Call) -> None:
         handle = call.consumer.handle
         if call.invoke.verb == "nack":
             self._refused.add(handle)
             return
-        self._settled.add((handle, call.entry))
-        place = (handle, call.entry.topic)
-        if call.cumulative:
-            self._settled_before[place] = max(self._settled_before.get(place, call.entry), call.entry)
+        self._settled.asked(call)
         for again in self._again.values():
-            again.due = [key for key in again.due if not self._is_settled(handle, key[0])]
-
-    def _is_settled(self, handle: int, entry: Entry) -> bool:
-        """In whole or in part; such an entry, or a message of it, may be dropped when it comes."""
-        reached = self._settled_before.get((handle, entry.topic))
-        return (handle, entry) in self._settled or (reached is not None and entry < reached)
+            again.due = [key for key in again.due if not self._settled.holds(handle, key[0])]
 
     @on(Frame, REDELIVER)
     def redeliver(self, event: Frame) -> None:
@@ -94,7 +86,7 @@ class AllInOrder(ConsumerCheck):
             del self._again[session_key(session)]  # Damaged, in chunks or twice: which of it is due cannot be told.
             return
         again.frames[entry] = event
-        if not self._is_settled(session.consumer.handle, entry):
+        if not self._settled.holds(session.consumer.handle, entry):
             again.due += [key for key in keys if not again.stale[key]]
 
     @on(Received)

@@ -93,8 +93,7 @@ class SteadyRefusals(RequestCheck):
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
             for handle, entry in list(self._waiting):
-                covered = call.cumulative and entry.topic == call.entry.topic and entry < call.entry
-                if handle == call.consumer.handle and (entry == call.entry or covered):
+                if handle == call.consumer.handle and call.covers(entry):
                     del self._waiting[handle, entry]
 
     def called(self, call: Call) -> None:

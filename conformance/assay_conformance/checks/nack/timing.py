@@ -55,7 +55,7 @@ class RedeliveredInWindow(RequestCheck):
         if call.invoke.verb == "ack":
             self._acked.add(key)
             for (handle, entry), waiting in self._refused.items():
-                if handle == key[0] and (entry == call.entry or (call.cumulative and entry < call.entry)):
+                if handle == key[0] and call.covers(entry):
                     waiting.excused = True
             return
         self._timers.setdefault(key, []).append(call.invoke.t_ns)

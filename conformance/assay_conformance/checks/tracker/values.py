@@ -142,6 +142,10 @@ class Call:
     def invoke(self) -> Invoke:
         return self.operation.invoke
 
+    def covers(self, entry: Entry) -> bool:
+        """It is about this entry, or a cumulative one about a later entry of its topic."""
+        return entry == self.entry or (self.cumulative and entry.topic == self.entry.topic and entry < self.entry)
+
     @property
     def called_ns(self) -> int:
         """When the client had certainly been told; only once the operation has completed."""
