@@ -26,7 +26,7 @@ from assay_conformance.model.event import ClosedBy, Fact, Fate, Fired, Healed, O
 from assay_conformance.model.event import Frame as FrameEvent
 from assay_conformance.model.fault import Direction, Fault
 from assay_conformance.model.outside import means_of
-from assay_conformance.model.topic_names import base_topic
+from assay_conformance.model.topic_names import renamed
 from assay_conformance.wire import Frame, ProtocolError, decode
 from assay_conformance.wire.describe import Describer
 from assay_faults.channel import Channel, Entry, Wait
@@ -414,5 +414,4 @@ class FrameLink:
         return number
 
     def _local(self, full: str) -> str:
-        base = base_topic(full)
-        return self._topics.get(base, base)
+        return renamed(full, self._topics)

@@ -12,6 +12,7 @@ from enum import Enum, auto
 from typing import Final
 
 from assay_conformance.model.fault import Scope
+from assay_conformance.model.topic_names import base_topic
 from assay_conformance.wire import BODY_FIELDS, CommandType, Frame
 from assay_faults.answers import ANSWERS
 from assay_faults.fields import body_of
@@ -19,15 +20,16 @@ from assay_faults.fields import body_of
 
 @dataclass(slots=True)
 class Party:
-    """A producer, a consumer, or a topic asked about. `topic`: its name in the topology, else the full one."""
+    """A producer, a consumer, or a topic asked about. `topic`, or partition: its name in the topology, else the full
+    one."""
 
-    topic: str | None
+    topic: str
     producer_name: str | None = None
     subscription: str | None = None
 
     def within(self, scope: Scope) -> bool:
         return (
-            scope.topic in (None, self.topic)
+            scope.topic in (None, self.topic, base_topic(self.topic))
             and scope.producer_name in (None, self.producer_name)
             and scope.subscription in (None, self.subscription)
         )

@@ -82,7 +82,7 @@ def credentials_expire() -> Case:
 
 def behind_a_proxy() -> Case:
     plan = Schedule()
-    plan.broker("move", topic="t", broker=1)
+    plan.broker("unload", topic="t", broker=1)
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     plan.wait_ops(plan.send(producer))

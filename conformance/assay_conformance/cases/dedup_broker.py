@@ -183,7 +183,7 @@ def duplicate_at_another_broker() -> Case:
     producer = plan.producer(plan.client())
     plan.send(producer, 3)
     plan.wait_receipts(3)
-    plan.broker("move", topic="t", broker=1)
+    plan.broker("unload", topic="t", broker=1)
     plan.wait_ops()
     return plan.case(
         "dedup/duplicate-at-another-broker",

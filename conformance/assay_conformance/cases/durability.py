@@ -165,7 +165,7 @@ def killed(kind: Kind, seed: int, load: Load = LOADS["plain"], kills: int = KILL
     for number in range(kills):
         if number == 0 or draws.between(0, 1):
             home = draws.between(0, BROKERS - 1)
-            plan.broker("move", topic="t", broker=home)
+            plan.broker("unload", topic="t", broker=home)
         dying = kind.targets(draws, home)
         if Target(index=home) in dying:
             home = 1 - home

@@ -6,7 +6,7 @@ from assay_conformance.cases.build import STARVED_MS, Schedule, down
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.cases.routing import FIVE
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.fault import Delay, Fault, Hold, Until
+from assay_conformance.model.fault import Delay, Fault, Hold, Scope, Until
 
 THREE = Topology(topics=(Topic(name="t", partitions=3),))
 STILL_MS = 700
@@ -20,18 +20,27 @@ PACE_MS = 20
 def one_slow_partition() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    with plan.held("t-partition-1"):
-        plan.wait_ops(plan.send(producer, 3), deadline_ms=100)
-        plan.send(producer, 6)
-        plan.wait_ms(STILL_MS)
+    plan.wait_ops(plan.send(producer, 3), deadline_ms=100)
+    plan.send(producer, 6)
+    plan.wait_ms(STILL_MS)
+    until = plan.last
     plan.wait_ops()
     return plan.case(
         "routing/one-slow-partition",
-        "Nine messages by turns to three partitions, one of which stores nothing for a while",
+        "Nine messages by turns to three partitions, one of which sends no receipts for a while",
         ("routing.partitions-are-independent",),
         topology=THREE,
         producer={"routing": "round_robin"},
+        faults=(no_receipts("t-partition-1", until),),
         limits=QUICK,
+    )
+
+
+def no_receipts(partition: str, until: int) -> Fault:
+    """What is stored in one partition is not told until a step has ended; all else passes it."""
+    scope = Scope(topic=partition)
+    return Fault(
+        trigger=down("SEND_RECEIPT", times=0), scope=scope, action=Hold(overtake=True), until=Until(step=until)
     )
 
 

@@ -84,7 +84,7 @@ def limit_that_changes() -> Case:
 def limits_that_differ() -> Case:
     """The second connection is to the broker with the larger limit; the message is for the other one."""
     plan = Schedule()
-    plan.broker("move", topic="u", broker=1)
+    plan.broker("unload", topic="u", broker=1)
     client = plan.client()
     small, large = plan.producer(client, "t"), plan.producer(client, "u")
     plan.wait_ops(plan.send(small, size=1_000), plan.send(large, size=LARGE_BYTES))
@@ -107,7 +107,7 @@ def limits_that_differ() -> Case:
 
 def one_redirect() -> Case:
     plan = Schedule()
-    plan.broker("move", topic="t", broker=1)
+    plan.broker("unload", topic="t", broker=1)
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
     return plan.case(
@@ -216,7 +216,7 @@ def never_ready(command: str) -> Case:
 def owner_out_of_reach(words: str, how: Cut) -> Case:
     """The broker that has the topic ends the first connection before it has said anything."""
     plan = Schedule()
-    plan.broker("move", topic="t", broker=1)
+    plan.broker("unload", topic="t", broker=1)
     plan.wait_ops(plan.send(plan.producer(plan.client())))
     return plan.case(
         f"connection/owner-{words}",

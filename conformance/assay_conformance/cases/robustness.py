@@ -40,7 +40,7 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
         title,
         ("robustness.any-segmentation",),
         consumer=EARLIEST,
-        faults=(Fault(trigger=down("CONNECTED"), action=action),),
+        faults=(Fault(trigger=down("CONNECTED", times=0), action=action),),
     )
 
 

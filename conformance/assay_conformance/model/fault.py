@@ -53,7 +53,8 @@ class Scope(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Which traffic a fault may touch; what is left out does not restrict.
 
     `connection` counts the Case's connections from 0 in the order they were opened; `topic` is a topic of the topology
-    (its partitions included); `producer_name`, `subscription` select by what PRODUCER / SUBSCRIBE announced.
+    (its partitions included) or one partition; `producer_name`, `subscription` select by what PRODUCER / SUBSCRIBE
+    announced.
     """
 
     connection: int | None = None

@@ -41,7 +41,7 @@ def test_each_kill_comes_at_a_send_of_its_own_turn(kind: Kind, load: Load) -> No
 def test_the_broker_that_dies_is_the_one_that_has_the_topic() -> None:
     for seed in range(20):
         case = killed(KINDS["broker"], seed, kills=1)
-        home = next(step.args["broker"] for step in case.steps if step.verb == "move")
+        home = next(step.args["broker"] for step in case.steps if step.verb == "unload")
         assert deaths(case) == [Target(index=home)]
         assert home in range(BROKERS)
 

@@ -187,6 +187,15 @@ def test_lookup_and_its_answer_belong_to_their_topic(rig: type[Rig]) -> None:
     assert [frame.body.request_id for frame in bench.frames[TO_CLIENT]] == [0]
 
 
+@pytest.mark.parametrize(("scope", "passes"), [("t", []), ("t-partition-1", [0, 2]), ("t-partition-2", [0, 1])])
+def test_a_scope_is_a_topic_with_its_partitions_or_one_of_them(rig: type[Rig], scope: str, passes: list[int]) -> None:
+    bench = rig(drop(OnFrame(command="LOOKUP_RESPONSE", direction=TO_CLIENT, times=0), topic=scope))
+    for number, topic in enumerate(("t", "t-partition-1", "t-partition-2")):
+        bench.c2b(CommandType.LOOKUP, topic=FULL + topic, request_id=number)
+        bench.b2c(CommandType.LOOKUP_RESPONSE, request_id=number)
+    assert [frame.body.request_id for frame in bench.frames[TO_CLIENT]] == passes
+
+
 # --- without a frame ---
 
 

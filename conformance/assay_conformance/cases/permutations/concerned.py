@@ -32,6 +32,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "dedup.effectively-once": "ids of one flush need not grow",
         "dedup.resumes-after-last-id": "ids of one flush need not grow",
         "ordering.keeps-send-order": "only what has the same key keeps its order",
+        "throttling.publish-rate-holds": "only what has the same key keeps its order",
     },
     "compression": {
         "batching.oversize-batch-fails-alone": "what is too large is so as it was given",
@@ -56,6 +57,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     },
     "messages": {
         "routing.batches-fill-in-windows": "a key chooses its partition",
+        "routing/one-slow-partition": "a key chooses its partition",
         "routing.round-robin-turns": "a key chooses its partition",
         "routing.short-windows-stall-less": "a key chooses its partition",
         "routing.steers-around-full": "a key chooses its partition",
