@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, late, to_client
+from assay_conformance.checks.consumption import late, to_client
+from assay_conformance.checks.handover import HandoverCheck, Offer
+from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import OpenedConsumer
-from assay_conformance.model.event import AgentEnded, Completion, Frame
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Completion, Fired, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
 
-class DoubtsSizes(TimedCheck):
-    """A message that says it unpacks to more than any message may costs itself, and nothing else."""
+class DoubtsSizes(HandoverCheck, LeavingCheck):
+    """A message that says it unpacks to more than any message may costs itself: those that came behind it are handed
+    over, and neither its connection nor the process ends of it."""
 
     requirement = RequirementId("compression.doubts-sizes")
     needs = (Trait.COMPRESSED,)
 
     def start(self) -> None:
+        super().start()
         self._came: list[tuple[OpenedConsumer, Frame]] = []
 
     @on(Frame, "MESSAGE")
@@ -28,6 +32,13 @@ class DoubtsSizes(TimedCheck):
         if meta.compression != "NONE" and meta.uncompressed_size > MAX_MESSAGE_BYTES:
             self._came.append((session.consumer, event))
             self.exercise(event)
+        # Whether a last chunk completes its message is a chapter of its own.
+        elif event.members and meta.chunk_id is None and self._before(session.consumer.handle) is not None:
+            self.handover.offer(session, event)
+
+    def _before(self, handle: int | None) -> Frame | None:
+        """The first of its kind that this consumer got."""
+        return next((frame for consumer, frame in self._came if consumer.handle == handle), None)
 
     @on(AgentEnded)
     def died(self, event: AgentEnded) -> None:
@@ -35,28 +46,48 @@ class DoubtsSizes(TimedCheck):
             first = self._came[0][1]
             self.breach(
                 "died",
-                f"a message that says it unpacks to {first.meta.uncompressed_size if first.meta else 0} bytes came at "
-                f"{ms(first.t_ns)}, and the client's process ended at {ms(event.t_ns)}: {event.reason}",
+                f"{_said(first)}, and the client's process ended at {ms(event.t_ns)}: {event.reason}",
                 first,
                 event,
             )
 
-    @on(Completion, "receive")
-    def received(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        if operation is None or (event.count or 0) >= int(operation.invoke.args.get("count", 1)):
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        if event.conn is not None:
+            self.reasons_to_leave.add(event.conn)
+        else:
+            # Bytes, processes, packets: every connection may end of it.
+            self.leaving = True
+
+    @on(Closed)
+    def connection_closed(self, event: Closed) -> None:
+        last = next((frame for _, frame in reversed(self._came) if frame.conn == event.conn), None)
+        if last is None or event.by is not ClosedBy.CLIENT or self.may_leave(event.conn):
             return
-        for consumer, frame in self._came:
-            if consumer.handle == event.handle and late("answer", frame.t_ns, event.t_ns):
-                self.overdue(
-                    "answer",
-                    frame.t_ns,
-                    event.t_ns,
-                    "stuck",
-                    f"consumer {event.handle}: a message that says it unpacks to "
-                    f"{frame.meta.uncompressed_size if frame.meta else 0} bytes came at {ms(frame.t_ns)}, and those "
-                    f"behind it had not come by {ms(event.t_ns)}, when a receive ended short",
-                    frame,
-                    event,
-                )
-                return
+        if not late("answer", last.t_ns, event.t_ns):
+            self.breach(
+                "connection-closed",
+                f"{_said(last)}, and the client closed connection {event.conn} at {ms(event.t_ns)}; expected it to go "
+                "on without that message",
+                last,
+                event,
+            )
+
+    def withheld(self, offer: Offer, event: Completion) -> None:
+        first = self._before(event.handle)
+        if first is not None:
+            self.overdue(
+                "answer",
+                offer.frame.t_ns,
+                event.t_ns,
+                "stuck",
+                f"consumer {event.handle}: {_said(first)}; {offer.entry} came behind it at {ms(offer.frame.t_ns)} and "
+                f"was not handed over by {ms(event.t_ns)}, when a receive ended short",
+                first,
+                event,
+            )
+
+
+def _said(frame: Frame) -> str:
+    size = frame.meta.uncompressed_size if frame.meta is not None else 0
+    return f"a message that says it unpacks to {size} bytes came at {ms(frame.t_ns)}"

@@ -43,9 +43,7 @@ class OldEpochDropped(RequestCheck):
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
-            for epoch in self._epochs.values():
-                # What is acknowledged may be dropped when it comes.
-                epoch.due = [entry for entry in epoch.due if not call.covers(entry)]
+            # It stays due: what is acknowledged may be dropped when it comes, and handed over all the same.
             self._settled.asked(call)
 
     def redeliver(self, request: Request) -> None:

@@ -240,7 +240,10 @@ class Producer(Handler):
         if self.phase in (Phase.CLOSING, Phase.CLOSED):
             closed(Done())
             return True
+        # A batch that is too large leaves room, and who is blocked would open the next one, which nobody closes.
+        running, self._running = self._running, True
         self._batching.close()
+        self._running = running
         if self.shared.mutated(Mutation.CLOSE_FAILS_PENDING):
             self._fail_all(ErrorClass.CLOSED, "the producer was closed")
 

@@ -47,6 +47,20 @@ def test_what_a_cumulative_acknowledgment_settled_need_not_come_first() -> None:
     assert story.judged(OldEpochDropped) == ([], 1)
 
 
+def test_what_was_acknowledged_when_it_had_come_again_may_be_handed_over() -> None:
+    story = Consuming("Exclusive")
+    story.gets(1)
+    story.message(0)
+    story.redeliver_frame(fields={"consumer_epoch": 1})
+    story.after(50)
+    story.message(0, fields={"consumer_epoch": 1})
+    story.message(1, fields={"consumer_epoch": 1})
+    story.ack(1, cumulative=True)
+    story.received(0)
+    story.received(1)
+    assert story.judged(OldEpochDropped) == ([], 2)
+
+
 def test_a_chunk_that_is_not_the_last_is_not_handed_over_by_itself() -> None:
     story = Consuming("Exclusive")
     story.message(3)

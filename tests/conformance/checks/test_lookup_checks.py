@@ -18,7 +18,7 @@ from assay_conformance.checks.proxied import NamesBrokerToProxy
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig, Step, Topic, Topology, Who
-from assay_conformance.model.event import AgentEnded, ErrorClass, Event, Meta, Outcome, Stepped
+from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Meta, Outcome, Stepped
 
 
 def _codes(check: Check) -> list[str]:
@@ -147,6 +147,7 @@ def _absurd(**fields: Any) -> Script:
     story.consumer(**fields)
     size = 2**31 - 1
     story.message(0, meta=Meta(producer_name="p", sequence_id=0, compression="LZ4", uncompressed_size=size))
+    story.message(1)
     return story
 
 
@@ -164,6 +165,21 @@ def test_consumer_that_is_stuck_behind_an_absurd_size_is_found() -> None:
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(2_000).complete(waiting, count=0)
     assert _codes(trial(DoubtsSizes, story.done())) == ["stuck"]
+
+
+def test_a_damaged_message_behind_an_absurd_size_is_not_owed() -> None:
+    story = _absurd()
+    story.message(2, intact=False)
+    waiting = story.invoke("receive", CONSUMER, args={"count": 2})
+    story.received(1)
+    story.at(2_000).complete(waiting, count=1)
+    assert _codes(trial(DoubtsSizes, story.done())) == []
+
+
+def test_connection_that_ends_of_an_absurd_size_is_found() -> None:
+    story = _absurd()
+    story.closed(by=ClosedBy.CLIENT)
+    assert _codes(trial(DoubtsSizes, story.done())) == ["connection-closed"]
 
 
 def test_process_that_dies_of_an_absurd_size_is_found() -> None:

@@ -425,6 +425,16 @@ def test_close_fails_what_has_no_receipt() -> None:
     assert close in peer.results
 
 
+def test_blocked_send_ends_with_a_close_whose_last_batch_leaves_room() -> None:
+    peer = Peer()
+    peer.max_message_bytes = 100
+    peer.open_producer(max_pending_messages=2, block_if_queue_full=True, batching=True, batching_max_messages=3)
+    *batched, blocked = peer.send(b"x" * 80, b"x" * 80, b"c")
+    peer.close_handle(PRODUCER)
+    errors = [peer.results[op].error for op in (*batched, blocked)]  # type: ignore[union-attr]
+    assert errors == [ErrorClass.TOO_LARGE, ErrorClass.TOO_LARGE, ErrorClass.CLOSED]
+
+
 def test_closed_producer_resends_nothing_when_the_connection_returns() -> None:
     peer, _ = three_in_flight()
     peer.cut()
