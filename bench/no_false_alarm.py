@@ -25,6 +25,7 @@ from typing import Final
 
 import msgspec
 from fuzz.lives import LATENCY_MS, ROUND, blamed
+from hypothesis import strategies as st
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.harmed import harmed
@@ -33,7 +34,7 @@ from assay_conformance.model.event import Fired
 from assay_conformance.model.needs import needs
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.brokers.embedded import EmbeddedSite
-from assay_fixtures.packs import load_packs
+from assay_fixtures.packs import Pack, load_packs
 from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
 
 AT_ONCE: Final = 8
@@ -78,11 +79,16 @@ def drawn(seed: int) -> list[Case]:
 
 
 def directed(seed: int, exercised: Counter[str]) -> list[Case]:
-    """A round of directed Cases under harm, of what was exercised too seldom as long as there is such."""
+    """A round of directed Cases under harm, of what was exercised too seldom as long as there is such: each of these
+    requirements gets as many as any other, however many Cases it has."""
     site, pack = EmbeddedSite(), load_packs()
     here = [case for case in pack.cases if in_memory(case) and not any(map(site.lacks, needs(case)))]
-    seldom = {one for one in pack.catalogue.requirements if exercised[one] < OFTEN}
-    return plan.draw(harmed([case for case in here if not seldom.isdisjoint(case.requirements)] or here), ROUND, seed)
+    sought = ([case for case in here if one in case.requirements] for one in seldom(pack, exercised))
+    return plan.draw(st.one_of([harmed(cases) for cases in sought if cases] or [harmed(here)]), ROUND, seed)
+
+
+def seldom(pack: Pack, exercised: Counter[str]) -> list[str]:
+    return sorted(one for one in pack.catalogue.requirements if exercised[one] < OFTEN)
 
 
 def in_virtual_time(cases: Sequence[Case]) -> list[Life]:
@@ -122,11 +128,15 @@ Rounds = dict[int, list[Life]]
 
 
 def play_on(rounds: Rounds, others: Rounds, folder: Path, first_seed: int, lives: int) -> None:
-    """In virtual time: a round of lives, a round of directed Cases, until there are so many in all."""
+    """In virtual time: a round of lives, a round of directed Cases, until there are so many in all; then directed ones
+    alone, as many at most, until nothing was exercised too seldom."""
+    pack = load_packs()
     for seed in count(first_seed):
-        if sum(len(one) for kind in (rounds, others) for one in kind.values()) >= lives:
+        played = sum(len(one) for kind in (rounds, others) for one in kind.values())
+        enough = played >= lives
+        if enough and (played >= 2 * lives or not seldom(pack, exercise(rounds, others))):
             return
-        if seed not in rounds:
+        if seed not in rounds and not enough:
             rounds[seed] = in_virtual_time(drawn(seed))
             keep(folder, seed, rounds[seed])
         if seed not in others:
@@ -136,7 +146,7 @@ def play_on(rounds: Rounds, others: Rounds, folder: Path, first_seed: int, lives
                 for case, life in zip(cases, in_virtual_time(cases), strict=True)
             ]
             keep(folder / "directed", seed, others[seed])
-        print(f"seed {seed}: {len(rounds[seed])} lives, {len(others[seed])} directed", file=sys.stderr, flush=True)
+        print(f"seed {seed}: {played} played before", file=sys.stderr, flush=True)
 
 
 def play_over_sockets(rounds: Rounds, folder: Path, first_seed: int, lives: int) -> None:

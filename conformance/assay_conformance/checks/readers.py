@@ -10,6 +10,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
+from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -36,6 +37,8 @@ class ReadersStandAlone(Check):
         self._readers: dict[tuple[str, str], list[ConsumerSession]] = {}
         self._sought: set[tuple[str, str]] = set()
         """Readers that a seek has moved since their last message."""
+        self._seekers: set[int] = set()
+        """Sessions, by the number of their SUBSCRIBE, on which a seek was asked for."""
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
@@ -56,6 +59,7 @@ class ReadersStandAlone(Check):
         session = self.tracker.consumer_of(event)
         if session is not None:
             self._sought.add((session.topic, session.subscription))
+            self._seekers.add(session.request.seq)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -89,7 +93,9 @@ class ReadersStandAlone(Check):
         every = self._readers.get((event.topic, event.subscription), [])
         sessions = [session for session in every if session.ready is not None]
         last = sessions[-1].ended if sessions else None
-        if last is not None and all(session.ended is not None for session in sessions):
+        if last is None or self._is_called_back(sessions[-1]):
+            return
+        if all(session.ended is not None for session in sessions):
             self.breach(
                 "left-behind",
                 f"reader {event.subscription} of topic {event.topic} was gone at {ms(last.t_ns)}, and its subscription "
@@ -97,6 +103,16 @@ class ReadersStandAlone(Check):
                 last,
                 event,
             )
+
+    def _is_called_back(self, session: ConsumerSession) -> bool:
+        """A seek closes the consumer, and the broker keeps its subscription, moved, for the SUBSCRIBE that follows
+        (Broker, PersistentSubscription: removeConsumer, isResetCursor). Whether it comes is the client's affair."""
+        closed_by = session.ended
+        return (
+            session.request.seq in self._seekers
+            and isinstance(closed_by, Frame)
+            and closed_by.dir is Direction.TO_CLIENT
+        )
 
 
 def _position(start: Mapping[str, Any] | None) -> Position | None:

@@ -10,7 +10,7 @@ from assay_conformance.checks.dedup import (
 )
 from assay_conformance.checks.dedup_broker import DuplicateNotStored, TellsLastId, UndecidedCopyIsRefused
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import DUPLICATE, Script
+from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.case import Step, Topic, Topology, Who
 from assay_conformance.model.event import ErrorClass, Meta
 from assay_conformance.model.fault import AtTime, Fault
@@ -295,6 +295,18 @@ def test_copy_receipted_when_the_first_is_stored_is_accepted() -> None:
     story = _copied()
     story.stored(0)
     story.receipt(0, conn=1, id=DUPLICATE)
+    assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == []
+
+
+def test_copy_of_an_id_inside_a_stored_batch_is_decided() -> None:
+    story = Script()
+    story.producer(producer_name="p")
+    batch = Meta(producer_name=NAME, sequence_id=0, highest_sequence_id=3, batch=4)
+    story.send_frame(0, 1, 2, 3, highest_sequence_id=3, meta=batch)
+    story.stored(0, 1, 2, 3, meta=batch)
+    for _ in range(2):
+        story.send_frame(4, sequence_id=2)
+    story.receipt(2, id=DUPLICATE)
     assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == []
 
 

@@ -95,3 +95,18 @@ def test_reader_that_sought_begins_there() -> None:
     story.subscribed(subscription="reader", durable=False, start_message_id=EARLIEST)
     story.message(3)
     assert _codes(trial(ReadersStandAlone, story.done())) == []
+
+
+def test_reader_that_does_not_come_back_from_a_seek_leaves_its_subscription() -> None:
+    story = _read(0, EARLIEST)
+    story.up("SEEK", consumer_id=0, request_id=99)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.cursor(0, subscription="reader", backlog=3)
+    assert _codes(trial(ReadersStandAlone, story.done())) == []
+
+
+def test_subscription_that_outlives_a_reader_whose_topic_moved_is_found() -> None:
+    story = _read(0, EARLIEST)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.cursor(0, subscription="reader", backlog=3)
+    assert _codes(trial(ReadersStandAlone, story.done())) == ["left-behind"]

@@ -53,10 +53,13 @@ class UndecidedCopyIsRefused(Check):
         session = self.tracker.producer_of(event)
         if not self._topics or not event.to_receiver or session is None or session.name is None:
             return
-        alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
-        if base_topic(session.topic) not in self._topics or not alone or event.intact is False:
+        if base_topic(session.topic) not in self._topics:
             return
+        # Before what is not judged is left out: it is stored, too, and ids up to its highest are decided then.
         name = self._names.setdefault((session.topic, session.name), Name(loads=self._loads.of(session.topic)))
+        alone = event.meta is not None and event.meta.batch is None and event.meta.chunk_id is None
+        if not alone or event.intact is False:
+            return
         id = event.sequence_id or 0
         first = None
         if id <= name.arrived:
