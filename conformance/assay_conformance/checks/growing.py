@@ -94,8 +94,11 @@ class FindsAddedPartitions(TimedCheck):
 
     @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
     def registered(self, event: Frame) -> None:
+        # A frame that is held back is told of twice: when it is written, and when it comes.
+        if not to_client(event):
+            return
         role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
-        if not role or not to_client(event):
+        if not role:
             return
         self._registered.add((role, topic))
         for handle, opened in list(self._grown.items()):
@@ -109,9 +112,11 @@ class FindsAddedPartitions(TimedCheck):
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
         """Who is not let in does not have to come back."""
+        if not to_client(event):
+            return
         role, topic = self._registering.pop((event.conn, event.request_id or 0), ("", ""))
         for handle, opened in list(self._grown.items()):
-            if opened.role == role and topic in opened.missing and to_client(event):
+            if opened.role == role and topic in opened.missing:
                 del self._grown[handle]
 
     @on(Ended)

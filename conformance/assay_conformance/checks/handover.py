@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
-from assay_conformance.checks.consumption import TimedCheck, entry_on, is_open, late
+from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_open, late
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
@@ -32,14 +32,17 @@ class Handover:
 
     A receive that ended short, although an offered message had been with the client for longer than any answer takes,
     shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
-    again: a cumulative ack that was lost with its connection covers what the broker delivers once more. Nor is the
-    message owed that the application sought behind, and so far not those of its batch.
+    again: a cumulative ack that was lost with its connection covers what the broker delivers once more. So may one who
+    buries drop what became a letter. Nor is the message owed that the application sought behind, and so far not those
+    of its batch.
     """
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._transient = {topic.name for topic in view.case.topology.topics if not topic.persistent}
         self._offers: dict[tuple[int, Entry, int], Offer] = {}
+        self._handed: set[tuple[int, Entry]] = set()
+        """Entries of consumers that bury, as soon as one of their messages was handed over."""
 
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
@@ -59,6 +62,8 @@ class Handover:
         entry = self._view.tracker.entries.get(message.seq)
         if entry is None or not self._offers:
             return None
+        if buries(self._view, consumer):
+            self._handed.add((consumer.handle, entry))
         index = message.message_id.batch_index
         # Of a batch of one, clients say that it is no batch, or the other way round.
         places = (index, -1 - index) if index in (0, -1) else (index,)
@@ -81,9 +86,14 @@ class Handover:
             if handle == receive.invoke.handle
             and offer.session.ended is None
             and not offer.is_void
+            and not self._is_letter(offer)
             and late("answer", offer.frame.t_ns, completion.t_ns)
             and not self._settled(handle, offer.entry)
         ]
+
+    def _is_letter(self, offer: Offer) -> bool:
+        """It had been handed over before, to a consumer that sends letters: one may have left since."""
+        return offer.session.consumer is not None and (offer.session.consumer.handle, offer.entry) in self._handed
 
     def _settled(self, handle: int, entry: Entry) -> bool:
         """An ack of it, or of a later one when cumulative, was asked for."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Completion, Ended, Frame
 from assay_conformance.model.requirement import RequirementId
@@ -20,8 +21,9 @@ class _Migrated:
     broker: int
 
 
-class FollowsMigration(TimedCheck):
-    """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says."""
+class FollowsMigration(TimedCheck, ShutOutCheck):
+    """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
+    Whoever is refused there has come."""
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
@@ -73,6 +75,9 @@ class FollowsMigration(TimedCheck):
     def over(self, event: Ended) -> None:
         end = self._closed or event
         for (kind, id, topic), migrated in self._migrated.items():
+            refused = self.shut_out.get(topic)
+            if refused is not None and refused.seq > migrated.told.seq:
+                continue
             if late("reconnect", migrated.told.t_ns, end.t_ns):
                 self.overdue(
                     "reconnect",

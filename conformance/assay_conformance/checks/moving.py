@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, late, to_client
 from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
 from assay_conformance.model.event import (
     Closed,
@@ -39,13 +40,13 @@ class _Read:
     furthest: Received | None = None
 
 
-class MovesLoseNothing(TimedCheck):
+class MovesLoseNothing(TimedCheck, ShutOutCheck):
     """Producers and consumers of an unpartitioned topic that a broker sent away, or that ended under them: everything
     that was reported as sent is handed over, and in the order in which it was sent.
 
     Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
     sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
-    taken out comes again later, with another connection.
+    taken out comes again later, with another connection. Nor was the topic refused for good meanwhile.
     """
 
     requirement = RequirementId("topics.moves-lose-nothing")
@@ -131,7 +132,8 @@ class MovesLoseNothing(TimedCheck):
     def finish(self) -> None:
         for handle, consumer in self.tracker.opened_consumers.items():
             receive = self._last.get(handle)
-            if receive is not None and consumer.topics[0] in self._moved and self._judged(handle):
+            topic = consumer.topics[0]
+            if receive is not None and topic in self._moved - self.shut_out.keys() and self._judged(handle):
                 self._missing(consumer, receive)
         super().finish()
 

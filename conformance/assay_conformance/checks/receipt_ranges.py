@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.lines import Unit
-from assay_conformance.model.event import Fate, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Fate, Frame
 from assay_conformance.model.requirement import RequirementId
 
 
-class ChecksHighest(Check):
-    """Behind a receipt that was altered to another highest id the batch leaves once more; or it was taken as it is."""
+class ChecksHighest(LeavingCheck):
+    """Behind a receipt that was altered to another highest id the batch leaves once more; or it was taken as it is.
+
+    A client that gave the connection up has not taken it, whether or not it comes to send again.
+    """
 
     requirement = RequirementId("resend.checks-highest-receipted")
 
     def start(self) -> None:
         self._told: list[tuple[Unit, Frame]] = []
+        self._given_up: set[int] = set()
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
@@ -26,10 +31,16 @@ class ChecksHighest(Check):
         if len(ids) > 1 and event.sequence_id == unit.sequence_id < told != max(ids):
             self._told.append((unit, event))
 
+    @on(Closed)
+    def connection_closed(self, event: Closed) -> None:
+        if event.by is ClosedBy.CLIENT and not self.leaving:
+            self._given_up.add(event.conn)
+
     def finish(self) -> None:
         for unit, receipt in self._told:
             self.exercise(receipt)
-            if not any(send.seq > receipt.seq for _, send in unit.sends):
+            again = any(send.seq > receipt.seq for _, send in unit.sends)
+            if not again and receipt.conn not in self._given_up:
                 self.breach(
                     "taken",
                     f"{unit.line}: the receipt at {ms(receipt.t_ns)} goes up to {receipt.highest_sequence_id}, and the "

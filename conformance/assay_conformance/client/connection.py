@@ -64,6 +64,14 @@ class ConsumerEndpoint(Endpoint, Protocol):
     def message(self, frame: Frame) -> None: ...
 
 
+class Watcher(Protocol):
+    """Whoever a broker tells of topics that come and go."""
+
+    def connection_lost(self) -> None: ...
+
+    def topics_changed(self, frame: Frame) -> None: ...
+
+
 class Connection:
     """`number` is its number at the sink; `max_message_bytes`, `version` and `keeps_watch` what CONNECTED told.
 
@@ -78,7 +86,7 @@ class Connection:
         self.version = 0
         self.producers: dict[int, ProducerEndpoint] = {}
         self.consumers: dict[int, ConsumerEndpoint] = {}
-        self.watchers: dict[int, Callable[[Frame], None]] = {}
+        self.watchers: dict[int, Watcher] = {}
         self.keeps_watch = False
         self._shared = shared
         self._state = State.OPENING
@@ -167,8 +175,13 @@ class Connection:
         self._deadline.cancel()
         self._keep_alive.stop()
         refusal = Refusal(cause, text)
-        for endpoint in [*self.producers.values(), *self.consumers.values()]:
-            endpoint.connection_lost()
+        concerned: list[Endpoint | Watcher] = [
+            *self.producers.values(),
+            *self.consumers.values(),
+            *self.watchers.values(),
+        ]
+        for one in concerned:
+            one.connection_lost()
         self._requests.end(refusal)
         waiting, self._waiting = self._waiting, []
         for usable in waiting:
@@ -273,7 +286,7 @@ class Connection:
     def _topics_changed(self, frame: Frame) -> None:
         watcher = self.watchers.get(frame.body.watcher_id)
         if watcher is not None:
-            watcher(frame)
+            watcher.topics_changed(frame)
 
     def _sent_to(self, frame: Frame) -> str | None:
         """Whoever came by TLS goes on by TLS."""

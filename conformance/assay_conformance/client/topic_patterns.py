@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from assay_conformance.client.backoff import Backoff
 from assay_conformance.client.connection import Connection
 from assay_conformance.client.lookup import Lookup
 from assay_conformance.client.mutations import Mutation
-from assay_conformance.client.refusal import Refusal
+from assay_conformance.client.refusal import Refusal, Retry
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 from assay_conformance.model.topic_names import base_topic
@@ -38,6 +39,8 @@ class TopicPattern:
         self._add: Add | None = None
         self._watched: Connection | None = None
         self._timer: Timer | None = None
+        self._backoff = Backoff(shared.jitter)
+        self._watch_timer: Timer | None = None
         self._stopped = False
 
     def look(self, named: Named) -> None:
@@ -70,8 +73,9 @@ class TopicPattern:
         if self._stopped:
             return
         self._stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._watch_timer):
+            if timer is not None:
+                timer.cancel()
         if self._watched is not None and self._watched.usable:
             self._watched.watchers.pop(self._watcher_id, None)
             self._watched.request(
@@ -105,6 +109,20 @@ class TopicPattern:
 
     # --- watching ---
 
+    def connection_lost(self) -> None:
+        """Nobody keeps watch any more."""
+        self._watched = None
+        self._watch_again()
+
+    def topics_changed(self, frame: Frame) -> None:
+        self._found(self._matching(frame.body.new_topics))
+
+    def _watch_again(self) -> None:
+        if self._watch_timer is not None:
+            self._watch_timer.cancel()
+        if not self._stopped:
+            self._watch_timer = self._shared.after(self._backoff.next_ns(), self._keep_watch)
+
     def _keep_watch(self) -> None:
         """Where no broker does it for us, with the next one that we can ask."""
         unheard = self._shared.mutated(Mutation.IGNORES_TOPIC_UPDATES)
@@ -112,10 +130,13 @@ class TopicPattern:
             return
 
         def ask(connection: Connection | Refusal) -> None:
-            if isinstance(connection, Refusal) or connection.version < WATCHES_SINCE or not connection.keeps_watch:
+            if isinstance(connection, Refusal):
+                self._watch_again()
+                return
+            if self._stopped or connection.version < WATCHES_SINCE or not connection.keeps_watch:
                 return
             self._watched = connection
-            connection.watchers[self._watcher_id] = self._updated
+            connection.watchers[self._watcher_id] = self
             fields = {
                 "watcher_id": self._watcher_id,
                 "namespace": self._namespace,
@@ -126,15 +147,17 @@ class TopicPattern:
             )
 
         def told(answer: Frame | Refusal) -> None:
-            if isinstance(answer, Refusal):
-                self._watched = None
-            else:
+            if not isinstance(answer, Refusal):
+                self._backoff.reset()
                 self._found(self._matching(answer.body.topic))
+            elif self._watched is not None:
+                # The connection is there: it was the broker that refused, or said nothing.
+                self._watched.watchers.pop(self._watcher_id, None)
+                self._watched = None
+                if answer.retry is Retry.ALWAYS:
+                    self._watch_again()
 
         self._lookup.entrance(ask)
-
-    def _updated(self, frame: Frame) -> None:
-        self._found(self._matching(frame.body.new_topics))
 
 
 def _ignore(answer: Frame | Refusal) -> None:

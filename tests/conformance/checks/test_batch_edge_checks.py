@@ -9,8 +9,8 @@ from assay_conformance.checks.batching.oversize import OversizeFailsOwn
 from assay_conformance.checks.batching.single import TakesBatchesOfOne
 from assay_conformance.checks.receipt_ranges import ChecksHighest
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import Script, entry_id
-from assay_conformance.model.event import ErrorClass, Fate
+from assay_conformance.history.script import PRODUCER, Script, entry_id
+from assay_conformance.model.event import ClosedBy, ErrorClass, Fate
 
 LIMIT = 1_000
 
@@ -123,6 +123,19 @@ def test_batch_sent_again_behind_a_receipt_of_another_range_is_accepted() -> Non
 
 def test_receipt_of_another_range_that_is_taken_is_told() -> None:
     assert _judged(ChecksHighest, _receipt(highest=7)) == (["taken"], 1)
+
+
+def test_connection_given_up_over_a_receipt_of_another_range_is_as_good() -> None:
+    story = _receipt(highest=7)
+    story.closed(by=ClosedBy.CLIENT)
+    assert _judged(ChecksHighest, story) == ([], 1)
+
+
+def test_connection_that_the_application_ends_behind_it_is_no_answer() -> None:
+    story = _receipt(highest=7)
+    story.invoke("close", PRODUCER)
+    story.closed(by=ClosedBy.CLIENT)
+    assert _judged(ChecksHighest, story) == (["taken"], 1)
 
 
 def test_receipt_of_the_same_range_shows_nothing() -> None:

@@ -21,7 +21,7 @@ CLIENT = ClientFacts(
     client_version="1",
     capabilities=frozenset(),
     fixed={"receiver_queue_size": 2},
-    settable=frozenset({"compression"}),
+    settable=frozenset({"compression", "max_redeliver_count"}),
 )
 SMALL_MESSAGES = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=1_000))
 
@@ -98,9 +98,9 @@ def test_payload_that_nobody_asked_for_is_found() -> None:
 class Reading(Script):
     """A consumer with a queue of two."""
 
-    def __init__(self) -> None:
+    def __init__(self, **config: Any) -> None:
         super().__init__()
-        self.consumer()
+        self.consumer(**config)
         self.flow(2)
 
     def comes(self, number: int, **fields: Any) -> None:
@@ -153,6 +153,17 @@ def test_compressed_message_that_is_withheld_is_found() -> None:
     story.after(1_000)
     story.receive(1, got=0)
     assert _judged(story, CommonFormat) == (["not-delivered"], 0)
+
+
+@pytest.mark.parametrize(("most", "codes"), [(1, []), (0, ["not-delivered"])])
+def test_message_that_comes_again_to_a_consumer_that_buries_may_be_a_letter(most: int, codes: list[str]) -> None:
+    story = Reading(max_redeliver_count=most)
+    story.comes(0)
+    story.received(0)
+    story.comes(0)
+    story.after(1_000)
+    story.receive(1, got=0)
+    assert _judged(story, CommonFormat)[0] == codes
 
 
 def test_message_let_go_when_everything_is_asked_for_again_is_not_withheld() -> None:

@@ -367,6 +367,13 @@ def test_name_with_a_silent_producer_that_is_forgotten_is_found() -> None:
     assert judged(ForgetsUnusedNames, story, A_MINUTE)[0] == ["forgotten-in-use"]
 
 
+def test_name_that_was_forgotten_stays_so_until_something_is_stored_again() -> None:
+    story = _asked_again(left_at_ms=100, told=-1)
+    story.cut(1)
+    story.producer_again(2, last_sequence_id=-1)
+    assert judged(ForgetsUnusedNames, story, A_MINUTE) == ([], 1)
+
+
 def test_name_that_may_be_forgotten_is_told_as_the_broker_likes() -> None:
     for told in (-1, 0):
         assert judged(TellsLastId, _asked_again(left_at_ms=100, told=told), A_MINUTE)[0] == []

@@ -214,6 +214,28 @@ def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:
     assert judged(FlowsAfterHeal, story)[0] == []
 
 
+def test_an_application_that_keeps_what_another_one_asks_for_stalls_nobody() -> None:
+    def story(s: Script) -> None:
+        s.consumer(9, conn=5, consumer_id=1)
+        silence_behind_an_outage(s)
+
+    assert judged(FlowsAfterHeal, story)[0] == []
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["lost"])])
+def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        for number in (0, 1):
+            s.send(number)
+            s.stored(number)
+            s.ok(number)
+        s.message(0, fate=fate)
+        got = s.received(1)
+        s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+
+    assert judged(AckedIsDelivered, story)[0] == codes
+
+
 def test_a_finding_names_what_was_asked_for_told_stored_and_delivered() -> None:
     script = Script()
     script.consumer(initial_position="earliest")

@@ -18,7 +18,7 @@ from assay_conformance.checks.proxied import NamesBrokerToProxy
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig, Step, Topic, Topology, Who
-from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Meta, Outcome, Stepped
+from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Meta, Outcome, Sides, Stepped
 
 
 def _codes(check: Check) -> list[str]:
@@ -104,6 +104,23 @@ def _migrated(broker: int | None) -> Check:
 def test_producer_is_to_register_where_its_topic_went(broker: int | None, codes: list[str]) -> None:
     check = _migrated(broker)
     assert (_codes(check), check.exercised) == (codes, int(not codes))
+
+
+def _refused_where_it_went(error: str) -> Check:
+    story = Script()
+    story.producer()
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.connected(1)
+    story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")})
+    story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": error})
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    return trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+
+
+@pytest.mark.parametrize(("error", "codes"), [("NotAllowedError", []), ("ServiceNotReady", ["never-came"])])
+def test_producer_that_is_refused_for_good_where_its_topic_went_has_come(error: str, codes: list[str]) -> None:
+    assert _codes(_refused_where_it_went(error)) == codes
 
 
 # --- names-its-time ---------------------------------------------------------------------------------------------------
@@ -216,6 +233,17 @@ def _of_growth(story: Script) -> Check:
 def test_producer_that_finds_all_partitions_in_time_is_accepted(found_ms: tuple[int, ...]) -> None:
     check = _grown(*found_ms)
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_an_answer_that_was_held_back_counts_when_it_comes() -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    for number in (1, 2):
+        asked = story.at(1_200).producer_asks(producer_id=number, topic=f"t-partition-{number}")
+        for at_ms, sides in ((1_210, Sides.SENDER), (1_300, Sides.RECEIVER)):
+            story.at(at_ms + 200 * number).down("PRODUCER_SUCCESS", request_id=asked.request_id, sides=sides)
+    assert _codes(_of_growth(story)) == []
 
 
 def test_producer_that_a_partition_refuses_need_not_come_back() -> None:

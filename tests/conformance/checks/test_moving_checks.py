@@ -80,6 +80,14 @@ def test_consumer_that_was_never_let_in_misses_nothing() -> None:
     assert judged(MovesLoseNothing, story)[0] == []
 
 
+def test_consumer_whose_topic_was_refused_for_good_misses_nothing() -> None:
+    story = _sent(0, 1)
+    story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")})
+    story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": "NotAllowedError"})
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == []
+
+
 def test_message_that_was_not_waited_for_is_not_lost() -> None:
     story = _sent(0, 1)
     story.received(0)

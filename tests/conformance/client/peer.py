@@ -121,6 +121,12 @@ class Peer:
         self.run()
         return op
 
+    def open_pattern(self, pattern: str) -> int:
+        op = self.next_op()
+        self.core.open_consumer(op, CONSUMER, [TOPIC], "s", ConsumerSettings(), self.now_ns, pattern=pattern)
+        self.run()
+        return op
+
     def send(self, *payloads: bytes, sync: bool = False, **fields: Any) -> list[int]:
         ops = [self.next_op() for _ in payloads]
         for op, payload in zip(ops, payloads, strict=True):
@@ -314,7 +320,21 @@ def _producer_success(peer: Peer, body: Any) -> BaseCommand:
 
 _ANSWERS: dict[CommandType | int, Callable[[Peer, Any], BaseCommand]] = {
     C.CONNECT: lambda peer, _: command(
-        C.CONNECTED, server_version="x", protocol_version=21, max_message_size=peer.max_message_bytes
+        C.CONNECTED,
+        server_version="x",
+        protocol_version=21,
+        max_message_size=peer.max_message_bytes,
+        feature_flags={"supports_topic_watchers": True},
+    ),
+    C.GET_TOPICS_OF_NAMESPACE: lambda _, body: command(
+        C.GET_TOPICS_OF_NAMESPACE_RESPONSE, request_id=body.request_id, topics=[TOPIC]
+    ),
+    C.WATCH_TOPIC_LIST: lambda _, body: command(
+        C.WATCH_TOPIC_LIST_SUCCESS,
+        request_id=body.request_id,
+        watcher_id=body.watcher_id,
+        topic=[TOPIC],
+        topics_hash="h",
     ),
     C.PARTITIONED_METADATA: lambda peer, body: command(
         C.PARTITIONED_METADATA_RESPONSE, request_id=body.request_id, partitions=peer.partitions, response=0

@@ -21,7 +21,7 @@ from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Invoke, Outcome
+from assay_conformance.model.event import Fired, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.tuning import Room, closing
 
@@ -218,9 +218,19 @@ class WiderLimitsSave(_Costs):
     frames and no more bytes, and its messages wait no longer than by its publish delay. Told, and counted neither way.
 
     Judged where the longer delay had something to gather: batches that left by the shorter one close to each other.
+    Where something went wrong on the way, or a producer had to come again, waits are not compared.
     """
 
     requirement = RequirementId("batching.wider-limits-save")
+
+    def start(self) -> None:
+        super().start()
+        self._disturbed = False
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        del event
+        self._disturbed = True
 
     def compare(self, smaller: Cost, larger: Cost) -> None:
         if not _wider(larger.limits, smaller.limits) or not self._close_to_each_other(smaller, larger.limits):
@@ -245,6 +255,8 @@ class WiderLimitsSave(_Costs):
                 "ms on average",
             ),
         }
+        if self._disturbed or any(len(unit.line.sessions) > 1 for cost in (smaller, larger) for unit in cost.units):
+            del told["longer-waits"]
         for code, (came, most, unit) in told.items():
             if came > most:
                 self.breach(

@@ -80,6 +80,9 @@ class ForgetsUnusedNames(Check):
         used = self._used.get(name)
         if used is not None and not self._here[name] and used.loads == self._loads.of(topic):
             self._told(name, used, event)
+            if _last_id(event) < used.highest:
+                # Forgotten, rightly or not: nobody is told of it any more.
+                del self._used[name]
         self._held[place] = name
         self._here[name] += 1
 
@@ -87,7 +90,7 @@ class ForgetsUnusedNames(Check):
         if used.left is None or event.t_ns - used.stored.t_ns < self._limit_ns:
             return
         unused_ns = event.t_ns - used.left.t_ns
-        told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
+        told = _last_id(event)
         if unused_ns > self._limit_ns + self._limit_ns // 3 + SWEPT_NS:
             self.exercise(event)
             if told != NO_SEQUENCE_ID:
@@ -128,3 +131,7 @@ class ForgetsUnusedNames(Check):
         self._here[name] -= 1
         if (used := self._used.get(name)) is not None:
             used.left = event
+
+
+def _last_id(success: Frame) -> int:
+    return int(success.fields.get("last_sequence_id", NO_SEQUENCE_ID))

@@ -14,7 +14,8 @@ from assay_conformance.ledger.rules import Rule
 
 
 class HistoryEvidence(Evidence):
-    """A consumer whose application does not ask gets nothing, and that is no stall."""
+    """A consumer whose application does not ask gets nothing, and that is no stall; nor is it one when it keeps from
+    the others what it was sent."""
 
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript.rows, transcript.small, transcript.info, transcript.sums)
@@ -29,8 +30,13 @@ class HistoryEvidence(Evidence):
 
     def served_from(self, sub: int, from_us: int) -> bool:
         until_us = from_us + self.info.stall_us
-        asking = any(begun <= from_us and until_us <= ended for begun, ended in self._attention.get(sub, ()))
-        return asking and super().served_from(sub, from_us)
+        spans = [
+            self._attention[one.consumer]
+            for one in self.consumers_of(sub)
+            if one.consumer in self._attention and one.t_from < until_us and self._end_of(one) > from_us
+        ]
+        asking = (any(begun <= from_us and until_us <= ended for begun, ended in asked) for asked in spans)
+        return bool(spans) and all(asking) and super().served_from(sub, from_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,8 @@ class Sorted:
     """Messages in frames that were made up, or changed so that nobody can tell."""
     touched_positions: set[Position] = field(default_factory=set)
     damaged_positions: set[Position] = field(default_factory=set)
-    """Of entries whose frame was lost or damaged on its way to a consumer, which may settle them for that."""
+    """Of entries whose frame was lost or damaged on its way to a consumer, which may settle them for that; and of those
+    held back on it, where somebody settled all up to a message."""
     sends: dict[Identity, int] = field(default_factory=dict)
     """How often a message was written."""
 
@@ -134,6 +135,9 @@ def sort(events: Iterable[Event]) -> Sorted:
                 found.ended_ns = event.t_ns
             case _:
                 pass
+    if any(invoke.args.get("cumulative") for invoke in found.invokes):
+        held = (frame for frame in frames if frame.command == "MESSAGE" and frame.fate is Fate.HELD)
+        found.damaged_positions.update(id.position for frame in held for id in frame.ids)
     for frame in frames:
         damaged = changed.get(frame.frame)
         if damaged:

@@ -277,15 +277,21 @@ def _delivery(one: Opened, pos: int, event: Received, message: Message, messages
 
 
 def attention(found: Subscribers, events: Sorted) -> dict[int, list[tuple[int, int]]]:
-    """Subscription -> when one of its applications was asking for messages, in µs."""
-    sub_of = defaultdict(set)
+    """Consumer -> when its application was asking for messages, in µs. Who was never let in is not there."""
+    refused = {
+        event.handle
+        for event in events.completions
+        if event.verb == "open_consumer" and event.outcome is not Outcome.OK
+    }
+    numbers_of = defaultdict(list)
     for one in found.opened:
-        sub_of[one.handle].add(one.sub)
-    spans: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        if one.handle not in refused:
+            numbers_of[one.handle].append(one.number)
+    spans: dict[int, list[tuple[int, int]]] = {number: [] for numbers in numbers_of.values() for number in numbers}
     for invoke in events.invokes:
         if invoke.verb == "receive" and invoke.handle is not None:
             end: Event | None = events.ends.get(invoke.op)
             until_ns = events.ended_ns if end is None else end.t_ns
-            for sub in sub_of[invoke.handle]:
-                spans[sub].append((invoke.t_ns // NS_PER_US, until_ns // NS_PER_US))
+            for number in numbers_of.get(invoke.handle, ()):
+                spans[number].append((invoke.t_ns // NS_PER_US, until_ns // NS_PER_US))
     return spans

@@ -41,7 +41,7 @@ _ENDING_STEPS = {"restart": 1, "unload": 2, "move": 2}
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """Rows, small tables and sums, as `judge_rows` takes them; and where they come from: `events` of a message,
-    `attention` of a subscription (when its applications asked for messages, in µs)."""
+    `attention` of a consumer (when its application asked for messages, in µs)."""
 
     rows: Rows
     small: Small
