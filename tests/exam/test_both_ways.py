@@ -52,6 +52,8 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: "THR-008",
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: "THR-015",
     BrokerMutation.PUBLISH_THROTTLE_DROPS: "THR-015",
+    BrokerMutation.PUBLISH_RATE_IS_HALVED: "THR-015",
+    BrokerMutation.DISPATCH_HALVES_BYTES: "THR-002",
     BrokerMutation.EXCLUSIVE_ADMITS_SECOND: "SUB-001",
     BrokerMutation.FAILOVER_READS_ON: "SUB-002",
     BrokerMutation.FORGETS_OF_LEAVER: "SUB-003",

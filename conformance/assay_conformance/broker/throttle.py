@@ -74,7 +74,8 @@ class DispatchLimiter:
         grown: list[Callable[[], int] | None] = [None, None]
         if rate.relative_to_publish and published is not None:
             grown = [_growth(published, 0), _growth(published, 1)]
-        counts = [rate.messages, 0 if host.breaks(BrokerMutation.DISPATCH_IGNORES_BYTES) else rate.bytes]
+        size = 0 if host.breaks(BrokerMutation.DISPATCH_IGNORES_BYTES) else rate.bytes
+        counts = [rate.messages, -(-size // 2) if host.breaks(BrokerMutation.DISPATCH_HALVES_BYTES) else size]
         self._messages, self._bytes = (
             PeriodBucket(count, period_s, host.now_ns, forgives=forgives, extra=extra) if count > 0 else None
             for count, extra in zip(counts, grown, strict=True)

@@ -88,6 +88,30 @@ def windows_of_batches() -> Case:
     )
 
 
+def windows_of_ten_delays() -> Case:
+    """What the template for producers starts from: the Java client's own ten delays."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(900 // PACE_MS):
+        plan.send(producer)
+        plan.wait_ms(PACE_MS)
+    plan.wait_ops(deadline_ms=STARVED_MS)
+    return plan.case(
+        "routing/windows-of-ten-delays",
+        "A message every 20 ms to five partitions, which change after ten publish delays of 20 ms",
+        ("routing.batches-fill-in-windows",),
+        capabilities=("batching", "partition_switch_frequency"),
+        topology=FIVE,
+        producer={
+            "routing": "round_robin",
+            "batching": True,
+            "batching_max_publish_delay_ms": 20,
+            "batching_partition_switch_frequency": 10,
+        },
+        limits=QUICK,
+    )
+
+
 def no_window() -> Case:
     plan = Schedule()
     plan.producer(plan.client())
@@ -129,4 +153,11 @@ def windows_of_two_lengths() -> Case:
 
 RECEIPTS_TAKE_MS = 250
 
-CASES = (one_slow_partition(), one_partition_away(), windows_of_batches(), windows_of_two_lengths(), no_window())
+CASES = (
+    one_slow_partition(),
+    one_partition_away(),
+    windows_of_batches(),
+    windows_of_ten_delays(),
+    windows_of_two_lengths(),
+    no_window(),
+)

@@ -329,17 +329,32 @@ def ten_periods() -> Case:
     )
 
 
+def ten_periods_of_bytes() -> Case:
+    plan = Schedule()
+    _asking(plan, [plain(number, 1_000) for number in range(150)], 150, timeout_ms=10_400)
+    plan.wait_ms(10_500)
+    return plan.case(
+        "throttling/ten-periods-of-bytes",
+        "Ten thousand bytes a second for ten seconds, no more and not much less",
+        ("throttling.byte-rate-holds",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(bytes=10_000)),)),
+        limits=Limits(least_wall_ms=10_500),
+        tier=Tier.FULL,
+    )
+
+
 def ten_periods_of_publishing() -> Case:
     """Of 240 messages twenty find the bucket full, and the others take eleven seconds."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=20_000)
+    plan.wait_ops(plan.send(producer, 240, size=16 * 1024), deadline_ms=30_000)
     return plan.case(
         "throttling/publishing-for-ten-periods",
         "Two hundred and forty messages are published at once, where twenty a second are allowed: no faster, no slower",
         ("throttling.publish-rate-holds",),
         topology=PUBLISH,
-        limits=Limits(operation_ms=20_000, case_ms=40_000, least_wall_ms=10_500),
+        limits=Limits(operation_ms=30_000, case_ms=50_000, least_wall_ms=10_500),
         tier=Tier.FULL,
     )
 
@@ -363,5 +378,6 @@ CASES = (
     refused_beside_a_backlog(),
     more_than_may_be_unwritten(),
     ten_periods(),
+    ten_periods_of_bytes(),
     ten_periods_of_publishing(),
 )

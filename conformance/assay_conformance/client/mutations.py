@@ -153,6 +153,7 @@ class Mutation(StrEnum):
     SINGLE_TAKES_TURNS = "single-takes-turns"
     TURNS_LAST_TWO_MESSAGES = "turns-last-two-messages"
     BATCHED_TURNS_BY_MESSAGE = "batched-turns-by-message"
+    WINDOW_OF_ONE_DELAY = "window-of-one-delay"
     WINDOW_NEVER_ENDS = "window-never-ends"
     SWITCH_FREQUENCY_UNCHECKED = "switch-frequency-unchecked"
     SICK_PARTITION_HOLDS_SENDS = "sick-partition-holds-sends"
@@ -870,6 +871,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RTE-007",
         "with batching each message goes to the next partition",
         "turns that do not know of batching: entries of one message each",
+    ),
+    Mutation.WINDOW_OF_ONE_DELAY: Broken(
+        "RTE-007",
+        "with batching the partition changes after one publish delay, however many are configured",
+        "an option nobody reads",
     ),
     Mutation.WINDOW_NEVER_ENDS: Broken(
         "RTE-007", "with batching the partition never changes", "a clock read once: one partition gets everything"

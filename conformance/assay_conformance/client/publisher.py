@@ -172,7 +172,10 @@ class Publisher:
             return self._hash(message.key)
         if single and not self._shared.mutated(Mutation.SINGLE_TAKES_TURNS):
             return self._start
-        window_ms = self._settings.batching_partition_switch_frequency * self._settings.batching_max_publish_delay_ms
+        delays = self._settings.batching_partition_switch_frequency
+        if delays > 1 and self._shared.mutated(Mutation.WINDOW_OF_ONE_DELAY):
+            delays = 1
+        window_ms = delays * self._settings.batching_max_publish_delay_ms
         if self._settings.batching and self._shared.mutated(Mutation.WINDOW_NEVER_ENDS):
             return self._start
         of_one = self._settings.batching_partition_switch_frequency == 1

@@ -328,6 +328,15 @@ def throttled_sends_are_stored(*mutations: BrokerMutation) -> bool:
     return set(bench.receipts()) == set(bench.content)
 
 
+def publish_rate_is_reached(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, publish_rate=Rate(messages=10))
+    bench.connect()
+    bench.produce()
+    bench.publish(*range(40))
+    bench.wait(2_000)
+    return len(bench.content) >= 18
+
+
 def _consumers(bench: Bench, kind: str, *conns: int, permits: int = 100) -> Bench:
     """One consumer on each connection, named by it."""
     for conn in conns:
@@ -408,6 +417,10 @@ def batch_costs_its_messages(*mutations: BrokerMutation) -> bool:
 
 def bytes_are_limited(*mutations: BrokerMutation) -> bool:
     return _dispatched(Bench(*mutations, dispatch_rate=Rate(bytes=1)), 1, 1) == 1
+
+
+def byte_rate_is_reached(*mutations: BrokerMutation) -> bool:
+    return _dispatched(Bench(*mutations, dispatch_rate=Rate(bytes=200)), 1, 2) >= 10
 
 
 def either_limit_stops(*mutations: BrokerMutation) -> bool:
@@ -586,6 +599,8 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,
     BrokerMutation.PUBLISH_THROTTLE_DROPS: throttled_sends_are_stored,
+    BrokerMutation.PUBLISH_RATE_IS_HALVED: publish_rate_is_reached,
+    BrokerMutation.DISPATCH_HALVES_BYTES: byte_rate_is_reached,
     BrokerMutation.EXCLUSIVE_ADMITS_SECOND: exclusive_has_one,
     BrokerMutation.FAILOVER_READS_ON: next_active_begins_with_what_is_unacked,
     BrokerMutation.FORGETS_OF_LEAVER: leaver_leaves_to_others,
@@ -653,6 +668,8 @@ ALSO_BROKEN: dict[BrokerMutation, set[Rule]] = {
         periods_are_as_long_as_set,
         batches_count_as_one,
     },
+    BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: {publish_rate_is_reached},
+    BrokerMutation.PUBLISH_THROTTLE_DROPS: {publish_rate_is_reached},
     BrokerMutation.REDELIVERY_IS_FREE: {replay_and_new_share_the_rate},
     BrokerMutation.FLOW_COUNTS_ENTRIES: {reads_fit_the_permits},
     BrokerMutation.REDELIVERS_ACKED: {resumes_behind_what_is_acked, holes_are_kept, unload_writes_cursors},

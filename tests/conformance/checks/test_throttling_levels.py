@@ -9,6 +9,7 @@ import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.throttling import (
+    ByteRateHolds,
     DispatchRateHolds,
     EntriesCountOnce,
     LevelsHoldTogether,
@@ -21,7 +22,7 @@ from assay_conformance.checks.throttling import (
     UnwrittenPause,
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.policy import BrokerSettings, Policies
 
@@ -90,6 +91,24 @@ def test_rate_over_ten_periods_is_held_from_both_sides() -> None:
 def test_consumer_that_gets_half_its_rate_is_starved() -> None:
     check = trial(DispatchRateHolds, _backlog(*_seconds(12, 5)).done(), _topic(dispatch_rate=TEN))
     assert _codes(check) == ["starved"]
+
+
+TEN_OF_BYTES = Rate(bytes=10 * MESSAGE_BYTES)
+
+
+def test_byte_rate_over_ten_periods_is_held_from_both_sides() -> None:
+    check = trial(ByteRateHolds, _backlog(*_seconds(12)).done(), _topic(dispatch_rate=TEN_OF_BYTES))
+    assert _codes(check) == []
+
+
+def test_consumer_that_gets_half_its_byte_rate_is_starved() -> None:
+    check = trial(ByteRateHolds, _backlog(*_seconds(12, 5)).done(), _topic(dispatch_rate=TEN_OF_BYTES))
+    assert _codes(check) == ["starved"]
+
+
+def test_byte_rate_beside_a_message_rate_has_no_floor() -> None:
+    both = Rate(messages=5, bytes=10 * MESSAGE_BYTES)
+    assert _codes(trial(ByteRateHolds, _backlog(*_seconds(12, 5)).done(), _topic(dispatch_rate=both))) == []
 
 
 def test_consumer_without_a_backlog_is_not_starved() -> None:

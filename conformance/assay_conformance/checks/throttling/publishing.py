@@ -118,7 +118,8 @@ class PublishRateHolds(HoldingsCheck):
 
     def _judge_from_below(self, topic: Topic, entries: Sequence[Stored]) -> None:
         """Once the last message was asked for, one is waiting until it is stored. Of several topics one may stop what
-        another's messages come by, and what is a duplicate is not stored: of these nothing is said."""
+        another's messages come by, what is a duplicate is not stored, and of two limits it is not told which one held:
+        of these nothing is said."""
         rate = topic.publish_rate
         calls_ns = [send.invoke.t_ns for sends in self.tracker.sends.values() for send in sends]
         if not calls_ns or rate.bytes > 0 or topic.deduplication or len(self.view.case.topology.topics) > 1:

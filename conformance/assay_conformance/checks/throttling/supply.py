@@ -68,22 +68,29 @@ class FedCheck(DispatchCheck):
         if supply.dry_ns is None and (supply.permits <= 0 or supply.sent >= self._stored[session.topic]):
             supply.dry_ns = event.t_ns
 
-    def judge_from_below(self, limiter: Dispatches) -> bool:
-        """Whether the limiter was fed for long enough to be judged; a breach where it gave too little."""
-        rate, period_ns = limiter.rate.messages, limiter.period_ns
+    def judge_from_below(self, limiter: Dispatches, unit: str = "messages") -> bool:
+        """Whether the limiter was fed for long enough to be judged; a breach where it gave too little.
+
+        `unit` is messages or bytes, of a rate that limits nothing else.
+        """
+        rate, charges = {
+            "messages": (limiter.rate.messages, limiter.messages),
+            "bytes": (limiter.rate.bytes, limiter.sizes),
+        }[unit]
+        period_ns = limiter.period_ns
         end_ns = self.fed_until(limiter)
         began = limiter.frames[0]
         periods = 0 if end_ns is None else (end_ns - began.t_ns) // period_ns
         if rate <= 0 or periods < LEAST_PERIODS:
             return False
         until_ns = began.t_ns + periods * period_ns
-        inside = [count for frame, count in zip(limiter.frames, limiter.messages, strict=True) if frame.t_ns < until_ns]
+        inside = [count for frame, count in zip(limiter.frames, charges, strict=True) if frame.t_ns < until_ns]
         least = LEAST_SHARE * rate * (periods if periods >= MANY_PERIODS else periods - 1)
         if sum(inside) < least:
             last = limiter.frames[len(inside) - 1]
             self.found(
                 "starved",
-                f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; from {ms(began.t_ns)} on "
+                f"{limiter.what} has a rate of {rate} {unit} per {limiter.rate.period_s} s; from {ms(began.t_ns)} on "
                 f"{sum(inside)} left in {periods} periods, with a backlog and permits all the while, where "
                 f"{round(least)} are the least",
                 began,

@@ -136,13 +136,18 @@ class ReplayOvershoots(DispatchWindows):
 
 
 class ByteRateHolds(DispatchWindows):
-    """Rates in bytes alone; the bytes are those of entries as they are stored."""
+    """Rates in bytes alone, from both sides; the bytes are those of entries as they are stored."""
 
     requirement = RequirementId("throttling.byte-rate-holds")
 
     def counted(self, limiter: Dispatches) -> Iterable[tuple[str, int, Sequence[int]]]:
         if limiter.rate.bytes > 0 and limiter.rate.messages <= 0:
             yield "bytes", limiter.rate.bytes, limiter.sizes
+
+    def judge(self, limiter: Dispatches) -> None:
+        super().judge(limiter)
+        if limiter.rate.messages <= 0:
+            self.judge_from_below(limiter, "bytes")
 
 
 class RatesHoldTogether(DispatchWindows):
