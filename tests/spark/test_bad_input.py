@@ -10,6 +10,8 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from tests.end_to_end.processes import eventually
@@ -50,6 +52,15 @@ def with_a_column_more(ledger: Path) -> None:
     )
 
 
+def with_wrong_certificates(ledger: Path) -> None:
+    def change(rows: Any) -> Any:
+        place = rows.schema.get_field_index("gap")
+        wrong = pc.bit_wise_xor(rows.column(place), pa.scalar(1, rows.schema.field(place).type))
+        return rows.set_column(place, rows.schema.field(place), wrong)
+
+    spoil(ledger, change)
+
+
 def with_a_hole(ledger: Path) -> None:
     content = bytearray(part(ledger).read_bytes())
     content[4:400] = bytes(396)
@@ -77,6 +88,17 @@ def test_what_is_no_ledger_of_one_version_is_refused(
     assert len(said) == 1
     assert said[0].startswith(f"assay: {where}")
     assert sentence in said[0]
+
+
+@pytest.mark.parametrize("command", [["reconcile", "--audit", "full"], ["ledger", "audit", "--full"]])
+def test_wrong_certificates_are_an_error_of_ours_and_nothing_is_judged(
+    command: list[str], tmp_path: Path, capsys: Printed
+) -> None:
+    where = write(tmp_path / "ledger", pack(1, 1), info())
+    with_wrong_certificates(where)
+    assert _run([*command, str(where)]) == 4
+    assert f"certificates of {where} are wrong; write the ledger again" in capsys.readouterr().err
+    assert not (where / "verdicts.json").exists()
 
 
 @pytest.mark.parametrize(

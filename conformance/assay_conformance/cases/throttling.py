@@ -167,15 +167,15 @@ def rate_of_three_partitions() -> Case:
     for number in range(3):
         plan.broker("store_entries", topic=partition_name("t", number), entries=plains(range(60)))
     consumer = plan.consumer(plan.client())
-    plan.receive(consumer, 180, timeout_ms=3_100)
-    plan.wait_ms(3_200)
+    plan.receive(consumer, 180, timeout_ms=4_100)
+    plan.wait_ms(4_200)
     return plan.case(
         "throttling/rate-of-three-partitions",
         "Three partitions with a backlog each, of a topic at nine messages a second",
         ("throttling.each-partition",),
         capabilities=("consumer", "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=3, dispatch_rate=Rate(messages=9)),)),
-        limits=Limits(least_wall_ms=3_200),
+        limits=Limits(least_wall_ms=4_200),
     )
 
 
