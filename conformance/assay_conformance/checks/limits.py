@@ -237,8 +237,8 @@ class FullQueue(TimedCheck):
 
     def _never(self, event: Frame | Stored, how: str) -> None:
         for member in event.members:
-            identity, began = member.identity, self.tracker.began
-            if identity is None or began is None or identity.case != began.number:
+            identity = self.tracker.own(member.identity)
+            if identity is None:
                 continue
             sends = self._sends.get(identity.handle)
             refusal = sends.refused.get(identity.number) if sends is not None else None

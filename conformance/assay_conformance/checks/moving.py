@@ -102,8 +102,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
 
     @on(Received)
     def received(self, event: Received) -> None:
-        identity, began = event.identity, self.tracker.began
-        if identity is None or began is None or identity.case != began.number:
+        identity = self.tracker.own(event.identity)
+        if identity is None:
             return
         read = self._read.setdefault((event.handle, identity.handle), _Read())
         earlier, first = read.furthest, identity.number not in read.numbers

@@ -94,8 +94,8 @@ class RoundTrip(HandoverCheck):
         )
 
     def _args(self, event: Received) -> dict[str, Any]:
-        identity, began = event.identity, self.tracker.began
-        if identity is None or began is None or identity.case != began.number:
+        identity = self.tracker.own(event.identity)
+        if identity is None:
             return {}
         invoke, entry = self._asked.get((identity.handle, identity.number)), self.tracker.entries.get(event.seq)
         opening = self.tracker.lines.openings.get(identity.handle)

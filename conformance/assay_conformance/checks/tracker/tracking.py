@@ -28,6 +28,7 @@ from assay_conformance.model.event import (
     Event,
     Fate,
     Frame,
+    Identity,
     Invoke,
     Opened,
     Outcome,
@@ -124,6 +125,10 @@ class Tracker:
     def local_topic(self, full: str) -> str:
         """The topology's name of a full topic name, its partition suffix kept; the full name when it is foreign."""
         return renamed(full, self._local)
+
+    def own(self, identity: Identity | None) -> Identity | None:
+        """None for that of another Case's payload."""
+        return identity if identity is not None and identity.case == self.lines.case_number else None
 
     def send_of(self, handle: int, number: int) -> Operation | None:
         """The send operation that asked for message `number` of producer `handle`; None for one of a burst."""
