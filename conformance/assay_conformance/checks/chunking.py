@@ -248,6 +248,7 @@ class _Repeat:
     frame: Frame
     entry: Entry
     other: bool
+    began_ns: int
     acked: bool = False
 
 
@@ -269,14 +270,19 @@ class RepeatedChunk(ChunkedCheck):
 
     def start(self) -> None:
         super().start()
+        self._began: dict[tuple[int, str], int] = {}
+        """When the first chunk of a message came, in ns."""
         self._repeats: dict[tuple[int, str], list[_Repeat]] = {}
         self._joined: dict[tuple[int, Entry], _Joined] = {}
         self._all: list[_Repeat] = []
 
     def arrived(self, arrival: Arrival) -> None:
         fate, key = arrival.fate, arrival.key
+        if fate in (Fate.STARTED, Fate.RESTARTED):
+            self._began[key] = arrival.frame.t_ns
         if fate in (Fate.REPEATED, Fate.REDELIVERED):
-            repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is Fate.REPEATED)
+            began_ns = self._began.get(key, arrival.frame.t_ns)
+            repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is Fate.REPEATED, began_ns)
             self._repeats.setdefault(key, []).append(repeat)
             self._all.append(repeat)
         elif fate in (Fate.RESTARTED, Fate.GAP):
@@ -331,7 +337,7 @@ class RepeatedChunk(ChunkedCheck):
         for repeat in self._all:
             if repeat.session is session and repeat.entry in settled and not repeat.acked:
                 repeat.acked = True
-                if not repeat.other and self._unasked(session.consumer, repeat):
+                if not repeat.other and self._unasked(session.consumer, repeat, event):
                     self.breach(
                         "redelivery-acked",
                         f"consumer {session.consumer.handle} acknowledged chunk {repeat.entry} at {ms(event.t_ns)}; it "
@@ -341,7 +347,10 @@ class RepeatedChunk(ChunkedCheck):
                         event,
                     )
 
-    def _unasked(self, consumer: OpenedConsumer, repeat: _Repeat) -> bool:
+    def _unasked(self, consumer: OpenedConsumer, repeat: _Repeat, ack: Frame) -> bool:
+        expire_ms = number_in_force(self.view, consumer, "expire_incomplete_chunked_ms")
+        if expire_ms and ack.t_ns - repeat.began_ns >= expire_ms * MS:
+            return False  # The message was given up, and its chunks with it.
         if self.overflowed(repeat.session) or in_force(self.view, consumer, "auto_ack_oldest_chunked"):
             return False
         whole = [entry for (_, entry), joined in self._joined.items() if repeat in joined.repeats]

@@ -20,6 +20,7 @@ from assay_conformance.model.event import (
     Completion,
     Ended,
     Event,
+    Fate,
     Frame,
     Invoke,
     MessageId,
@@ -236,6 +237,11 @@ def acked_entries(session: ConsumerSession, event: Frame) -> Iterator[Entry]:
 
 def to_client(event: Frame) -> bool:
     return event.dir is Direction.TO_CLIENT and event.sides is not Sides.SENDER
+
+
+def is_torn(event: Frame) -> bool:
+    """Damaged, or lost, held back or made up on its way; not what ended with its connection, and comes again."""
+    return event.intact is False or (event.sides is not Sides.BOTH and event.fate is not Fate.CUT)
 
 
 def from_client(event: Frame) -> bool:

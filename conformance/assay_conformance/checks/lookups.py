@@ -27,6 +27,8 @@ class _Opening:
     topics: frozenset[str]
     failures: list[Frame] = field(default_factory=list)
     final: Frame | None = None
+    doubtful: Frame | None = None
+    """An answer that some clients take for final and others do not."""
     last: dict[str, Frame] = field(default_factory=dict)
     """By topic, which may be a partition: the answer that failed last, and how many look-ups left right behind one."""
     hasty: Counter[str] = field(default_factory=Counter)
@@ -92,6 +94,8 @@ class RetriesLookups(TimedCheck):
             opening.last[topic] = event
         elif error in FINAL:
             opening.final = opening.final or event
+        else:
+            opening.doubtful = event
 
     @on(Completion, "open_producer", "open_consumer")
     def opened(self, event: Completion) -> None:
@@ -100,7 +104,10 @@ class RetriesLookups(TimedCheck):
             return
         if event.outcome is Outcome.OK or opening.final is not None:
             self.exercise(event)
-        elif event.t_ns < opening.call.t_ns + self._timeout_ns - 2 * TOLERANCES["reconnect"].slack_ns:
+        elif (
+            opening.doubtful is None
+            and event.t_ns < opening.call.t_ns + self._timeout_ns - 2 * TOLERANCES["reconnect"].slack_ns
+        ):
             last = opening.failures[-1]
             self.breach(
                 "gave-up",

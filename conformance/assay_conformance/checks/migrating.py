@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Completion, Ended, Frame
@@ -23,13 +24,15 @@ class _Migrated:
 
 class FollowsMigration(TimedCheck, ShutOutCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
-    Whoever is refused there has come."""
+    Whoever is refused there has come, and a producer that was told the end before need not."""
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
 
     def start(self) -> None:
         self._migrated: dict[Key, _Migrated] = {}
+        self._over: set[tuple[int, int]] = set()
+        """Connection and id of producers that will send no more."""
         self._to = {
             str(step.args.get("topic")): int(step.args.get("broker", 0))
             for step in self.view.case.steps
@@ -43,8 +46,14 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         kind = "producer" if event.fields.get("resource_type") == "Producer" else "consumer"
         sessions = self.tracker.producers if kind == "producer" else self.tracker.consumers
         session = sessions.get((event.conn, id))
-        if session is not None and to_client(event) and session.topic in self._to:
+        over = kind == "producer" and (event.conn, id) in self._over
+        if session is not None and not over and to_client(event) and session.topic in self._to:
             self._migrated[kind, id, session.topic] = _Migrated(event, self._to[session.topic])
+
+    @on(Frame, "SEND_ERROR")
+    def send_refused(self, event: Frame) -> None:
+        if event.to_receiver and event.fields.get("error") in FINAL_ERRORS:
+            self._over.add((event.conn, event.producer_id or 0))
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def registered(self, event: Frame) -> None:

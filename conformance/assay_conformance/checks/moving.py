@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, late, to_client
+from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, is_torn, late, to_client
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
@@ -13,13 +13,11 @@ from assay_conformance.model.event import (
     Closed,
     Completion,
     Event,
-    Fate,
     Fired,
     Frame,
     Invoke,
     Outcome,
     Received,
-    Sides,
     Stepped,
 )
 from assay_conformance.model.requirement import RequirementId
@@ -96,8 +94,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        torn = event.intact is False or (event.sides is not Sides.BOTH and event.fate is not Fate.CUT)
-        if torn and session is not None and session.consumer is not None:
+        if is_torn(event) and session is not None and session.consumer is not None:
             self._odd.add(session.consumer.handle)
 
     @on(Received)

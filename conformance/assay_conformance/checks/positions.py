@@ -25,6 +25,8 @@ class IdsGrow(Check):
 
     def start(self) -> None:
         self._sends: dict[tuple[int, int], dict[int, deque[Frame]]] = {}
+        self._unsure: set[tuple[int, int, int]] = set()
+        """Connection, producer and sequence id of chunks one of which was refused, nobody knows which."""
         self._receipts: list[tuple[str, Frame | None, Frame]] = []
         self._units: dict[tuple[str, tuple[int, int]], Stored] = {}
         self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
@@ -33,7 +35,9 @@ class IdsGrow(Check):
     def producer(self, event: Frame) -> None:
         """What reached the broker between two lives of a producer is not answered any more."""
         if event.to_receiver:
-            self._sends.pop((event.conn, event.producer_id or 0), None)
+            place = (event.conn, event.producer_id or 0)
+            self._sends.pop(place, None)
+            self._unsure = {unsure for unsure in self._unsure if unsure[:2] != place}
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -120,9 +124,15 @@ class IdsGrow(Check):
             if last is not None:
                 waiting.remove(last)
             return last
+        place = (answer.conn, answer.producer_id or 0, answer.sequence_id or 0)
         alone = len(waiting) == 1
-        send = waiting.popleft()
-        return send if alone else None
+        if not alone and answer.command == "SEND_ERROR":
+            # For which chunk, it does not say; receipts come in order, but from here on of one less.
+            self._unsure.add(place)
+        send, unsure = waiting.popleft(), place in self._unsure
+        if not waiting:
+            self._unsure.discard(place)
+        return send if alone and not unsure else None
 
 
 def _ends_message(send: Frame) -> bool:

@@ -185,6 +185,15 @@ class EpochGrows(Check):
 
     requirement = RequirementId("resend.epoch-grows")
 
+    def start(self) -> None:
+        self._closed: set[tuple[int, int]] = set()
+        """Connection and id of producers that the client itself has closed."""
+
+    @on(Frame, "CLOSE_PRODUCER")
+    def closed(self, event: Frame) -> None:
+        if event.dir is Direction.TO_BROKER and event.from_sender:
+            self._closed.add((event.conn, event.producer_id or 0))
+
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
@@ -192,6 +201,8 @@ class EpochGrows(Check):
         if not event.from_sender or line is None or line.handle is None or len(line.sessions) < 2:
             return
         before = line.sessions[-2]
+        if (before.conn, before.producer_id) in self._closed:
+            return  # Another producer of the same name: one that a partition refused is opened anew.
         epoch, earlier = (int(frame.fields.get("epoch", 0)) for frame in (event, before.request))
         admitted = before.ready is not None
         if admitted:

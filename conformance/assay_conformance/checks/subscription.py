@@ -127,6 +127,8 @@ class SharedGivesToOne(DispatchLedger):
         super().start()
         self._assembling: dict[tuple[Group, str], Member] = {}
         """Who was sent the last chunk of a message, by its uuid."""
+        self._begins: dict[tuple[Group, str], Position] = {}
+        """Where a message begins: its first chunk, as far as that was sent to anybody."""
         self._inherited: set[tuple[Member, Position]] = set()
         """What was out at one that is gone, and went to another since."""
 
@@ -135,6 +137,8 @@ class SharedGivesToOne(DispatchLedger):
             return
         if frame.meta is not None and frame.meta.uuid is not None:
             self._assembling[group, frame.meta.uuid] = member
+            if frame.meta.chunk_id == 0:
+                self._begins[group, frame.meta.uuid] = position
         for other in group.members:
             earlier = other.out.get(position)
             if earlier is None or other is member or (other, position) in self._inherited:
@@ -161,7 +165,7 @@ class SharedGivesToOne(DispatchLedger):
         end = member.left
         heirs = [] if end is None else [heir for heir in group.members if self._inherits(heir, end.t_ns)]
         for position, frame in member.out.items():
-            heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, member)), None)
+            heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, member, position)), None)
             waits = position in group.unacked and (member, position) not in self._inherited
             if end is not None and heir is not None and waits:
                 self.breach(
@@ -173,12 +177,15 @@ class SharedGivesToOne(DispatchLedger):
                 )
                 return
 
-    def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member) -> bool:
+    def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member, position: Position) -> bool:
         """Whether a chunk is for this one: the first of a message for anybody who came after the one that is gone, any
-        other for who got those before it. Where the first one is acknowledged already, the rest is for nobody."""
+        other for who got those before it. Where the first one is acknowledged already, the rest is for nobody, and so
+        is a chunk that is stored ahead of the first."""
         meta = frame.meta
         if meta is None or meta.uuid is None:
             return True
+        if position < self._begins.get((group, meta.uuid), position):
+            return False
         holder = self._assembling.get((group, meta.uuid), gone)
         return holder is heir or (holder is gone and not meta.chunk_id)
 

@@ -136,7 +136,7 @@ class AckGroup:
         else:
             ended(Done())
         if not self._individual and self._cumulative is None:
-            self._end_waiting(None)
+            self._wait_for_what_left()
         elif self._is_due_at_once():
             self.flush()
         elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
@@ -239,6 +239,14 @@ class AckGroup:
 
         for built in commands:
             self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]
+
+    def _wait_for_what_left(self) -> None:
+        """Nothing is to be sent: all of it is acknowledged, or on its way, and then its answer is this one's, too."""
+        if self._asked:
+            self._asked[-1].ends += self._waiting
+            self._waiting = []
+        else:
+            self._end_waiting(None)
 
     def _failure(self, answer: Frame | Refusal) -> Failed | None:
         if isinstance(answer, Refusal):

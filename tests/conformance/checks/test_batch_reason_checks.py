@@ -71,6 +71,21 @@ def test_batch_for_which_the_queue_has_no_room_is_not_judged() -> None:
     assert told(HalfBuilds, _two_batches(402, queue=7)) == ([], 0)
 
 
+def test_batch_that_was_refused_ahead_of_the_first_receipt_leaves_room_for_one() -> None:
+    story = Script()
+    story.producer(**LIMITS, max_pending_messages=8, block_if_queue_full=True)
+    story.at(100)
+    asks(story, *range(16))
+    story.at(117).send_frame(0, 1, 2, 3, batch=True)
+    story.send_frame(4, 5, 6, 7, batch=True)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=4, fields={"error": "NotAllowedError"})
+    story.at(118).send_frame(8, 9, 10, 11, batch=True)
+    story.at(400).receipt(0)
+    story.receipt(8)
+    story.at(402).send_frame(12, 13, 14, 15, batch=True)
+    assert told(HalfBuilds, story.done())[0] == []
+
+
 # --- frames by batch size ---------------------------------------------------------------------------------------------
 
 

@@ -302,6 +302,13 @@ def test_redelivered_chunk_that_is_acked_is_found() -> None:
     assert story.judged(RepeatedChunk)[0] == ["redelivery-acked"]
 
 
+def test_redelivered_chunk_goes_with_its_message_when_that_expires() -> None:
+    story = with_repeat(1)
+    story.after(60_000)
+    story.ack_frame(0, 1, conn=9)
+    assert story.judged(RepeatedChunk)[0] == []
+
+
 def test_repeat_that_delivers_twice_is_found() -> None:
     story = with_repeat(2)
     story.ack_frame(2, conn=9)

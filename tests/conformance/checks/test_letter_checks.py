@@ -19,7 +19,7 @@ from assay_conformance.checks.letters import (
 )
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script, digest_of
-from assay_conformance.model.event import Fate, Invoke, Member, Meta
+from assay_conformance.model.event import Fate, Invoke, Member, Meta, Sides
 
 STORED = 9
 """The producer handle of the original: none that the story opens."""
@@ -225,6 +225,16 @@ def test_large_message_that_never_comes_again_is_found() -> None:
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
     assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
+
+
+def test_large_message_a_chunk_of_which_was_lost_on_the_way_need_not_come_again() -> None:
+    story = _Letters(chunk=0)
+    story.comes(0)
+    story.refuse()
+    story.message(0, handle=STORED, fate=Fate.DROPPED, sides=Sides.SENDER)
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.at(3_000).complete(waiting, count=0)
+    assert _codes(story.judged(LargeIsBuried)) == []
 
 
 def test_letter_under_way_when_the_connection_ends_settles_its_original_later() -> None:

@@ -72,6 +72,12 @@ def test_lookups_without_any_pause_are_found() -> None:
     assert _codes(_LookedUp(*["ServiceNotReady"] * 5, pause_ms=1).judged()) == ["without-pause"]
 
 
+def test_opening_that_ends_with_an_answer_some_take_for_final_is_accepted() -> None:
+    story = _LookedUp("ServiceNotReady", "NotAllowedError")
+    story.complete(story.opening, Outcome.FAIL)
+    assert _codes(story.judged()) == []
+
+
 def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
     story = _LookedUp("AuthorizationError")
     story.complete(story.opening, Outcome.FAIL, error=ErrorClass.AUTH)
@@ -104,6 +110,19 @@ def _migrated(broker: int | None) -> Check:
 def test_producer_is_to_register_where_its_topic_went(broker: int | None, codes: list[str]) -> None:
     check = _migrated(broker)
     assert (_codes(check), check.exercised) == (codes, int(not codes))
+
+
+@pytest.mark.parametrize(("error", "codes"), [("TopicTerminatedError", []), ("NotAllowedError", ["never-came"])])
+def test_producer_that_sends_no_more_need_not_follow_its_topic(error: str, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": error})
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    assert _codes(check) == codes
 
 
 def _refused_where_it_went(error: str) -> Check:

@@ -71,6 +71,18 @@ def test_receipt_of_what_is_not_stored_is_another_requirements_matter() -> None:
     assert judged(story) == ([], 0)
 
 
+def test_of_several_chunks_nobody_knows_which_was_refused() -> None:
+    story = Script()
+    story.producer()
+    for chunk in range(3):
+        story.send_frame(0, unit=chunk, meta=Meta(producer_name="p", sequence_id=0, chunk_id=chunk, chunks=3))
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
+    for chunk in range(2):
+        story.stored(0, entry=chunk, unit=chunk)
+        story.receipt(0, id=entry_id(chunk))
+    assert judged(story)[0] == []
+
+
 def test_duplicate_of_a_last_chunk_is_answered_ahead_of_the_chunks_before_it() -> None:
     story = Script()
     story.producer()

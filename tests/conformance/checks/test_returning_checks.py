@@ -154,6 +154,16 @@ def test_epoch_that_grows_is_accepted(first: int, second: int, admitted: bool) -
     assert _codes(_epochs(first, second, admitted=admitted)) == []
 
 
+def test_producer_behind_one_that_its_client_closed_begins_anew() -> None:
+    story = Script()
+    story.producer(producer_id=5)
+    story.producer_asks(epoch=1)
+    story.down("PRODUCER_SUCCESS", request_id=2, fields={"producer_name": NAME})
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
+    story.producer_asks(producer_id=1, epoch=0)
+    assert _codes(trial(EpochGrows, story.done())) == []
+
+
 @pytest.mark.parametrize(("first", "second", "admitted"), [(1, 1, True), (2, 1, True), (2, 1, False)])
 def test_epoch_that_does_not_grow_is_found(first: int, second: int, admitted: bool) -> None:
     assert _codes(_epochs(first, second, admitted=admitted)) == ["epoch-does-not-grow"]

@@ -51,6 +51,18 @@ class Story(Script):
 # --- robustness.damaged-message-reported ---
 
 
+def test_damaged_message_held_back_until_its_consumer_comes_again_is_for_nobody() -> None:
+    story = Story()
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    named = {"topic": story.full("t"), "subscription": "s"}
+    story.up("SUBSCRIBE", consumer_id=0, request_id=77, fields=named)
+    story.damaged(0)
+    story.down("SUCCESS", request_id=77)
+    story.after(1_000)
+    story.close_consumer()
+    assert story.judged(DamagedMessage)[0] == []
+
+
 def test_damaged_message_is_reported_and_skipped() -> None:
     story = Story()
     story.damaged(0)

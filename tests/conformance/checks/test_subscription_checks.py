@@ -200,6 +200,18 @@ def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
     assert _said(SharedGivesToOne, story)[0] == []
 
 
+def test_chunk_that_is_stored_ahead_of_the_first_is_for_nobody() -> None:
+    """The other consumer gets the message whole; what had come of it out of order stays behind."""
+    story = _two("Shared")
+    chunks = [Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2) for number in range(2)]
+    story.message(0, meta=chunks[1])
+    story.cut(0)
+    story.message(1, conn=1, meta=chunks[0])
+    story.message(2, conn=1, meta=chunks[1])
+    story.after(1_000)
+    assert _said(SharedGivesToOne, story)[0] == []
+
+
 def test_permits_for_a_consumer_that_the_broker_closed_are_none() -> None:
     story = _left_behind(permits=0)
     story.down("CLOSE_CONSUMER", 1, consumer_id=0)

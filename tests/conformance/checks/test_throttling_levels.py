@@ -24,6 +24,7 @@ from assay_conformance.checks.throttling import (
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
+from assay_conformance.model.event import Fate, Sides
 from assay_conformance.model.policy import BrokerSettings, Policies
 
 TEN = Rate(messages=10)
@@ -334,6 +335,13 @@ def test_sends_up_to_the_limit_and_what_is_read_ahead_are_accepted() -> None:
 
 def test_sends_that_are_read_on_are_found() -> None:
     assert _codes(trial(UnwrittenPause, _sent(6).done(), HELD)) == ["reads-on"]
+
+
+def test_sends_that_a_fault_let_go_all_at_once_are_not_counted() -> None:
+    story = _sent(1)
+    for number in range(1, 6):
+        story.send_frame(number, size=256 * 1024, fate=Fate.RELEASED, sides=Sides.RECEIVER)
+    assert _codes(trial(UnwrittenPause, story.done(), HELD)) == []
 
 
 def test_answered_sends_do_not_count() -> None:

@@ -231,6 +231,14 @@ def test_ack_receipt_completes_the_operation() -> None:
     assert isinstance(peer.results[op], Done)
 
 
+def test_ack_of_what_is_on_its_way_waits_for_the_same_receipt() -> None:
+    peer = with_messages(2, ack_group_ms=0, ack_receipt=True, subscription_type="exclusive")
+    first, again = peer.ack(2, cumulative=True), peer.ack(1, cumulative=True)
+    assert again not in peer.results
+    peer.tell(C.ACK_RESPONSE, consumer_id=0, request_id=peer.written(C.ACK)[0].body.request_id)
+    assert peer.results[first] == peer.results[again] == Done()
+
+
 def test_ack_receipt_that_cannot_come_any_more_fails_the_operation() -> None:
     peer = with_messages(1, ack_group_ms=0, ack_receipt=True)
     op = peer.ack(1)

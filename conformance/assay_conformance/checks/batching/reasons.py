@@ -78,8 +78,10 @@ class HalfBuilds(Check):
 
 
 def _waiting(units: list[Unit], by_ns: int) -> int:
-    """Messages of the last of these units that nobody had answered."""
-    return sum(len(one.numbers) for one in takewhile(lambda one: _unanswered(one, by_ns), reversed(units)))
+    """Messages of the last of these units that nobody had answered. Receipts come in order, and errors ahead of
+    them."""
+    since_receipt = takewhile(lambda one: all(receipt.t_ns > by_ns for receipt in one.receipts), reversed(units))
+    return sum(len(one.numbers) for one in since_receipt if _unanswered(one, by_ns))
 
 
 def _unanswered(unit: Unit, by_ns: int) -> bool:

@@ -18,6 +18,7 @@ from assay_conformance.checks.consumption import (
     entry_on,
     from_client,
     in_force,
+    is_torn,
     late,
     number_in_force,
     plain_acks,
@@ -308,13 +309,16 @@ class BuriedThenAcked(_Buried):
 
 
 class LargeIsBuried(_Buried):
-    """One that is refused and does not come again, as when only some of its chunks do, never gets there."""
+    """One that is refused and does not come again, as when only some of its chunks do, never gets there. Where a fault
+    took chunks on their way, that is no wonder."""
 
     requirement = RequirementId("letters.large-is-buried")
     large = True
 
     def start(self) -> None:
         super().start()
+        self._torn: set[int] = set()
+        """Consumers to whom something did not come as it was sent."""
         self._refused: dict[Entry, tuple[Call, int]] = {}
         """Original -> the refusal below its maximum, and when it should have been asked for."""
 
@@ -332,11 +336,19 @@ class LargeIsBuried(_Buried):
         if entry is not None:
             self._refused.pop(entry, None)
 
+    @on(Frame, "MESSAGE")
+    def came(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and session.consumer is not None and is_torn(event):
+            self._torn.add(session.consumer.handle)
+
     @on(Completion, "receive")
     def receive_ended(self, event: Completion) -> None:
         operation = self.tracker.operations.get(event.op)
         short = operation is not None and (event.count or 0) < int(operation.invoke.args.get("count", 1))
         for entry, (call, due_ns) in list(self._refused.items()):
+            if event.handle in self._torn:
+                continue
             if short and event.handle == call.consumer.handle and late("answer", due_ns, event.t_ns):
                 del self._refused[entry]
                 self.overdue(
