@@ -215,7 +215,7 @@ class SurvivesReconnect(ChunkedCheck):
             return
         deliveries = self._deliveries.get(sending.message, [])
         for received, _ in deliveries:
-            if (received.size, received.digest) != (send.invoke.size, send.invoke.digest):
+            if received.payload != send.invoke.payload:
                 self.breach(
                     "damaged",
                     f"message {number} of producer {handle}, interrupted between chunks, came to consumer "

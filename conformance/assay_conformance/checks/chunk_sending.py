@@ -8,8 +8,7 @@ import msgspec
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Member, Meta, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Meta, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 VARIABLE_BYTES = 8
@@ -17,10 +16,6 @@ VARIABLE_BYTES = 8
 
 Message = tuple[int, int]
 """Producer handle and message number."""
-
-
-def _sent_as(send: Operation, member: Member) -> bool:
-    return (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
 
 
 @dataclass(slots=True)
@@ -136,7 +131,7 @@ class SplitsLarge(Check):
             return
         identity = member.identity
         send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
-        if send is not None and not _sent_as(send, member):
+        if send is not None and send.invoke.payload != member.payload:
             self.breach(
                 "joined-differs",
                 f"the chunks up to {chunk_of(event)} at {ms(event.t_ns)} join to {member.size} bytes of digest "

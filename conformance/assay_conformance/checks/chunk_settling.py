@@ -35,7 +35,7 @@ class IntactCheck(ChunkedCheck):
         if consumer is None or entry is None or (arrival := self.watched.get((consumer.handle, entry))) is None:
             return
         member = arrival.frame.members[0] if arrival.frame.members else None
-        if member is None or (event.size, event.digest) == (member.size, member.digest):
+        if member is None or event.payload == member.payload:
             self.exercise(event)
             return
         self.breach(

@@ -219,7 +219,7 @@ class WholeOnly(ChunkedCheck):
             )
         elif (consumer.handle, entry) not in self._clean:
             return
-        elif frame.members and (event.size, event.digest) != (frame.members[0].size, frame.members[0].digest):
+        elif frame.members and event.payload != frame.members[0].payload:
             self.breach(
                 "wrong-content",
                 f"consumer {consumer.handle} joined the chunks up to {entry} to {event.size} bytes of digest "
@@ -314,7 +314,7 @@ class RepeatedChunk(ChunkedCheck):
                 joined.repeats[0].frame,
                 event,
             )
-        elif member is not None and (event.size, event.digest) != (member.size, member.digest):
+        elif member is not None and event.payload != member.payload:
             self.breach(
                 "wrong-content",
                 f"consumer {event.handle} handed {entry} over as {event.size} bytes of digest {event.digest:08x}, "

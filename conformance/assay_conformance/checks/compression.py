@@ -8,8 +8,7 @@ from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Frame, Member, Meta, Received
+from assay_conformance.model.event import Frame, Meta, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
@@ -53,7 +52,7 @@ class CommonFormat(HandoverCheck):
 
     def handed(self, offer: Offer, event: Received) -> None:
         member, meta = offer.frame.members[max(offer.index, 0)], offer.frame.meta
-        if (event.size, event.digest) == (member.size, member.digest):
+        if event.payload == member.payload:
             self.exercise(event)
         else:
             self.breach(
@@ -107,19 +106,15 @@ class ExactSize(Check):
         self.exercise(event)
         member = event.members[0]
         own = self.tracker.send_of(handle, unit.numbers[0]) if unit.numbers else None
-        if own is not None and _asked_for(own, member):
+        if own is not None and own.invoke.payload == member.payload:
             return
-        if not any(_asked_for(send, member) for send in reversed(self.tracker.sends.get(handle, ()))):
+        if not any(send.invoke.payload == member.payload for send in reversed(self.tracker.sends.get(handle, ()))):
             self.breach(
                 "payload-changed",
                 f"{unit.line}: the message at {ms(event.t_ns)} carries {member.size} bytes of digest "
                 f"{member.digest:08x}, which is no message it was asked to send",
                 event,
             )
-
-
-def _asked_for(send: Operation, member: Member) -> bool:
-    return (send.invoke.size, send.invoke.digest) == (member.size, member.digest)
 
 
 class GarbledMessage(Discarding):

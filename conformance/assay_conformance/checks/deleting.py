@@ -69,7 +69,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
 
     @on(Stepped)
     def stepped(self, event: Stepped) -> None:
-        step = self.view.case.steps[event.step] if event.step < len(self.view.case.steps) else None
+        step = self.view.case.step(event.step)
         if step is None or step.who is not Who.BROKER or step.verb != "unload" or event.skipped:
             return
         topic = str(step.args.get("topic"))

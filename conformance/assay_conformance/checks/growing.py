@@ -62,7 +62,7 @@ class FindsAddedPartitions(TimedCheck):
 
     @on(Stepped)
     def stepped(self, event: Stepped) -> None:
-        step = self.view.case.steps[event.step] if event.step < len(self.view.case.steps) else None
+        step = self.view.case.step(event.step)
         if step is None or event.skipped or step.who is not Who.BROKER or step.verb != "grow":
             return
         topic, partitions = str(step.args["topic"]), int(step.args["partitions"])

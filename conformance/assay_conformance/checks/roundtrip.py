@@ -59,7 +59,7 @@ class RoundTrip(HandoverCheck):
         member = self._member(entry, max(event.message_id.batch_index, 0))
         if member is None:
             return
-        if (event.size, event.digest) != (member.size, member.digest):
+        if event.payload != member.payload:
             self._differs(event, entry, f"{event.size} bytes of digest {event.digest:08x}", f"{member.size} bytes")
         elif (event.key or None) != (member.key or None):
             self._differs(event, entry, f"key {event.key!r}", repr(member.key))

@@ -74,7 +74,7 @@ class Parts:
             case Stored() | ReadBack() | Cursor():
                 return self._topic(event.topic)
             case Began():
-                self._local = {full: local for local, full in event.topics.items()}
+                self._local = event.local_names
         return EVERYBODY
 
     def _opened(self, event: Invoke) -> int:

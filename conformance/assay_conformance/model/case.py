@@ -144,6 +144,10 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     tier: Tier = Tier.FAST
     generated: bool = False
 
+    def step(self, number: int) -> Step | None:
+        """None for a number that is no step's: a history may be of an older Case."""
+        return self.steps[number] if number < len(self.steps) else None
+
 
 PERMUTED = "@"
 """Between the id of a Case and the words for the circumstances of a permutation of it."""

@@ -81,6 +81,11 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     key: str | None = None
     compacted_out: bool = False
 
+    @property
+    def payload(self) -> tuple[int, int]:
+        """What tells it from another: size and digest."""
+        return (self.size, self.digest)
+
 
 class Outcome(StrEnum):
     OK = "ok"
@@ -133,6 +138,11 @@ class Invoke(_Event, frozen=True, tag="invoke", gc=True):
     digest: int | None = None
     args: dict[str, Any] = {}
 
+    @property
+    def payload(self) -> tuple[int | None, int | None]:
+        """As that of the message that is to come of it."""
+        return (self.size, self.digest)
+
 
 class Completion(_Event, frozen=True, tag="completion", gc=True):
     """How operation `op` ended. `called_ns` / `done_ns`: the agent's stamps of the client call and of its callback."""
@@ -171,6 +181,11 @@ class Received(_Event, frozen=True, tag="received", gc=True):
     publish_time_ms: int | None = None
     event_time_ms: int | None = None
     properties: dict[str, str] = {}
+
+    @property
+    def payload(self) -> tuple[int, int]:
+        """What tells it from another: size and digest."""
+        return (self.size, self.digest)
 
 
 class Note(_Event, frozen=True, tag="note", gc=True):
@@ -367,6 +382,11 @@ class Began(_Event, frozen=True, tag="began", gc=True):
     number: int
     unix_ms: int
     topics: dict[str, str] = {}
+
+    @property
+    def local_names(self) -> dict[str, str]:
+        """Of full names."""
+        return {full: local for local, full in self.topics.items()}
 
 
 class Stepped(_Event, frozen=True, tag="stepped"):

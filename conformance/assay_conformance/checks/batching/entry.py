@@ -93,9 +93,9 @@ class CompressedAsOne(Check):
         handle = unit.line.handle or 0
         if handle in self.tracker.lines.burst:
             return
-        asked = {(send.invoke.size, send.invoke.digest) for send in self.tracker.sends.get(handle, ())}
+        asked = {send.invoke.payload for send in self.tracker.sends.get(handle, ())}
         for index, member in enumerate(event.members):
-            if (member.size, member.digest) not in asked:
+            if member.payload not in asked:
                 self.breach(
                     "member-changed",
                     f"{unit.line}: message {index} in the batch at {ms(event.t_ns)} is {member.size} bytes of digest "

@@ -28,7 +28,7 @@ class TakesBatchesOfOne(HandoverCheck):
     def handed(self, offer: Offer, event: Received) -> None:
         member = offer.frame.members[0]
         self.exercise(event)
-        if (event.size, event.digest) != (member.size, member.digest):
+        if event.payload != member.payload:
             self.breach(
                 "changed",
                 f"consumer {event.handle} handed {offer.entry}, a batch of one message, over at {ms(event.t_ns)} as "

@@ -44,8 +44,8 @@ class _WholeLetter(LetterCheck):
     def _content(self, letter: Letter, original: Stored) -> None:
         sent, frame = original.meta, letter.frame
         assert frame.meta is not None
-        contents = {(member.size, member.digest) for member in original.members}
-        if original.members and not {(member.size, member.digest) for member in frame.members} <= contents:
+        contents = {member.payload for member in original.members}
+        if original.members and not {member.payload for member in frame.members} <= contents:
             got = f"{frame.members[0].size} bytes" if frame.members else "something that cannot be read"
             self._wrong(letter, original, "payload-changed", "the payload of its original", got)
         if sent.batch is not None:

@@ -187,10 +187,10 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     def _alike(self, letter: Letter) -> _Errand | None:
         """Whose copy a letter is that does not tell, by what is in it."""
-        contents = {(member.size, member.digest) for member in letter.frame.members}
+        contents = {member.payload for member in letter.frame.members}
         for errand in self.errands.values():
             original = self.message_of(errand.source)
-            if original is not None and contents & {(member.size, member.digest) for member in original.members}:
+            if original is not None and contents & {member.payload for member in original.members}:
                 return errand
         return None
 

@@ -141,7 +141,7 @@ class Tracker:
     def _began(self, event: Began) -> None:
         self.began = event
         self.lines.case_number = event.number
-        self._local = {full: local for local, full in event.topics.items()}
+        self._local = event.local_names
 
     def _ended(self, event: Ended) -> None:
         self.end_ns = event.t_ns

@@ -130,7 +130,7 @@ def sort(events: Iterable[Event]) -> Sorted:
                 found.opened.append(event)
             case Began():
                 found.began = event
-                found.local = {full: local for local, full in event.topics.items()}
+                found.local = event.local_names
             case Ended():
                 found.ended_ns = event.t_ns
             case _:

@@ -157,7 +157,7 @@ def _named(event: Event, case: Case) -> tuple[str, str, int] | None:
         case AgentEnded():
             return "end", "agent", 0
         case Stepped():
-            step = case.steps[event.step] if event.step < len(case.steps) else None
+            step = case.step(event.step)
             if step is None or step.who.value != "broker" or step.verb in _QUIET_STEPS or event.skipped:
                 return None
             return step.verb, str(step.args.get("topic", "broker")), _ENDING_STEPS.get(step.verb, 0)
