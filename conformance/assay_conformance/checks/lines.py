@@ -216,6 +216,11 @@ class Lines:
         elif self.unit in queue:
             queue.remove(self.unit)
 
+    @property
+    def is_out_of_turn(self) -> bool:
+        """The answer just seen is none to the head of its producer's queue: a reason to leave its connection."""
+        return self.stale or self.unit is not self.head
+
     def forged(self, session: ProducerSession | None, event: Frame) -> None:
         """A SEND that a fault altered or made up: what it says, nobody meant."""
         self.forged_sends.update(member.identity.handle for member in event.members if member.identity)

@@ -31,8 +31,7 @@ class TerminatedFailsAll(Check):
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
-        lines = self.tracker.lines
-        if event.to_receiver and (lines.stale or lines.unit is not lines.head):
+        if event.to_receiver and self.tracker.lines.is_out_of_turn:
             self._spoiled.add(event.conn)
 
     @on(Frame, "SEND_ERROR")
