@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.tolerance import MS, Tolerance
-from assay_conformance.model.event import AgentEnded, Completion, Garbled, Overdue
+from assay_conformance.model.event import AgentEnded, Completion, Fired, Garbled, Overdue
 from assay_conformance.model.requirement import RequirementId
 
 NEVER_ENDED = "operation-never-ended"
@@ -19,13 +19,15 @@ class OperationsEnd(Check):
     """Every operation completes before its deadline; the agent neither dies before the Case does nor talks nonsense.
 
     A deadline that passed on a machine that did not let the client run proves nothing. A process that a fault of the
-    Case has killed owes nothing.
+    Case has killed owes nothing. Nor does a send without a time-out when frames were taken out of a stream that went
+    on: nobody will answer it.
     """
 
     requirement = RequirementId("robustness.operations-end")
 
     def start(self) -> None:
         self._overdue: list[Overdue] = []
+        self._dropped = False
         self._garbled = False
 
     @on(Completion)
@@ -34,7 +36,13 @@ class OperationsEnd(Check):
 
     @on(Overdue)
     def deadline_passed(self, event: Overdue) -> None:
-        self._overdue.append(event)
+        waits_for_ever = event.verb == "send" and self.view.producer_setting(event.handle or 0, "send_timeout_ms") == 0
+        if not (waits_for_ever and self._dropped):
+            self._overdue.append(event)
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        self._dropped = self._dropped or event.action == "drop"
 
     @on(AgentEnded)
     def lost(self, event: AgentEnded) -> None:

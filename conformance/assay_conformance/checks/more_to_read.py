@@ -80,7 +80,7 @@ class KnowsWhetherMore(Check):
         """What a topic holds may be known only now."""
         for at, answer in self._answers if self._judges else ():
             consumer = self.tracker.opened_consumers.get(answer.handle or 0)
-            if consumer is not None and len(consumer.topics) == 1:
+            if consumer is not None and len(consumer.topics) == 1 and not _lost_its_place(consumer, at, answer):
                 self._judge(consumer, at, answer)
 
     def _judge(self, consumer: OpenedConsumer, at: Invoke | Received, answer: Completion) -> None:
@@ -116,6 +116,15 @@ def _is_behind(stored: list[Stored], id: MessageId) -> bool:
     """Whether a message, or one of a batch, comes behind this one."""
     place = (id.position, max(id.batch_index, 0))
     return any((entry.id.position, entry.meta.messages - 1) > place for entry in stored)
+
+
+def _lost_its_place(consumer: OpenedConsumer, at: Invoke | Received, answer: Completion) -> bool:
+    """A time is told to the broker once. Where a subscription that is not durable went with its connection since, the
+    consumer subscribes once more than a seek makes it, and begins where it began."""
+    durable = (consumer.invoke.args.get("config") or {}).get("durable", True)
+    if durable or not isinstance(at, Invoke) or at.args.get("publish_time_ms") is None:
+        return False
+    return sum(at.seq < session.request.seq < answer.seq for session in consumer.sessions) > 1
 
 
 def _where(at: Invoke | Received) -> str:

@@ -243,6 +243,9 @@ class _Mixed:
             self._step(Who.AGENT, "flush", producer=producer)
         else:
             name = self.producers.pop(producer)
+            if act.do is Do.REOPEN_PRODUCER:
+                # Its name is free when what it sent is stored, and the next one waits for that.
+                self._release()
             self._step(Who.AGENT, "close", handle=producer)
             if act.do is Do.REOPEN_PRODUCER:
                 self._open_producer(name)

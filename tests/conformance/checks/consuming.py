@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
@@ -27,10 +27,13 @@ def client(**constants: ConfigValue) -> ClientFacts:
 class Consuming(Script):
     """A consumer of kind `kind` (a SUBSCRIBE's word), with a queue of 1000 unless told."""
 
+    CONFIG: ClassVar[dict[str, Any]] = {}
+    """What its open_consumer names."""
+
     def __init__(self, kind: str = "Shared", queue: int = 1_000, **constants: ConfigValue) -> None:
         super().__init__()
         self.facts = client(receiver_queue_size=queue, **constants)
-        self.consumer(kind=kind)
+        self.consumer(kind=kind, **self.CONFIG)
         self.flow(queue)
 
     def gets(self, *entries: int) -> None:

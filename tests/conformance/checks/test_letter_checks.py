@@ -30,10 +30,10 @@ DELAY_MS = 300
 class _Letters(Script):
     """A message on a shared subscription whose letters go to topics of their own; `own` its properties."""
 
-    def __init__(self, own: int = 7, chunk: int | None = None, **config: Any) -> None:
+    def __init__(self, own: int = 7, chunk: int | None = None, chunks: int | None = None, **config: Any) -> None:
         super().__init__()
         config = {"subscription_type": "shared", "nack_delay_ms": 100, "max_redeliver_count": 1, **config}
-        meta = Meta(producer_name="p", sequence_id=0, key="k", own_properties=own, chunk_id=chunk)
+        meta = Meta(producer_name="p", sequence_id=0, key="k", own_properties=own, chunk_id=chunk, chunks=chunks)
         self.stored(0, handle=STORED, meta=meta)
         self.consumer(kind="Shared", **config)
 
@@ -225,6 +225,21 @@ def test_large_message_that_never_comes_again_is_found() -> None:
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
     assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
+
+
+def test_chunks_before_the_last_become_no_letters() -> None:
+    story = _Letters(chunk=0, chunks=3)
+    story.message(0, handle=STORED, redelivery_count=2)
+    story.acks()
+    assert _codes(story.judged(LargeIsBuried)) == []
+
+
+def test_receipt_that_comes_when_its_consumer_is_not_let_in_any_more_settles_nothing() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.receipt(0, producer_id=5)
+    assert _codes(story.judged(BuriedThenAcked)) == []
 
 
 def test_large_message_a_chunk_of_which_was_lost_on_the_way_need_not_come_again() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from assay_conformance.checks.liveness import OperationsEnd
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import AgentEnded, Event, Garbled
 from assay_conformance.model.verdict import Grade
@@ -27,6 +30,17 @@ def test_operation_that_does_not_end_is_found_once() -> None:
     story.after(10_000).overdue(first)
     story.overdue(second)
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
+
+
+@pytest.mark.parametrize(("timeout_ms", "codes"), [(0, []), (30_000, ["operation-never-ended"])])
+def test_send_without_a_time_out_waits_for_what_a_fault_took(timeout_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=timeout_ms)
+    story.send(0)
+    story.fired(action="drop")
+    story.after(10_000).overdue(story.events[-2])  # type: ignore[arg-type]
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
+    assert [finding.code for finding in trial(OperationsEnd, story.done(), ANY_CASE, facts).findings] == codes
 
 
 def test_lost_agent_is_found() -> None:

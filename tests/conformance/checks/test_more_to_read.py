@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 from tests.conformance.checks.consuming import Consuming
@@ -31,6 +32,10 @@ class Reading(Consuming):
         return self
 
 
+class Passing(Reading):
+    CONFIG: ClassVar[dict[str, Any]] = {"durable": False}
+
+
 @pytest.mark.parametrize(
     ("story", "more"),
     [
@@ -49,6 +54,16 @@ class Reading(Consuming):
 def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Reading], more: bool) -> None:
     assert story().says(more).judged(KnowsWhetherMore) == ([], 1)
     assert story().says(not more).judged(KnowsWhetherMore)[0] == ["says-no-more" if more else "says-more"]
+
+
+def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
+    story = Passing(3, 0)
+    story.seeks(publish_time_ms=10**12)
+    for conn in (0, 1):
+        story.connected(conn) if conn else story.down("CLOSE_CONSUMER", consumer_id=0)
+        story.subscribed(conn, durable=False)
+        story.cut(conn)
+    assert story.says(True).judged(KnowsWhetherMore) == ([], 0)
 
 
 def test_answer_during_a_receive_is_not_judged() -> None:

@@ -135,8 +135,8 @@ def test_refused_message_may_go_to_a_dead_letter_topic_instead(check: type[Check
 # --- nack.merged ---
 
 
-def together() -> Consuming:
-    story = Consuming(nack_delay_ms=300)
+def together(most: int = 0) -> Consuming:
+    story = Consuming(nack_delay_ms=300, max_redeliver_count=most)
     story.gets(0, 1, 2, 3)
     story.nack(1, 2, 3, 4)
     story.after(300)
@@ -164,6 +164,13 @@ def test_tick_may_fall_between_them() -> None:
     story.redeliver_frame(0)
     story.redeliver_frame(1, 2, 3)
     assert story.judged(Merged) == ([], 1)
+
+
+def test_messages_whose_letters_could_not_be_sent_come_back_one_by_one() -> None:
+    story = together(most=1)
+    for entry in range(4):
+        story.redeliver_frame(entry)
+    assert story.judged(Merged)[0] == []
 
 
 def test_refusals_asked_for_one_by_one_are_found() -> None:

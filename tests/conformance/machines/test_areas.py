@@ -12,6 +12,7 @@ import pytest
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
+from assay_conformance.machines.mixed import Act, Do, Terms, case_of
 from assay_conformance.model.case import Case
 
 COUNT, SEED = 30, 11
@@ -38,6 +39,12 @@ def test_the_area_of_deduplication_has_it_on() -> None:
 
 def test_the_area_of_chunking_chunks() -> None:
     assert all(case.config.producer["chunking"] for case in _drawn(Area.CHUNKING))
+
+
+def test_whoever_takes_a_name_again_waits_for_no_store() -> None:
+    acts = (Act(Do.HOLD_STORE), Act(Do.SEND), Act(Do.REOPEN_PRODUCER))
+    steps = [step.verb for step in case_of(acts, (), Terms(), "test").steps]
+    assert steps.index("release") < steps.index("close")
 
 
 def test_a_client_that_can_do_little_is_asked_little() -> None:

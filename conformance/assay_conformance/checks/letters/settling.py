@@ -149,7 +149,7 @@ class _Settling(ConsumerCheck, LetterCheck):
                     event,
                 )
             else:
-                self._judge(errand, event)
+                self._judge(errand, session, event)
                 self.exercise(event)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
@@ -161,27 +161,27 @@ class _Settling(ConsumerCheck, LetterCheck):
         for origin, errand in list(self.errands.items()):
             if errand.source in named or (not event.ids and errand.source.topic == session.topic):
                 del self.errands[origin]
-                self.given_back(errand, event)
+                self.given_back(errand, session, event)
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         """Whatever was not settled comes again by itself. Its letter may be under way all the same, and settle it when
         the consumer is back."""
         for errand in self.errands.values():
             if errand.source.topic == session.topic and errand.consumer is session.consumer:
-                self._judge(errand, event)
+                self._judge(errand, session, event)
                 errand.waits = None
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for origin, errand in list(self.errands.items()):
             if errand.consumer is consumer:
                 del self.errands[origin]
-                self._judge(errand, event)
+                self._judge(errand, consumer.live_on(errand.source.topic), event)
 
     # --- inside ---
 
-    def given_back(self, errand: _Errand, event: Frame) -> None:
+    def given_back(self, errand: _Errand, session: ConsumerSession, event: Frame) -> None:
         """A message on its way to a letter topic is asked for again instead."""
-        self._judge(errand, event)
+        self._judge(errand, session, event)
         if errand.failure is not None:
             self.exercise(event)
 
@@ -203,10 +203,11 @@ class _Settling(ConsumerCheck, LetterCheck):
             if errand.letter is None and errand.consumer.subscription == address.consumer.subscription:
                 yield errand
 
-    def _judge(self, errand: _Errand, end: Event) -> None:
-        if errand.waits is None:
+    def _judge(self, errand: _Errand, session: ConsumerSession | None, end: Event) -> None:
+        """`session`: where the original can be settled. Who is not let in any more settles nothing."""
+        if errand.waits is None or session is None or session.ready is None:
             return
-        due_ns = errand.waits + errand.allowed_ns
+        due_ns = max(errand.waits, session.ready.t_ns) + errand.allowed_ns
         if not late("answer", due_ns, end.t_ns):
             return
         if errand.receipt is not None:
@@ -268,8 +269,8 @@ class _Buried(_Settling):
         if most and (event.redelivery_count or 0) > most and self.origin_of(entry) not in self.errands:
             self._buries(session.consumer, entry, event, event.t_ns)
 
-    def given_back(self, errand: _Errand, event: Frame) -> None:
-        super().given_back(errand, event)
+    def given_back(self, errand: _Errand, session: ConsumerSession, event: Frame) -> None:
+        super().given_back(errand, session, event)
         if errand.waits is not None and errand.failure is None and errand.letter is None:
             self.breach(
                 "asked-again",
@@ -286,7 +287,11 @@ class _Buried(_Settling):
 
     def _buries(self, consumer: OpenedConsumer, entry: Entry, cause: Event, since_ns: int) -> None:
         stored = self.stored.get(entry)
-        if stored is not None and (stored.meta.chunk_id is not None) is self.large:
+        if stored is None:
+            return
+        chunk = stored.meta.chunk_id
+        whole = chunk is None or chunk + 1 >= (stored.meta.chunks or 0)  # A message has the place of its last chunk.
+        if whole and (chunk is not None) is self.large:
             self.begin(consumer, entry, cause, since_ns)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import on
-from assay_conformance.checks.consumption import of_batch
+from assay_conformance.checks.consumption import buries, of_batch
 from assay_conformance.checks.nack.requests import LEAST_DELAY_MS, WIDEST_TICK_FRACTION
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
@@ -45,6 +45,8 @@ class Merged(RequestCheck):
         calls = self.tracker.calls.get(call.invoke.op, ())
         if call.invoke.verb != "nack" or call.invoke.op in self._together or self.session_of(call) is None:
             return
+        if buries(self.view, call.consumer):
+            return  # Those whose letters cannot be sent come back one by one.
         entries = {each.entry: each for each in calls if not of_batch(each.message.message_id)}
         if len(entries) > 2 and len({entry.topic for entry in entries}) == 1:
             self._together[call.invoke.op] = _Together(entries, whole=len(entries))
