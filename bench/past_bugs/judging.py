@@ -57,7 +57,7 @@ def _signs(pair: Pair, affected: Evidence, fixed: Evidence) -> Iterator[Sign]:
     for requirement in pair.requirements:
         there = fixed.cells.get(requirement, {})
         for case, seen in affected.cells.get(requirement, {}).items():
-            if seen.verdict in BROKEN:
+            if seen.verdict in BROKEN and (not pair.codes or set(pair.codes) & set(seen.codes)):
                 yield Sign(requirement, case, seen.codes, there[case].verdict if case in there else None)
 
 

@@ -206,11 +206,26 @@ def nothing_to_read() -> Case:
     _asked(plan, at_the_end)
     reader = _reader(plan)
     plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
-    _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
     _seeks(plan, reader, delivery=4)
     return plan.case(
         "seek/nothing-to-read",
-        "A reader begins at the end, and another seeks behind the end, by time and by message",
+        "A reader begins at the end, and another seeks behind the last message",
+        ("seek.knows-whether-more",),
+        consumer=EARLIEST,
+    )
+
+
+def nothing_that_late() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    for begins in ("earliest", "latest"):
+        _seeks(plan, _reader(plan, begins, begins), publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    reader = _reader(plan)
+    plan.wait_ops(plan.receive(reader, 4, STARVED_MS))
+    _seeks(plan, reader, publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    return plan.case(
+        "seek/nothing-that-late",
+        "Readers that began at the beginning, at the end and that have read seek to a time behind the last message",
         ("seek.knows-whether-more",),
         consumer=EARLIEST,
     )
@@ -258,6 +273,7 @@ CASES = (
     cut_behind_the_answer(),
     beside_another(),
     more_to_read(),
+    nothing_that_late(),
     nothing_to_read(),
     empty_topic(),
     more_of_a_batch(),
