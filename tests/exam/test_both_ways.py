@@ -118,6 +118,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     ),
     Mutation.REFUSED_RETURN_IS_FINAL: (frozenset({"RSD-001"}), "what fails with its producer is not sent again"),
     Mutation.OPENS_FOR_EVER: (frozenset({"ROB-009"}), "an opening that goes on does not end"),
+    Mutation.RECEIPT_ENDS_ONE_CALL: (frozenset({"ROB-009"}), "the calls behind it do not end"),
     Mutation.AWAITS_OLD_BROKER: (frozenset({"ROB-009"}), "what waits for an answer that never comes does not end"),
     Mutation.PERMITS_TWICE: (frozenset({"ACK-012"}), "of permits too many nobody sees what they were granted for"),
     Mutation.ACKED_AGAIN_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.stored import plains
-from assay_conformance.model.case import Case, Config
-from assay_conformance.model.fault import Cut, Delay, Fault, FieldValue, Rewrite
+from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.model.fault import Cut, Delay, Direction, Fault, FieldValue, Rewrite
 
 AWAITED: Config = {**EARLIEST, "ack_receipt": True}
 
@@ -63,7 +63,30 @@ def answer_lost() -> Case:
     )
 
 
+def covered_while_it_waits() -> Case:
+    """Two calls of one flush; then calls for what is with the broker already, and not answered."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(4)), receives=4)
+    plan.ack(consumer, numbers=[1], cumulative=True)
+    plan.ack(consumer, numbers=[2], cumulative=True)
+    plan.wait_frame("ACK", Direction.TO_BROKER)
+    plan.ack(consumer, numbers=[0], cumulative=True)
+    plan.ack(consumer, numbers=[2], cumulative=True)
+    plan.wait_ops()
+    plan.wait_ops(plan.ack(consumer, numbers=[3]))
+    return plan.case(
+        "ack/covered-while-it-waits",
+        "Two cumulative acknowledgments leave together and are answered late; what they cover is asked for meanwhile",
+        ("ack.receipt-ends-call",),
+        capabilities=("ack_receipt", "cumulative_ack"),
+        consumer=AWAITED,
+        faults=(Fault(trigger=down("ACK_RESPONSE"), action=Delay(delay_ms=HELD_UP_MS)),),
+        limits=Limits(operation_ms=3_000),
+    )
+
+
 CASES = (
+    covered_while_it_waits(),
     answered_late(),
     refused("answered-with-error", "The broker refuses two acknowledgments", "refused"),
     refused("answered-with-error-without-text", "The broker refuses two acknowledgments without a word of why", ""),

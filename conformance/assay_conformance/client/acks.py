@@ -242,7 +242,7 @@ class AckGroup:
 
     def _wait_for_what_left(self) -> None:
         """Nothing is to be sent: all of it is acknowledged, or on its way, and then its answer is this one's, too."""
-        if self._asked:
+        if self._asked and not self._shared.mutated(Mutation.COVERED_ACK_ENDS_AT_ONCE):
             self._asked[-1].ends += self._waiting
             self._waiting = []
         else:
@@ -261,7 +261,8 @@ class AckGroup:
         self._end(ends, failed)
 
     def _end(self, ends: list[Ended], failed: Failed | None) -> None:
-        for ended in ends:
+        first = self._settings.ack_receipt and self._shared.mutated(Mutation.RECEIPT_ENDS_ONE_CALL)
+        for ended in ends[:1] if first else ends:
             ended(failed or Done())
 
 

@@ -80,6 +80,8 @@ class Mutation(StrEnum):
     RECEIPT_NOT_AWAITED = "receipt-not-awaited"
     REFUSED_RECEIPT_SUCCEEDS = "refused-receipt-succeeds"
     LOST_RECEIPT_SUCCEEDS = "lost-receipt-succeeds"
+    COVERED_ACK_ENDS_AT_ONCE = "covered-ack-ends-at-once"
+    RECEIPT_ENDS_ONE_CALL = "receipt-ends-one-call"
     AWAITS_OLD_BROKER = "awaits-old-broker"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
     FOREIGN_ACK_TAKEN = "foreign-ack-taken"
@@ -558,6 +560,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ACK-015",
         "acknowledgments whose answers are lost with the connection end well",
         "futures completed by a clean-up that does not know how they ended",
+    ),
+    Mutation.COVERED_ACK_ENDS_AT_ONCE: Broken(
+        "ACK-015",
+        "an acknowledgment that one under way covers ends well before that one is answered",
+        "what needs no command of its own taken for done",
+    ),
+    Mutation.RECEIPT_ENDS_ONE_CALL: Broken(
+        "ACK-015",
+        "of the calls that left in one command only the first ends with its answer",
+        "one callback kept for a command, where several calls wait",
     ),
     Mutation.AWAITS_OLD_BROKER: Broken(
         "ACK-015",

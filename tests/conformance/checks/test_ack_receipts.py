@@ -68,6 +68,16 @@ def test_call_that_outlives_its_answer_is_found() -> None:
     assert story.judged(ReceiptEndsCall)[0] == ["not-ended"]
 
 
+def test_consumer_that_is_closed_behind_the_deadline_was_late_all_the_same() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer()
+    story.after(1_000)
+    story.overdue(invoke)
+    story.close_consumer()
+    assert story.judged(ReceiptEndsCall)[0] == ["not-ended"]
+
+
 def test_old_broker_owes_no_answer() -> None:
     story = Awaiting(version=16)
     story.complete(story.asks())

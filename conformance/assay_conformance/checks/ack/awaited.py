@@ -155,10 +155,12 @@ class ReceiptEndsCall(ReceiptCheck):
     def _left(self, operation: Operation) -> None:
         calls = self.tracker.calls.get(operation.invoke.op, ())
         answers = [next((each.answer for each in self.asked_for(call) if each.answer), None) for call in calls]
-        if not calls or not all(answers) or calls[0].consumer.closing is not None:
+        if not calls or not all(answers):
             return
         last = max((answer for answer in answers if answer is not None), key=lambda answer: answer.seq)
-        end = operation.overdue
+        end, closing = operation.overdue, calls[0].consumer.closing
+        if closing is not None and (end is None or closing.seq < end.seq):
+            return
         if end is not None and late("answer", last.t_ns, end.t_ns):
             self.overdue(
                 "answer",
