@@ -6,7 +6,7 @@ import pytest
 from bench.past_bugs.evidence import Evidence, Seen, kept
 from bench.past_bugs.judging import Detection, judged
 from bench.past_bugs.page import PAGE, page
-from bench.past_bugs.pairs import PAIRS, Pair
+from bench.past_bugs.pairs import NOT_RUN, PAIRS, Pair
 
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.packs import load_packs
@@ -44,6 +44,16 @@ def test_clause_that_nobody_breaks_misses_the_bug() -> None:
 
 def test_clause_that_the_bug_is_not_about_does_not_count() -> None:
     assert _said({"a": BROKEN}, {"a": PASSED}, "ordering.keeps-send-order") is Detection.MISSED
+
+
+def test_finding_that_the_bug_would_not_make_does_not_count() -> None:
+    pair = Pair("https://example.org/1", "a call never ends", "1.0", "1.1", (CLAUSE,), codes=("never-ended",))
+    versions = (Evidence(version=v, cells={CLAUSE: {"a": seen}}) for v, seen in (("1.0", BROKEN), ("1.1", PASSED)))
+    assert judged(pair, *versions).detection is Detection.MISSED
+
+
+def test_no_bug_is_both_tried_and_not() -> None:
+    assert PAIRS.keys() & {row for rows in NOT_RUN.values() for row in rows} == set()
 
 
 @pytest.mark.parametrize("row", PAIRS)
