@@ -18,7 +18,7 @@ from bench.past_bugs.certifying import certified
 from bench.past_bugs.evidence import evidence, keep, kept
 from bench.past_bugs.judging import Detection, judged
 from bench.past_bugs.page import PAGE, page
-from bench.past_bugs.pairs import PAIRS
+from bench.past_bugs.pairs import PAIRS, clauses_of
 
 from assay_conformance.model.errors import AssayError
 
@@ -35,7 +35,7 @@ def main() -> int:
     named = clauses if said.short else set()
     versions = sorted({version for pair in rows.values() for version in (pair.affected, pair.fixed)})
     try:
-        found = {version: evidence(certified(version, said.runs, named), clauses) for version in versions}
+        found = {version: evidence(certified(version, said.runs, named), clauses_of(version)) for version in versions}
     except AssayError as error:
         print(f"bench.past_bugs: {error}; said again, it goes on from here", file=sys.stderr)
         return 3

@@ -194,3 +194,9 @@ NOT_RUN: dict[str, tuple[str, ...]] = {
     "no agent for the .NET and the Node client": ("DN-01", "DN-03", "DN-06", "DN-08", "ND-02", "ND-04"),
 }
 """Why -> bugs of the same list that are not tried."""
+
+
+def clauses_of(version: str) -> frozenset[str]:
+    """What a version is judged by: the clauses of the pairs it is in."""
+    pairs = (pair for pair in PAIRS.values() if version in (pair.affected, pair.fixed))
+    return frozenset(requirement for pair in pairs for requirement in pair.requirements)
