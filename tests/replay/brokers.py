@@ -47,12 +47,6 @@ EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
 """(client, requirement) -> why a real broker brings about another verdict."""
 
 
-UNSEEN: Final[Mapping[tuple[str, str], str]] = {
-    ("cluster", "topics.goes-to-assigned-broker"): "the load manager that a release is set up with "
-    "(ModularLoadManagerImpl) names no other broker when it sends clients away; ExtensibleLoadManagerImpl would",
-}
-"""(kind of broker, requirement) -> why its precondition does not occur there."""
-
 DECIDED: Final = frozenset({Verdict.PASS, Verdict.FAIL, Verdict.WARN, Verdict.INFO})
 
 WORDS: Final = ("same", "differs", "undecided", "not runnable")
@@ -156,11 +150,9 @@ def compared(embedded: Summary, real: Summary, requirement: str) -> Cell:
     if here is None or not here.exercised:
         reason = f"{embedded.client} does not get there" if levers == "" else levers
         return Cell("not runnable", reason)
-    if there is None and not levers:
-        return Cell("undecided", "no part of that run")
     if there is None or not there.exercised:
-        unseen = UNSEEN.get((real.broker, requirement), "its precondition did not occur")
-        return Cell("not runnable", levers or unseen)
+        unseen = "no part of that run" if there is None else "its precondition did not occur in that run"
+        return Cell("not runnable", levers) if levers else Cell("undecided", unseen)
     if not DECIDED.issuperset((here.verdict, there.verdict)):
         return Cell("undecided", f"{here.verdict.value} and {there.verdict.value} in these runs")
     if here.verdict is there.verdict:
