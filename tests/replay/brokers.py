@@ -78,7 +78,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file(self) -> str:
-        return f"{self.broker}-{self.client}.json"
+        """One for each version of a real broker; the embedded one is that of this checkout."""
+        broker = self.broker if self.broker == EMBEDDED else f"{self.broker}-{self.broker_version}"
+        return f"{broker}-{self.client}.json"
 
 
 def summary(run: Path, pack: Pack) -> Summary:
