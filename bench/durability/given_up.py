@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from assay_conformance.checks.chunks import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, Fate
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Completion, Event, Frame, Identity, Invoke, Received
 from assay_conformance.model.verdict import Judgement, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay_conformance.checks.chunk_ids import IdSpansChunks
+from assay_conformance.checks.chunking.ids import IdSpansChunks
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, DUPLICATE, NAME, Script, entry_id
 from assay_conformance.model.event import Fate, Meta, Sides

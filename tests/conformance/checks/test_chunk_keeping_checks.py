@@ -7,10 +7,10 @@ import pytest
 from tests.conformance.checks.chunk_story import CLIENT, Story
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.chunk_dropping import BoundedBuffer, GapDiscards, RestartsAtFirstChunk
-from assay_conformance.checks.chunk_expiry import Expires
-from assay_conformance.checks.chunk_keeping import AcksEveryChunk, AssembledByUuid
-from assay_conformance.checks.chunking import RepeatedChunk
+from assay_conformance.checks.chunking.dropping import BoundedBuffer, GapDiscards, RestartsAtFirstChunk
+from assay_conformance.checks.chunking.expiry import Expires
+from assay_conformance.checks.chunking.keeping import AcksEveryChunk, AssembledByUuid
+from assay_conformance.checks.chunking.repeated import RepeatedChunk
 from assay_conformance.history.script import entry_id
 from assay_conformance.model.facts import ClientFacts
 

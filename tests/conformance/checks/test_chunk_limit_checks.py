@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.chunk_limits import ChunksFitLimit, ExcludesBatching, RefusesOversize, UuidNamesMessage
+from assay_conformance.checks.chunking.limits import ChunksFitLimit, ExcludesBatching, RefusesOversize, UuidNamesMessage
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.case import Topology

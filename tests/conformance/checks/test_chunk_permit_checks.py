@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.chunk_permits import ChunksHoldPermits, PermitsReturn
+from assay_conformance.checks.chunking.permits import ChunksHoldPermits, PermitsReturn
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import MESSAGE_BYTES, NAME, Script
 from assay_conformance.model.event import ErrorClass, Meta

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.conformance.checks.chunk_story import CASE, CHUNK, CHUNKS, CLIENT, SIZE, Story, chunk_meta, joined
 
-from assay_conformance.checks.chunk_resending import SurvivesReconnect
-from assay_conformance.checks.chunk_sending import SplitsLarge
-from assay_conformance.checks.chunking import RepeatedChunk, WholeOnly
-from assay_conformance.checks.chunks import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.chunking.repeated import RepeatedChunk
+from assay_conformance.checks.chunking.resending import SurvivesReconnect
+from assay_conformance.checks.chunking.sending import SplitsLarge
+from assay_conformance.checks.chunking.whole import WholeOnly
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, PRODUCER, entry_id

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.chunk_limits import told_limit
-from assay_conformance.checks.chunk_sending import properties_bytes
+from assay_conformance.checks.chunking.limits import told_limit
+from assay_conformance.checks.chunking.sending import properties_bytes
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ErrorClass, Frame, Invoke, Outcome

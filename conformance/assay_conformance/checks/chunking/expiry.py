@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.chunk_settling import SettlingCheck
-from assay_conformance.checks.chunking import Arrival
-from assay_conformance.checks.chunks import Fate
+from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.chunked import Arrival
+from assay_conformance.checks.chunking.settling import SettlingCheck
 from assay_conformance.checks.consumption import number_in_force
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer

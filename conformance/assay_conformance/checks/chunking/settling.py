@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import on
-from assay_conformance.checks.chunking import Arrival, ChunkedCheck, Story
+from assay_conformance.checks.chunking.chunked import Arrival, ChunkedCheck, Story
 from assay_conformance.checks.consumption import acked_entries, entry_on, from_client, late, number_in_force
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer

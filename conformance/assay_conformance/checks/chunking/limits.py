@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.chunk_sending import chunk_of, properties_bytes
+from assay_conformance.checks.chunking.sending import chunk_of, properties_bytes
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome

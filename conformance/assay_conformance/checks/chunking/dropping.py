@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunk_settling import IntactCheck, Place, SettlingCheck
-from assay_conformance.checks.chunking import DEFAULT_MAX_PENDING, Arrival
-from assay_conformance.checks.chunks import Fate
+from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.chunked import DEFAULT_MAX_PENDING, Arrival
+from assay_conformance.checks.chunking.settling import IntactCheck, Place, SettlingCheck
 from assay_conformance.checks.consumption import in_force, number_in_force
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer

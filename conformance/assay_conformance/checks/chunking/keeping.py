@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.chunk_settling import IntactCheck, Place, SettlingCheck
-from assay_conformance.checks.chunking import Arrival
-from assay_conformance.checks.chunks import Fate
+from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.chunked import Arrival
+from assay_conformance.checks.chunking.settling import IntactCheck, Place, SettlingCheck
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Event
 from assay_conformance.model.requirement import RequirementId

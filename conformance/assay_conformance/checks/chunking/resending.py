@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunk_sending import Message, chunk_of
-from assay_conformance.checks.chunking import Arrival, ChunkedCheck, Story
-from assay_conformance.checks.chunks import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.chunking.chunked import Arrival, ChunkedCheck, Story
+from assay_conformance.checks.chunking.sending import Message, chunk_of
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.dedup import may_repeat_ids
 from assay_conformance.checks.lines import Line

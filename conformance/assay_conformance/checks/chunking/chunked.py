@@ -1,0 +1,153 @@
+"""What checks of chunked messages have in common: what each chunk that reached a consumer did to its message.
+
+Judged against the table of `assembling`: a session's incomplete messages, and what each arriving chunk does to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    buries,
+    entry_on,
+    from_client,
+    number_in_force,
+    to_client,
+)
+from assay_conformance.checks.handover import Handover
+from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.model.event import Completion, Event, Frame, Meta, Received
+
+DEFAULT_MAX_PENDING = 10
+"""Incomplete messages a consumer keeps where neither Case nor client says; beyond, the oldest is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An intact chunk that reached a consumer, and what it did to its message."""
+
+    session: ConsumerSession
+    consumer: OpenedConsumer
+    frame: Frame
+    meta: Meta
+    entry: Entry
+    fate: Fate
+    before: tuple[Entry, ...] = ()
+    """The chunks of its message that were held when it came."""
+
+    @property
+    def key(self) -> tuple[int, str]:
+        """The message, on this session."""
+        return (self.session.request.seq, self.meta.uuid or "")
+
+
+Story = tuple[str, tuple[Event, ...]]
+"""Words to continue a sentence with, and the events they tell of."""
+
+
+class ChunkedCheck(ConsumerCheck):
+    """Consumers that get chunks: assembles each session's as the table says, and offers whole messages."""
+
+    needs = (Trait.CHUNK,)
+
+    def start(self) -> None:
+        self._assemblies: dict[int, Assembly] = {}
+        self._pieces: dict[Entry, set[Entry]] = {}
+        self._named: set[tuple[int, Entry]] = set()
+        self._named_to: dict[tuple[int, str], Entry] = {}
+        self.handover = Handover(self.view)
+
+    def arrived(self, arrival: Arrival) -> None:
+        """An intact chunk reached a consumer."""
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        meta, session = event.meta, self.tracker.consumer_of(event)
+        if meta is None or meta.chunk_id is None or session is None or not to_client(event) or event.intact is False:
+            return
+        consumer = session.consumer
+        if consumer is None:
+            return
+        entry = entry_on(session, event.ids[0])
+        before = tuple(self.assembly(session).held.get(meta.uuid or "", ()))
+        fate = self.assembly(session).add(meta, entry)
+        if fate is Fate.COMPLETE:
+            self._pieces.setdefault(entry, set()).update((*before, entry))
+            if event.members:
+                self.handover.offer(session, event)
+        self.arrived(Arrival(session, consumer, event, meta, entry, fate, before))
+
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def everything_again(self, event: Frame) -> None:
+        """All of it comes from the beginning: a client may let go of what it holds, and loses nothing if it does."""
+        session = self.tracker.consumer_of(event)
+        if session is not None and from_client(event) and not event.ids:
+            self.assembly(session).held.clear()
+            self.handover.asked_again(session, event)
+
+    def assembly(self, session: ConsumerSession) -> Assembly:
+        return self._assemblies.setdefault(session.request.seq, Assembly())
+
+    def asked(self, call: Call) -> None:
+        if call.invoke.verb != "ack":
+            return
+        self._named.update((call.consumer.handle, entry) for entry in self.chunks_of(call))
+        if call.cumulative:
+            place = (call.consumer.handle, call.entry.topic)
+            self._named_to[place] = max(self._named_to.get(place, call.entry), call.entry)
+
+    def chunks_of(self, call: Call) -> set[Entry]:
+        """All chunks, as far as they came, of the message that a call names."""
+        return self._pieces.get(call.entry, set()) | {call.entry}
+
+    def is_asked_for(self, consumer: OpenedConsumer, entry: Entry) -> bool:
+        """Whether its message may be acknowledged, for a letter or by the application: that may have an older delivery
+        of one that is on its way again, and incomplete."""
+        reached = self._named_to.get((consumer.handle, entry.topic))
+        named = (consumer.handle, entry) in self._named or (reached is not None and entry <= reached)
+        return named or buries(self.view, consumer)
+
+    def overflowed(self, session: ConsumerSession) -> bool:
+        """More incomplete messages than the consumer keeps: which of them it dropped is its own choice."""
+        assert session.consumer is not None
+        limit = number_in_force(self.view, session.consumer, "max_pending_chunked_messages")
+        return self.assembly(session).most > (DEFAULT_MAX_PENDING if limit is None else limit or 1 << 30)
+
+    def taken(self, event: Received) -> tuple[OpenedConsumer | None, Entry | None]:
+        """Whose delivery it is, and of which entry; the offer it takes up is gone."""
+        consumer = self.tracker.opened_consumers.get(event.handle)
+        if consumer is None:
+            return None, None
+        self.handover.received(consumer, event)
+        return consumer, self.tracker.entries.get(event.seq)
+
+    def not_delivered(self, event: Completion) -> None:
+        """A receive that ended short, although a whole message had been there."""
+        operation = self.tracker.operations.get(event.op)
+        if operation is None:
+            return
+        for offer in self.handover.withheld(operation):
+            past = self.story(event.handle or 0, offer.entry)
+            if past is None or self.overflowed(offer.session):
+                continue
+            words, causes = past
+            self.suspect(
+                "answer",
+                offer.frame.t_ns,
+                event.t_ns,
+                "not-delivered",
+                f"the last chunk of a whole message came to consumer {event.handle} as {offer.entry} at "
+                f"{ms(offer.frame.t_ns)}{words}; the message had not been handed over by {ms(event.t_ns)}, when a "
+                "receive ended short",
+                *causes,
+                offer.frame,
+                event,
+            )
+
+    def story(self, handle: int, entry: Entry) -> Story | None:
+        """What had happened to a message that is withheld; None when that is not this requirement's matter."""
+        raise NotImplementedError
