@@ -146,17 +146,17 @@ def no_interval() -> Case:
 
 
 def while_away() -> Case:
-    """The handshake of the second connection is held for so long that a flush falls into the outage."""
+    """The second registration is answered so late that a flush falls into the outage."""
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(4)), receives=4)
     plan.ack(consumer, numbers=[0])
     plan.wait_frame("ACK", Direction.TO_BROKER)
     lost = plan.last
-    plan.wait_frame("CONNECT", Direction.TO_BROKER, count=2)
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, count=2)
     plan.wait_ms(NOTICED_MS)
     plan.ack(consumer, numbers=[1])
     plan.ack(consumer, numbers=[2, 3])
-    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, count=2)
+    plan.wait_frame("FLOW", Direction.TO_BROKER, count=2)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
         "ack/while-away",
@@ -165,7 +165,7 @@ def while_away() -> Case:
         consumer={**GROUPED, "subscription_type": "shared"},
         faults=(
             Fault(trigger=AfterStep(step=lost), action=Cut()),
-            Fault(trigger=down("CONNECTED", k=2), action=Delay(AWAY_MS)),
+            Fault(trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"), action=Delay(AWAY_MS)),
         ),
     )
 
