@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import pytest
 from tests.conformance.checks.consuming import Consuming
 
-from assay_conformance.checks.more_to_read import KnowsWhetherMore
-from assay_conformance.checks.seek_bits import BatchBits
+from assay_conformance.checks.seek.bits import BatchBits
+from assay_conformance.checks.seek.more_to_read import KnowsWhetherMore
 from assay_conformance.history.script import CONSUMER
 
 

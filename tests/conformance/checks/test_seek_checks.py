@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.seek import EndsWhenConnected, ForgetsBefore, StartsAtTarget
+from assay_conformance.checks.seek.arriving import EndsWhenConnected, ForgetsBefore, StartsAtTarget
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Frame, Invoke, Meta

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import bit_of
-from assay_conformance.checks.seeking import SeekCheck, target_of
+from assay_conformance.checks.seek.seeking import SeekCheck, target_of
 from assay_conformance.model.event import Frame, MessageId
 from assay_conformance.model.requirement import RequirementId
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import acked_entries, entry_on, late
-from assay_conformance.checks.seeking import SeekCheck, Sought, target_of
+from assay_conformance.checks.seek.seeking import SeekCheck, Sought, target_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Completion, Event, Frame, MessageId, Outcome, Received, Sides, Stored

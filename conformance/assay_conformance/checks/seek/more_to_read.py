@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.seeking import target_of
+from assay_conformance.checks.seek.seeking import target_of
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.event import Completion, Frame, Invoke, MessageId, Outcome, Received, Stored
