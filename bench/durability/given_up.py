@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 
-from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, ChunkFate
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Completion, Event, Frame, Identity, Invoke, Received
 from assay_conformance.model.verdict import Judgement, Verdict
@@ -21,7 +21,7 @@ CODES = {
     "chunking.survives-reconnect": {"not-delivered"},
     "topics.moves-lose-nothing": {"lost", "reordered"},
 }
-_AGAIN = (Fate.RESTARTED, Fate.REDELIVERED, Fate.REPEATED)
+_AGAIN = (ChunkFate.RESTARTED, ChunkFate.REDELIVERED, ChunkFate.REPEATED)
 
 Message = tuple[int, int]
 """The handle of its producer and its number."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conformance.checks.chunk_story import CASE, CHUNK, CHUNKS, CLIENT, SIZE, Story, chunk_meta, joined
 
-from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, ChunkFate
 from assay_conformance.checks.chunking.repeated import RepeatedChunk
 from assay_conformance.checks.chunking.resending import SurvivesReconnect
 from assay_conformance.checks.chunking.sending import SplitsLarge
@@ -22,17 +22,17 @@ from assay_conformance.model.event import ErrorClass, Identity, Member, Outcome
 @pytest.mark.parametrize(
     ("arriving", "fates"),
     [
-        ([(0, 0), (1, 1), (2, 2)], [Fate.STARTED, Fate.APPENDED, Fate.COMPLETE]),
-        ([(0, 0), (0, 0)], [Fate.STARTED, Fate.RESTARTED]),
-        ([(0, 0), (0, 1)], [Fate.STARTED, Fate.RESTARTED]),
-        ([(0, 0), (1, 1), (1, 1)], [Fate.STARTED, Fate.APPENDED, Fate.REDELIVERED]),
-        ([(0, 0), (1, 1), (1, 2)], [Fate.STARTED, Fate.APPENDED, Fate.REPEATED]),
-        ([(0, 0), (2, 1), (1, 2)], [Fate.STARTED, Fate.GAP, Fate.GAP]),
-        ([(1, 0)], [Fate.GAP]),
-        ([(0, 0), (1, 1), (2, 2), (2, 3)], [Fate.STARTED, Fate.APPENDED, Fate.COMPLETE, Fate.GAP]),
+        ([(0, 0), (1, 1), (2, 2)], [ChunkFate.STARTED, ChunkFate.APPENDED, ChunkFate.COMPLETE]),
+        ([(0, 0), (0, 0)], [ChunkFate.STARTED, ChunkFate.RESTARTED]),
+        ([(0, 0), (0, 1)], [ChunkFate.STARTED, ChunkFate.RESTARTED]),
+        ([(0, 0), (1, 1), (1, 1)], [ChunkFate.STARTED, ChunkFate.APPENDED, ChunkFate.REDELIVERED]),
+        ([(0, 0), (1, 1), (1, 2)], [ChunkFate.STARTED, ChunkFate.APPENDED, ChunkFate.REPEATED]),
+        ([(0, 0), (2, 1), (1, 2)], [ChunkFate.STARTED, ChunkFate.GAP, ChunkFate.GAP]),
+        ([(1, 0)], [ChunkFate.GAP]),
+        ([(0, 0), (1, 1), (2, 2), (2, 3)], [ChunkFate.STARTED, ChunkFate.APPENDED, ChunkFate.COMPLETE, ChunkFate.GAP]),
     ],
 )
-def test_chunks_are_assembled_by_the_table(arriving: list[tuple[int, int]], fates: list[Fate]) -> None:
+def test_chunks_are_assembled_by_the_table(arriving: list[tuple[int, int]], fates: list[ChunkFate]) -> None:
     assembly = Assembly()
     assert [assembly.add(chunk_meta(chunk), Entry("t", 1, entry)) for chunk, entry in arriving] == fates
 

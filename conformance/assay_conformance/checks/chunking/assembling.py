@@ -21,7 +21,7 @@ from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Meta
 
 
-class Fate(Enum):
+class ChunkFate(Enum):
     STARTED = "started"
     RESTARTED = "restarted"
     APPENDED = "appended"
@@ -38,7 +38,7 @@ class Assembly:
     held: dict[str, list[Entry]] = field(default_factory=dict)
     most: int = 0
 
-    def add(self, meta: Meta, entry: Entry) -> Fate:
+    def add(self, meta: Meta, entry: Entry) -> ChunkFate:
         """`meta` is that of a chunk."""
         uuid, number = meta.uuid or "", meta.chunk_id or 0
         ids = self.held.get(uuid)
@@ -46,18 +46,18 @@ class Assembly:
             return self._start(uuid, ids, entry, alone=meta.chunks == 1)
         if ids is None or number > len(ids):
             self.held.pop(uuid, None)
-            return Fate.GAP
+            return ChunkFate.GAP
         if number < len(ids):
-            return Fate.REDELIVERED if entry == ids[number] else Fate.REPEATED
+            return ChunkFate.REDELIVERED if entry == ids[number] else ChunkFate.REPEATED
         ids.append(entry)
         if len(ids) == meta.chunks:
             del self.held[uuid]
-            return Fate.COMPLETE
-        return Fate.APPENDED
+            return ChunkFate.COMPLETE
+        return ChunkFate.APPENDED
 
-    def _start(self, uuid: str, ids: list[Entry] | None, entry: Entry, alone: bool) -> Fate:
+    def _start(self, uuid: str, ids: list[Entry] | None, entry: Entry, alone: bool) -> ChunkFate:
         if alone:
-            return Fate.COMPLETE
+            return ChunkFate.COMPLETE
         self.held[uuid] = [entry]
         self.most = max(self.most, len(self.held))
-        return Fate.STARTED if ids is None else Fate.RESTARTED
+        return ChunkFate.STARTED if ids is None else ChunkFate.RESTARTED

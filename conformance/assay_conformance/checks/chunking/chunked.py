@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, ChunkFate
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
     buries,
@@ -35,7 +35,7 @@ class Arrival:
     frame: Frame
     meta: Meta
     entry: Entry
-    fate: Fate
+    fate: ChunkFate
     before: tuple[Entry, ...] = ()
     """The chunks of its message that were held when it came."""
 
@@ -75,7 +75,7 @@ class ChunkedCheck(ConsumerCheck):
         entry = entry_on(session, event.ids[0])
         before = tuple(self.assembly(session).held.get(meta.uuid or "", ()))
         fate = self.assembly(session).add(meta, entry)
-        if fate is Fate.COMPLETE:
+        if fate is ChunkFate.COMPLETE:
             self._pieces.setdefault(entry, set()).update((*before, entry))
             if event.members:
                 self.handover.offer(session, event)

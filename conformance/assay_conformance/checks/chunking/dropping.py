@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.assembling import ChunkFate
 from assay_conformance.checks.chunking.chunked import DEFAULT_MAX_PENDING, Arrival
 from assay_conformance.checks.chunking.settling import IntactCheck, Place, SettlingCheck
 from assay_conformance.checks.consumption import in_force, number_in_force
@@ -115,16 +115,16 @@ class BoundedBuffer(_GivingUp):
     def arrived(self, arrival: Arrival) -> None:
         session, uuid = arrival.session.request.seq, arrival.meta.uuid or ""
         order, dropped = self._order.setdefault(session, []), self._dropped.setdefault(session, {})
-        if arrival.fate in (Fate.STARTED, Fate.RESTARTED):
+        if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
             dropped.pop(uuid, None)
             if uuid in order:
                 order.remove(uuid)
             order.append(uuid)
             self._make_room(arrival, order, dropped)
         elif uuid in dropped:
-            if arrival.fate is Fate.COMPLETE:
+            if arrival.fate is ChunkFate.COMPLETE:
                 self._gone[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
-        elif arrival.fate in (Fate.COMPLETE, Fate.GAP) and uuid in order:
+        elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.GAP) and uuid in order:
             order.remove(uuid)
 
     def _make_room(self, arrival: Arrival, order: list[str], dropped: dict[str, Frame]) -> None:
@@ -174,16 +174,16 @@ class RestartsAtFirstChunk(_GivingUp, IntactCheck):
         return "those that began anew"
 
     def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is Fate.RESTARTED and self.overflowed(arrival.session):
+        if arrival.fate is ChunkFate.RESTARTED and self.overflowed(arrival.session):
             self._anew.discard(arrival.key)  # It may have been dropped for another, and begin for the first time.
-        elif arrival.fate is Fate.RESTARTED:
+        elif arrival.fate is ChunkFate.RESTARTED:
             self._anew.add(arrival.key)
             self.give_up(arrival, arrival.before, to_ack=arrival.entry not in arrival.before)
-        elif arrival.fate is Fate.COMPLETE and arrival.key in self._anew:
+        elif arrival.fate is ChunkFate.COMPLETE and arrival.key in self._anew:
             self._anew.discard(arrival.key)
             self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)
             self._forgive(arrival)
-        elif arrival.fate not in (Fate.APPENDED, Fate.COMPLETE):
+        elif arrival.fate not in (ChunkFate.APPENDED, ChunkFate.COMPLETE):
             self._anew.discard(arrival.key)
 
     def _forgive(self, arrival: Arrival) -> None:
@@ -204,7 +204,7 @@ class GapDiscards(_GivingUp):
     acked_code = "gap-acked"
 
     def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is Fate.GAP:
+        if arrival.fate is ChunkFate.GAP:
             expiry_ms = number_in_force(self.view, arrival.consumer, "expire_incomplete_chunked_ms")
             began = self.tracker.began
             now_ms = arrival.frame.t_ns // MS + (began.unix_ms if began is not None else 0)

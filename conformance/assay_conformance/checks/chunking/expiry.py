@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.assembling import ChunkFate
 from assay_conformance.checks.chunking.chunked import Arrival
 from assay_conformance.checks.chunking.settling import SettlingCheck
 from assay_conformance.checks.consumption import number_in_force
@@ -33,9 +33,9 @@ class Expires(SettlingCheck):
         self._waiting: dict[tuple[int, str], _Waiting] = {}
 
     def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is Fate.STARTED:
+        if arrival.fate is ChunkFate.STARTED:
             self._waiting[arrival.key] = _Waiting(arrival, [arrival.entry])
-        elif arrival.fate is Fate.APPENDED and arrival.key in self._waiting:
+        elif arrival.fate is ChunkFate.APPENDED and arrival.key in self._waiting:
             self._waiting[arrival.key].entries.append(arrival.entry)
         else:
             self._waiting.pop(arrival.key, None)

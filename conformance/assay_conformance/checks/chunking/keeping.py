@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.assembling import ChunkFate
 from assay_conformance.checks.chunking.chunked import Arrival
 from assay_conformance.checks.chunking.settling import IntactCheck, Place, SettlingCheck
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
@@ -31,12 +31,12 @@ class AssembledByUuid(IntactCheck):
         others = {(session, uuid) for uuid in self.assembly(arrival.session).held if uuid != arrival.meta.uuid}
         if others:
             self._mixed |= others | {arrival.key}
-        if arrival.fate is Fate.STARTED:
+        if arrival.fate is ChunkFate.STARTED:
             self._disturbed.discard(arrival.key)
-        elif arrival.fate is Fate.COMPLETE:
+        elif arrival.fate is ChunkFate.COMPLETE:
             if arrival.key in self._mixed - self._disturbed:
                 self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)
-        elif arrival.fate is not Fate.APPENDED:
+        elif arrival.fate is not ChunkFate.APPENDED:
             self._disturbed.add(arrival.key)
 
 
@@ -58,7 +58,7 @@ class AcksEveryChunk(SettlingCheck):
         self._calls: list[_Settled] = []
 
     def arrived(self, arrival: Arrival) -> None:
-        if arrival.fate is Fate.COMPLETE and arrival.before:
+        if arrival.fate is ChunkFate.COMPLETE and arrival.before:
             self._chunks[arrival.consumer.handle, arrival.entry] = (*arrival.before, arrival.entry)
 
     def called(self, call: Call) -> None:

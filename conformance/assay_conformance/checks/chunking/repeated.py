@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.assembling import ChunkFate
 from assay_conformance.checks.chunking.chunked import Arrival, ChunkedCheck, Story
 from assay_conformance.checks.consumption import (
     acked_entries,
@@ -60,17 +60,17 @@ class RepeatedChunk(ChunkedCheck):
 
     def arrived(self, arrival: Arrival) -> None:
         fate, key = arrival.fate, arrival.key
-        if fate in (Fate.STARTED, Fate.RESTARTED):
+        if fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
             self._began[key] = arrival.frame.t_ns
-        if fate in (Fate.REPEATED, Fate.REDELIVERED):
+        if fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED):
             began_ns = self._began.get(key, arrival.frame.t_ns)
-            repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is Fate.REPEATED, began_ns)
+            repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is ChunkFate.REPEATED, began_ns)
             self._repeats.setdefault(key, []).append(repeat)
             self._all.append(repeat)
-        elif fate in (Fate.RESTARTED, Fate.GAP):
+        elif fate in (ChunkFate.RESTARTED, ChunkFate.GAP):
             for repeat in self._repeats.pop(key, ()):
                 self._all.remove(repeat)
-        elif fate is Fate.COMPLETE:
+        elif fate is ChunkFate.COMPLETE:
             self._complete(arrival, self._repeats.pop(key, []))
 
     def _complete(self, arrival: Arrival, repeats: list[_Repeat]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunking.assembling import Assembly, Fate
+from assay_conformance.checks.chunking.assembling import Assembly, ChunkFate
 from assay_conformance.checks.chunking.chunked import Arrival, ChunkedCheck, Story
 from assay_conformance.checks.chunking.sending import Message, chunk_of
 from assay_conformance.checks.consumption import from_client, to_client
@@ -142,14 +142,14 @@ class SurvivesReconnect(ChunkedCheck):
             assembly = self._stored.setdefault(event.topic, Assembly())
             entry = Entry(event.topic, event.id.ledger, event.id.entry)
             identity = event.members[0].identity if event.members else None
-            if assembly.add(event.meta, entry) is Fate.COMPLETE and identity is not None:
+            if assembly.add(event.meta, entry) is ChunkFate.COMPLETE and identity is not None:
                 self._whole.add((identity.handle, identity.number))
 
     # --- the consumer's half ---
 
     def arrived(self, arrival: Arrival) -> None:
         identity = arrival.frame.members[0].identity if arrival.frame.members else None
-        if arrival.fate is Fate.COMPLETE and identity is not None:
+        if arrival.fate is ChunkFate.COMPLETE and identity is not None:
             message = (identity.handle, identity.number)
             self._entries[arrival.entry] = message
             place = (arrival.session.request.seq, message)

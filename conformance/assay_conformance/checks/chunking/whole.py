@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.chunking.assembling import Fate
+from assay_conformance.checks.chunking.assembling import ChunkFate
 from assay_conformance.checks.chunking.chunked import Arrival, ChunkedCheck, Story
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.event import Completion, Frame, Received
@@ -21,22 +21,22 @@ class WholeOnly(ChunkedCheck):
 
     def start(self) -> None:
         super().start()
-        self._chunks: dict[tuple[int, Entry], tuple[Frame, Fate]] = {}
+        self._chunks: dict[tuple[int, Entry], tuple[Frame, ChunkFate]] = {}
         self._open: dict[tuple[int, str], Frame] = {}
         self._disturbed: set[tuple[int, str]] = set()
         self._clean: set[tuple[int, Entry]] = set()
 
     def arrived(self, arrival: Arrival) -> None:
         key = (arrival.consumer.handle, arrival.entry)
-        if key not in self._chunks or self._chunks[key][1] is not Fate.COMPLETE:
+        if key not in self._chunks or self._chunks[key][1] is not ChunkFate.COMPLETE:
             self._chunks[key] = (arrival.frame, arrival.fate)
-        if arrival.fate is Fate.COMPLETE:
+        if arrival.fate is ChunkFate.COMPLETE:
             self._open.pop(arrival.key, None)
             if arrival.key not in self._disturbed:
                 self._clean.add(key)
             return
         self._open[arrival.key] = arrival.frame
-        if arrival.fate not in (Fate.STARTED, Fate.APPENDED):
+        if arrival.fate not in (ChunkFate.STARTED, ChunkFate.APPENDED):
             self._disturbed.add(arrival.key)
 
     def story(self, handle: int, entry: Entry) -> Story | None:
@@ -51,7 +51,7 @@ class WholeOnly(ChunkedCheck):
         if known is None:
             return
         frame, fate = known
-        if fate is not Fate.COMPLETE:
+        if fate is not ChunkFate.COMPLETE:
             assert frame.meta is not None
             self.breach(
                 "fragment-delivered",
