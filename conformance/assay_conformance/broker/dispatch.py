@@ -108,10 +108,13 @@ class SingleActive(Dispatcher):
 
     def redeliver(self, consumer: Consumer, _indexes: Iterable[int] | None, epoch: int | None) -> None:
         # Single entries cannot come again without breaking the order: everything does.
-        if consumer is not self.active or (epoch is not None and epoch < (consumer.epoch or 0)):
-            return
         if epoch is not None:
+            if epoch < (consumer.epoch or 0):
+                return
+            # Also of one whose turn it is not: it drops what comes in an earlier one when it has its turn.
             consumer.epoch = epoch
+        if consumer is not self.active:
+            return
         self._backlog.rewind()
         self.read()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, late, to_client
+from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import ConfigValue, Who
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stepped
@@ -25,7 +26,7 @@ class _Opened:
     missing: dict[str, int] = field(default_factory=dict)
 
 
-class FindsAddedPartitions(TimedCheck):
+class FindsAddedPartitions(TimedCheck, ShutOutCheck):
     """Within one interval of looking for them. Judged of a topic with one producer, or one consumer, so that it is
     certain who registered; one that lost its connection meanwhile has other things to do."""
 
@@ -127,6 +128,8 @@ class FindsAddedPartitions(TimedCheck):
     def _ends(self, handle: int, event: Event) -> None:
         self._open.pop(handle, None)
         opened = self._grown.pop(handle, None)
+        if opened is not None and not self.shut_out.keys().isdisjoint(opened.missing):
+            return
         if opened is not None and late("answer", opened.due_ns, event.t_ns):
             self._late(handle, opened, event, f"had not all of them by {ms(event.t_ns)}")
 

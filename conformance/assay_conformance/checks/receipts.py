@@ -18,6 +18,7 @@ from assay_conformance.model.event import (
     Closed,
     ClosedBy,
     Completion,
+    Fired,
     Frame,
     Outcome,
     Undecodable,
@@ -47,6 +48,11 @@ class IgnoresStaleReceipt(Check):
     @on(Frame, "SEND_ERROR")
     def error(self, event: Frame) -> None:
         self._spoiled.add(event.conn)
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        if event.conn is not None and event.action == "inject":
+            self._spoiled.add(event.conn)
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:

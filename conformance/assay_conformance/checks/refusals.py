@@ -51,6 +51,13 @@ class _RefusedSends(Check):
     def start(self) -> None:
         self._refused: list[tuple[Frame, Unit]] = []
         self._spoiled: set[int] = set()
+        self._lost_ways: list[int] = []
+        """Numbers of answers that a topic cannot be looked up."""
+
+    @on(Frame, "LOOKUP_RESPONSE")
+    def looked_up(self, event: Frame) -> None:
+        if event.to_receiver and event.fields.get("error"):
+            self._lost_ways.append(event.seq)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -84,6 +91,10 @@ class _RefusedSends(Check):
         """A send that had not ended when its error came."""
         raise NotImplementedError
 
+    def lost_its_way(self, event: Frame, end: Completion) -> bool:
+        """A topic could not be looked up between these two: what then failed, failed for that."""
+        return any(event.seq < answer < end.seq for answer in self._lost_ways)
+
     def again(self, event: Frame, unit: Unit) -> Frame | None:
         """Its first SEND behind the error."""
         return next((frame for _, frame in unit.sends if frame.seq > event.seq), None)
@@ -101,16 +112,6 @@ class _RefusedSends(Check):
 
 
 class _SendsAgain(_RefusedSends):
-    def start(self) -> None:
-        super().start()
-        self._lost_ways: list[int] = []
-        """Numbers of answers that a topic cannot be looked up."""
-
-    @on(Frame, "LOOKUP_RESPONSE")
-    def looked_up(self, event: Frame) -> None:
-        if event.to_receiver and event.fields.get("error"):
-            self._lost_ways.append(event.seq)
-
     def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
         again, end = self.again(event, unit), operation.completion
         if end is not None and end.outcome is not Outcome.OK and (again is None or end.seq < again.seq):
@@ -127,9 +128,9 @@ class _SendsAgain(_RefusedSends):
 
     def _shut_out(self, event: Frame, unit: Unit, end: Completion) -> bool:
         """The producer asked for its broker, or to be let in again, and was refused: its sends end with that error."""
-        if any(event.seq < answer < end.seq for answer in self._lost_ways):
-            return True
-        return any(session.request.seq > event.seq and session.ready is None for session in unit.line.sessions)
+        return self.lost_its_way(event, end) or any(
+            session.request.seq > event.seq and session.ready is None for session in unit.line.sessions
+        )
 
     def _idle(self, event: Frame, unit: Unit) -> bool:
         """Neither the connection was left over it nor the producer registered anew: the client just went on."""
@@ -220,6 +221,8 @@ class NotAllowedFailsOne(_RefusedSends):
             if other is None or other is end or theirs is None or theirs.errors or other.seq < event.seq:
                 continue
             if any(event.seq < session.request.seq < other.seq for session in unit.line.sessions):
+                continue
+            if self.lost_its_way(event, other):
                 continue
             soon = other.t_ns - event.t_ns <= TOLERANCES["answer"].slack_ns
             same = other.error is end.error and other.text == end.text and other.error not in _OWN_ENDS

@@ -264,6 +264,18 @@ def test_failover_hands_the_unacked_to_the_next_consumer() -> None:
     assert bench.delivered(1) == [1, 2]
 
 
+def test_passive_failover_consumer_gets_its_messages_in_the_epoch_it_asked_for() -> None:
+    bench = _with_entries(1)
+    bench.connect(1)
+    bench.subscribe("Failover", 1, consumer_name="a")
+    bench.subscribe("Failover", consumer_name="b")
+    bench.flow(10)
+    bench.redeliver(consumer_epoch=2)
+    bench.leave(1)
+    bench.wait(1000)
+    assert [frame.body.consumer_epoch for frame in bench.take() if frame.type == C.MESSAGE] == [2]
+
+
 def test_failover_that_was_left_does_not_disturb_its_successor() -> None:
     bench = _with_entries(2)
     bench.subscribe("Failover")

@@ -274,6 +274,16 @@ def test_producer_that_a_partition_refuses_need_not_come_back() -> None:
     assert _codes(_of_growth(story)) == []
 
 
+@pytest.mark.parametrize(("error", "codes"), [("NotAllowedError", []), ("TooManyRequests", ["not-found"])])
+def test_partition_that_cannot_be_looked_up_is_not_owed(error: str, codes: list[str]) -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    story.at(1_100).up("LOOKUP", request_id=9, fields={"topic": f"{story.full('t')}-partition-1"})
+    story.down("LOOKUP_RESPONSE", request_id=9, fields={"response": "Failed", "error": error})
+    assert _codes(_of_growth(story)) == codes
+
+
 @pytest.mark.parametrize("found_ms", [(), (1_200,), (1_200, 5_000)], ids=str)
 def test_producer_that_finds_some_of_them_late_or_never_is_found(found_ms: tuple[int, ...]) -> None:
     assert _codes(_grown(*found_ms)) == ["not-found"]

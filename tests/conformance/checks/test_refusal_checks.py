@@ -183,6 +183,16 @@ def test_sends_failed_by_a_producer_refused_later_are_not_its_neighbours() -> No
     assert _codes(story.judged(NotAllowedFailsOne)) == []
 
 
+def test_sends_failed_by_a_lookup_that_is_refused_are_not_its_neighbours() -> None:
+    story = _Refused("NotAllowedError")
+    story.fail(0, ErrorClass.OTHER)
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    story.up("LOOKUP", request_id=9, fields={"topic": story.full("t")})
+    story.down("LOOKUP_RESPONSE", request_id=9, fields={"response": "Failed", "error": "NotAllowedError"})
+    story.fail(1, ErrorClass.OTHER)
+    assert _codes(story.judged(NotAllowedFailsOne)) == []
+
+
 def test_neighbour_whose_receipt_the_client_ignores_after_a_refusal_is_found() -> None:
     story = _Refused("NotAllowedError")
     story.fail(0, ErrorClass.OTHER)
