@@ -223,6 +223,18 @@ def test_acknowledged_message_need_not_come_back() -> None:
     assert story.judged(AllInOrder) == ([], 4)
 
 
+def test_what_another_subscription_acknowledged_comes_back_all_the_same() -> None:
+    story = everything_again()
+    other = CONSUMER + 1
+    story.consumer(other, consumer_id=1, subscription="other", kind="Exclusive")
+    story.message(0, consumer_id=1)
+    story.received(0, consumer=other)
+    acking = story.invoke("ack", other, args={"consumer": other, "messages": [1]})
+    story.complete(acking)
+    story.received(1)
+    assert story.judged(AllInOrder)[0] == ["out-of-order"]
+
+
 def test_prefetched_copies_may_come_first() -> None:
     story = Consuming("Exclusive", nack_delay_ms=300)
     story.gets(0)

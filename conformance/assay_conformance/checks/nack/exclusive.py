@@ -56,8 +56,9 @@ class AllInOrder(ConsumerCheck):
             self._refused.add(handle)
             return
         self._settled.asked(call)
-        for again in self._again.values():
-            again.due = [key for key in again.due if not self._settled.holds(handle, key[0])]
+        for session in call.consumer.sessions:
+            if (again := self._again.get(session_key(session))) is not None:
+                again.due = [key for key in again.due if not self._settled.holds(handle, key[0])]
 
     @on(Frame, REDELIVER)
     def redeliver(self, event: Frame) -> None:
