@@ -80,6 +80,21 @@ def one_by_one_by_index() -> Case:
     )
 
 
+def up_to_inside_by_index() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of([*plains([0]), batch(range(1, 5)), *plains([5])], receives=6)
+    for number in (2, 3, 4):
+        plan.ack(consumer, numbers=[number], cumulative=True)
+        plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "ack/up-to-inside-by-index",
+        "Cumulative acknowledgments of the second, third and last message of a batch of four, by index",
+        ("ack.batch-index-bits",),
+        capabilities=("cumulative_ack",),
+        consumer={**GROUPED, "batch_index_ack": True},
+    )
+
+
 def rest_of_batch_redelivered() -> Case:
     """Two of four are acknowledged when the connection dies: the entry comes again, with an ack_set."""
     plan = Schedule()
@@ -107,4 +122,5 @@ CASES = (
     cumulative_inside_batch(),
     one_by_one_by_index(),
     rest_of_batch_redelivered(),
+    up_to_inside_by_index(),
 )

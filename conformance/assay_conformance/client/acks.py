@@ -113,7 +113,10 @@ class AckGroup:
             self._add(entry.position, entry.unacked)
 
     def cumulative(self, entry: Entry, index: int | None) -> None:
-        entry.unacked &= 0 if index is None else ~((1 << (index + 1)) - 1)
+        cleared = -1 if index is None else (1 << (index + 1)) - 1
+        if index and self._shared.mutated(Mutation.CUMULATIVE_CLEARS_ONE_BIT):
+            cleared = 1 << index
+        entry.unacked &= ~cleared
         ledger, number = entry.position
         if entry.unacked and self._shared.mutated(Mutation.CUMULATIVE_SKIPS_BATCH):
             return

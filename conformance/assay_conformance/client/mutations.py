@@ -84,6 +84,7 @@ class Mutation(StrEnum):
     RECEIPT_ENDS_ONE_CALL = "receipt-ends-one-call"
     AWAITS_OLD_BROKER = "awaits-old-broker"
     CUMULATIVE_KEEPS_LAST = "cumulative-keeps-last"
+    CUMULATIVE_CLEARS_ONE_BIT = "cumulative-clears-one-bit"
     FOREIGN_ACK_TAKEN = "foreign-ack-taken"
     FOREIGN_CUMULATIVE_NEVER_ENDS = "foreign-cumulative-never-ends"
     CUMULATIVE_TAKES_OTHERS_ALONG = "cumulative-takes-others-along"
@@ -575,6 +576,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "ACK-015",
         "the answer is awaited of a broker too old to give one",
         "a version checked where the command is built, and not where it is awaited",
+    ),
+    Mutation.CUMULATIVE_CLEARS_ONE_BIT: Broken(
+        "ACK-010",
+        "the ack_set of a cumulative acknowledgment leaves the messages before the one it names open",
+        "the bits of an individual acknowledgment in a cumulative one",
     ),
     Mutation.FOREIGN_ACK_TAKEN: Broken(
         "ACK-017",

@@ -70,6 +70,52 @@ def test_ack_set_without_any_bit_is_found() -> None:
     assert story.judged(IndexBits)[0] == ["ack-set-of-nothing"]
 
 
+def up_to_second() -> Consuming:
+    """The application has settled messages 0 and 1 of four at once, long ago."""
+    story = Consuming(kind="Exclusive", batch_index_ack=True)
+    story.gets_batch(0, 4)
+    story.ack(2, cumulative=True)
+    story.after(250)
+    return story
+
+
+def test_cumulative_ack_set_without_the_bits_up_to_its_message_is_right() -> None:
+    story = up_to_second()
+    story.cumulative_frame(0, ack_sets=((0b1100,),))
+    assert story.judged(IndexBits) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("acked-message-open", (0b1101,)),
+        ("acked-message-open", (0b1111,)),
+        ("open-message-acked", (0b1000,)),
+        ("open-message-acked", ()),
+    ],
+)
+def test_cumulative_ack_set_with_other_bits_is_found(code: str, words: tuple[int, ...]) -> None:
+    story = up_to_second()
+    story.cumulative_frame(0, ack_sets=(words,))
+    assert story.judged(IndexBits)[0] == [code]
+
+
+def test_cumulative_ack_inside_a_batch_that_never_leaves_is_found() -> None:
+    story = up_to_second()
+    story.close_consumer()
+    assert story.judged(IndexBits)[0] == ["never-acked"]
+
+
+def test_cumulative_ack_of_a_later_entry_settles_the_batch() -> None:
+    story = up_to_second()
+    story.gets(1)
+    story.ack(5, cumulative=True)
+    story.cumulative_frame(1)
+    story.after(250)
+    story.close_consumer()
+    assert story.judged(IndexBits)[0] == []
+
+
 def test_message_acked_just_now_may_still_be_open() -> None:
     story = by_index()
     story.ack(1)

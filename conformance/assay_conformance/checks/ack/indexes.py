@@ -29,13 +29,15 @@ from assay_conformance.model.requirement import RequirementId
 @dataclass(slots=True)
 class _Bits:
     """One batch entry of one consumer. `asked`: messages the application settled, in whichever delivery, or that came
-    settled; `told`: those of its last delivery, and by when. `copies` of them may still be handed over; where that was
-    so when the entry came again, which of the two a call is about is not known: `mixed`."""
+    settled; `told`: those of its last delivery, and by when; `reached`: likewise, by cumulative calls. `copies` of them
+    may still be handed over; where that was so when the entry came again, which of the two a call is about is not
+    known: `mixed`."""
 
     size: int
     frame: Frame
     asked: set[int] = field(default_factory=set)
     told: dict[int, Call] = field(default_factory=dict)
+    reached: dict[int, Call] = field(default_factory=dict)
     sent: set[int] = field(default_factory=set)
     copies: int = 0
     mixed: bool = False
@@ -64,7 +66,7 @@ class IndexBits(AckCheck):
             return
         key = (consumer.handle, entry_on(session, event.ids[0]))
         bits = self._entries.setdefault(key, _Bits(size, event))
-        bits.frame, bits.told, bits.sent = event, {}, set()
+        bits.frame, bits.told, bits.reached, bits.sent = event, {}, {}, set()
         bits.mixed = bits.copies > 0
         bits.copies += sum(is_open(event, index) for index in range(size))
         bits.asked.update(index for index in range(size) if not is_open(event, index))
@@ -95,8 +97,15 @@ class IndexBits(AckCheck):
     def called(self, call: Call) -> None:
         bits = self._entries.get((call.consumer.handle, call.entry))
         fresh = bits is not None and call.message.seq > bits.frame.seq and self.session_of(call) is not None
-        if bits is not None and fresh and not bits.mixed and call.invoke.verb == "ack" and not call.cumulative:
-            bits.told.setdefault(call.message.message_id.batch_index, call)
+        if bits is None or not fresh or bits.mixed or call.invoke.verb != "ack":
+            return
+        index = call.message.message_id.batch_index
+        if not call.cumulative:
+            bits.told.setdefault(index, call)
+            return
+        for before in range(index + 1):
+            if is_open(bits.frame, before) and not _is_compacted(bits.frame, before):
+                bits.reached.setdefault(before, call)
 
     def acked(self, ack: Written) -> None:
         consumer, session, event = ack
@@ -104,8 +113,16 @@ class IndexBits(AckCheck):
             entry = entry_on(session, id)
             bits = self._entries.get((consumer.handle, entry))
             words = event.ack_sets[place] if place < len(event.ack_sets) else ()
+            if event.ack_type == "Cumulative":
+                self._covers(consumer, entry)
             if bits is not None:
                 self._judge(consumer, entry, bits, words, event)
+
+    def _covers(self, consumer: OpenedConsumer, reached: Entry) -> None:
+        """All entries before it are settled."""
+        for (handle, entry), bits in self._entries.items():
+            if handle == consumer.handle and entry.topic == reached.topic and entry < reached:
+                bits.sent.update(range(bits.size))
 
     def _judge(self, consumer: OpenedConsumer, entry: Entry, bits: _Bits, words: tuple[int, ...], event: Frame) -> None:
         cleared = {index for index in range(bits.size) if not (words and bit_of(words, index))}
@@ -114,7 +131,7 @@ class IndexBits(AckCheck):
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
         owed = {
             index: call
-            for index, call in bits.told.items()
+            for index, call in (bits.reached if event.ack_type == "Cumulative" else bits.told).items()
             if index not in bits.sent and late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns)
         }
         if cleared - bits.asked:
@@ -126,7 +143,7 @@ class IndexBits(AckCheck):
                 bits.frame,
                 event,
             )
-        elif owed and event.ack_type != "Cumulative":
+        elif owed:
             self.breach(
                 "acked-message-open",
                 f"consumer {consumer.handle} sent an ACK at {ms(event.t_ns)} that leaves messages {listed(owed)} of "
@@ -153,7 +170,8 @@ class IndexBits(AckCheck):
         for (handle, entry), bits in self._entries.items():
             if handle != consumer.handle or entry.topic != session.topic or bits.frame.seq < session.request.seq:
                 continue
-            owed = [call for index, call in bits.told.items() if index not in bits.sent]
+            told = (*bits.told.items(), *bits.reached.items())
+            owed = [call for index, call in told if index not in bits.sent]
             if owed and late("ack-flush", owed[0].called_ns + interval_ms * MS, event.t_ns):
                 self.suspect(
                     "ack-flush",
@@ -166,6 +184,10 @@ class IndexBits(AckCheck):
                     owed[0].invoke,
                     event,
                 )
+
+
+def _is_compacted(frame: Frame, index: int) -> bool:
+    return index < len(frame.members) and bool(frame.members[index].compacted_out)
 
 
 class FilteredNotDelivered(ConsumerCheck):
