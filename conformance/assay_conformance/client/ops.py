@@ -122,10 +122,7 @@ class OpBuilder:
         message = batch[0].message
         if Mutation.KEYED_BATCH_WITHOUT_KEY in self._mutations:
             return self._batch(metadata, batch, max_message_bytes, created_ns)
-        if message.key is not None:
-            metadata.partition_key = message.key
-        if message.ordering_key is not None:
-            metadata.ordering_key = message.ordering_key.encode()
+        _tell_keys(metadata, message)
         return self._batch(metadata, batch, max_message_bytes, created_ns)
 
     def _batch(self, metadata: MessageMetadata, batch: Sequence[Sent], max_message_bytes: int, created_ns: int) -> Op:
@@ -174,10 +171,7 @@ class OpBuilder:
             return metadata
         message = sent.message
         metadata.properties.extend(_properties(message))
-        if message.key is not None:
-            metadata.partition_key = message.key
-        if message.ordering_key is not None:
-            metadata.ordering_key = message.ordering_key.encode()
+        _tell_keys(metadata, message)
         if message.event_time_ms is not None:
             metadata.event_time = message.event_time_ms
         if message.deliver_at_ms is not None:
@@ -211,6 +205,13 @@ class OpBuilder:
             twice = Mutation.COMPRESSES_MEMBERS_TOO in self._mutations and self._codec is not Codec.NONE
             members.append(Member(single, compress(self._codec, message.payload) if twice else message.payload))
         return members
+
+
+def _tell_keys(metadata: MessageMetadata, message: Outgoing) -> None:
+    if message.key is not None:
+        metadata.partition_key = message.key
+    if message.ordering_key is not None:
+        metadata.ordering_key = message.ordering_key.encode()
 
 
 def _properties(message: Outgoing) -> list[pb.KeyValue]:
