@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
+from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.model.case import Topic
 from assay_conformance.model.event import Began, Ended, Event, Fired, Frame, Position, Stepped, Stored

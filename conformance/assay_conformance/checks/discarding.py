@@ -18,8 +18,8 @@ from assay_conformance.checks.consumption import (
     plain_acks,
     to_client,
 )
+from assay_conformance.checks.flow.permits import queue_of
 from assay_conformance.checks.leaving import LeavingCheck
-from assay_conformance.checks.permits import queue_of
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Frame, Received

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from assay_conformance.checks.across_partitions import AcrossPartitions
+from assay_conformance.checks.flow.across_partitions import AcrossPartitions
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Topic, Topology

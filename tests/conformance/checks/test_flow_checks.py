@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.flow import FirstPermits
+from assay_conformance.checks.flow.first_permits import FirstPermits
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Event

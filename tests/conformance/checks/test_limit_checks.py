@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.limits import BoundedMemory, BoundedPending, FullQueue
+from assay_conformance.checks.flow.limits import BoundedMemory, BoundedPending, FullQueue
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.event import ErrorClass, Fate

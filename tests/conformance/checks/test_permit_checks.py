@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.permits import EntriesWhole, HalfQueue, RestartsAfterReconnect, WithinQueue
+from assay_conformance.checks.flow.permits import EntriesWhole, HalfQueue, RestartsAfterReconnect, WithinQueue
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.permits import WithinQueue
-from assay_conformance.checks.returned_permits import DroppedReturnPermits, FilteredEarnNothing
+from assay_conformance.checks.flow.permits import WithinQueue
+from assay_conformance.checks.flow.returned_permits import DroppedReturnPermits, FilteredEarnNothing
+from assay_conformance.checks.flow.zero_queue import PermitForReceive, WaitingAsksAgain
 from assay_conformance.checks.trial import trial
-from assay_conformance.checks.zero_queue import PermitForReceive, WaitingAsksAgain
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Completion, Fate, Invoke
 

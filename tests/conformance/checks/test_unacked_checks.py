@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from assay_conformance.checks.base import Check
+from assay_conformance.checks.flow.unacked import UnackedLimit
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.checks.unacked import UnackedLimit
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case, Topic, Topology
 

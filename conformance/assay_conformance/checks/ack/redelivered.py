@@ -14,7 +14,7 @@ from assay_conformance.checks.consumption import (
     of_batch,
     to_client,
 )
-from assay_conformance.checks.permits import queue_of
+from assay_conformance.checks.flow.permits import queue_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Event, Frame, Received

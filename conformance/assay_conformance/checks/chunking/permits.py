@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.limits import DEFAULT_MAX_PENDING, may_hold
+from assay_conformance.checks.flow.limits import DEFAULT_MAX_PENDING, may_hold
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tracker import Operation

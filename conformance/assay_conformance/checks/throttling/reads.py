@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.permits import charged
+from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.throttling.dispatching import (
     DispatchCheck,
     Dispatches,

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.permits import charged
+from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.throttling.dispatching import DispatchCheck, Dispatches
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who

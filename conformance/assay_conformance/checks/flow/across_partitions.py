@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.flow.limits import InFlight, may_hold
 from assay_conformance.checks.holdings import topic_of
-from assay_conformance.checks.limits import InFlight, may_hold
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Completion, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.permits import charged
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId

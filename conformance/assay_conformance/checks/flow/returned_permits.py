@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import late
+from assay_conformance.checks.flow.permits import Ledger, PermitCheck
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.permits import Ledger, PermitCheck
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.requirement import RequirementId

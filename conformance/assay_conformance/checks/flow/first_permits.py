@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, from_client, late
-from assay_conformance.checks.permits import queue_of
+from assay_conformance.checks.flow.permits import queue_of
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
