@@ -27,6 +27,12 @@ def sends(size: int = 64, **fields: Any) -> Case:
     return plan.case("resend/three-sends", "Three sends", ("resend.unreceipted-again",), **fields)
 
 
+def sends_by_key() -> Case:
+    plan = Schedule()
+    plan.agent("send", {"producer": plan.producer(plan.client()), "messages": [{"key": "a"}, {}]})
+    return plan.case("resend/by-key", "A send with a key, and one without", ("resend.unreceipted-again",))
+
+
 def words(case: Case) -> set[str]:
     return {value.word for _, values in open_to(case) for value in values}
 
@@ -50,6 +56,7 @@ def test_case_leaves_open_what_it_does_not_set() -> None:
         (sends(topology=Topology(topics=(Topic(name="t", deduplication=True),))), "deduplicated"),
         (sends(topology=Topology(protocol_version=19)), "protocol-13"),
         (sends(size=1), "20-kib"),
+        (sends_by_key(), "ordered-by-key"),
         (sends(faults=(Fault(trigger=up("SEND", k=2), action=Cut()),)), "batched"),
         (msgspec.structs.replace(sends(), requirements=("resend.send-timeout",)), "blocks"),
     ],

@@ -129,6 +129,8 @@ def _chosen(case: Case) -> Iterator[str]:
                 for name in _CHOICES.get(step.verb, ())
                 if step.args.get(name, DEFAULT_PAYLOAD_BYTES) != DEFAULT_PAYLOAD_BYTES
             )
+            if step.verb == "send":
+                yield from (name for message in step.args.get("messages", ()) for name in message)
 
 
 def _counted(case: Case) -> Iterator[str]:
