@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from assay_conformance.model.direction import Direction
@@ -138,6 +138,13 @@ def sort(events: Iterable[Event]) -> Sorted:
     if any(invoke.args.get("cumulative") for invoke in found.invokes):
         held = (frame for frame in frames if frame.command == "MESSAGE" and frame.fate is Fate.HELD)
         found.damaged_positions.update(id.position for frame in held for id in frame.ids)
+    _touch(found, frames, changed)
+    found.torn_chunks = {identity for identity, uuid in chunks.messages.items() if uuid in chunks.torn}
+    return found
+
+
+def _touch(found: Sorted, frames: Iterable[Frame], changed: Mapping[int, bool]) -> None:
+    """What was in frames that a fault changed; True: evidently damaged."""
     for frame in frames:
         damaged = changed.get(frame.frame)
         if damaged:
@@ -145,8 +152,6 @@ def sort(events: Iterable[Event]) -> Sorted:
         elif damaged is not None:
             found.touched.update(member.identity for member in frame.members if member.identity is not None)
             found.touched_positions.update(id.position for id in frame.ids)
-    found.torn_chunks = {identity for identity, uuid in chunks.messages.items() if uuid in chunks.torn}
-    return found
 
 
 def _is_torn(event: Frame) -> bool:
