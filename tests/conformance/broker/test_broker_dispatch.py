@@ -267,8 +267,8 @@ def test_failover_hands_the_unacked_to_the_next_consumer() -> None:
 def test_passive_failover_consumer_gets_its_messages_in_the_epoch_it_asked_for() -> None:
     bench = _with_entries(1)
     bench.connect(1)
-    bench.subscribe("Failover", 1, consumer_name="a")
-    bench.subscribe("Failover", consumer_name="b")
+    bench.subscribe("Failover", 1, consumer_name="b")
+    bench.subscribe("Failover", consumer_name="a")
     bench.flow(10)
     bench.redeliver(consumer_epoch=2)
     bench.leave(1)
