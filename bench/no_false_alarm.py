@@ -20,6 +20,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -37,6 +38,7 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.packs import Pack, load_packs
 from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
+from assay_fixtures.runner.load import LoadSampler
 
 AT_ONCE: Final = 8
 """Lives over sockets that run side by side: they mostly wait."""
@@ -107,13 +109,17 @@ def in_virtual_time(cases: Sequence[Case]) -> list[Life]:
 
 def over_sockets(cases: Sequence[Case]) -> list[Life]:
     async def main() -> list[Life]:
-        turn = asyncio.Semaphore(AT_ONCE)
+        turn, sampler = asyncio.Semaphore(AT_ONCE), LoadSampler()
 
         async def one(number: int, case: Case) -> Life:
             async with turn:
-                return life_of(await trial(number).over_sockets(case))
+                return life_of(await replace(trial(number), sampler=sampler).over_sockets(case))
 
-        return await asyncio.gather(*(one(number, case) for number, case in enumerate(cases)))
+        await sampler.start()
+        try:
+            return await asyncio.gather(*(one(number, case) for number, case in enumerate(cases)))
+        finally:
+            await sampler.stop()
 
     return asyncio.run(main())
 
