@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tracker import ConsumerSession, ProducerSession
 from assay_conformance.model.event import Ended, Frame
@@ -34,7 +35,7 @@ class _FinalRefusal(TimedCheck):
             return
         self._asked[event.conn, event.request_id or 0] = key
         refused = self._refused.get(key)
-        if refused is None:
+        if refused is None or not was_read(self, refused, alone=False):
             return
         # The same word may have come on two ways at once; what left before it was read says nothing.
         if event.t_ns > refused.t_ns + IN_FLIGHT_NS:

@@ -26,6 +26,12 @@ class Offer:
         again = self.session.all_again
         return again is not None and again.seq > self.frame.seq
 
+    @property
+    def is_unsure(self) -> bool:
+        """Since it came, another consumer may have written a SUBSCRIBE of this topic: deliveries are nobody's."""
+        consumer = self.session.consumer
+        return consumer is None or self.session.topic in consumer.unsure
+
 
 class Handover:
     """Messages that reached the client against those the application got.
@@ -60,10 +66,10 @@ class Handover:
     def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
         """The offer this delivery takes up."""
         entry = self._view.tracker.entries.get(message.seq)
+        if entry is not None and buries(self._view, consumer):
+            self._handed.add((consumer.handle, entry))
         if entry is None or not self._offers:
             return None
-        if buries(self._view, consumer):
-            self._handed.add((consumer.handle, entry))
         index = message.message_id.batch_index
         # Of a batch of one, clients say that it is no batch, or the other way round.
         places = (index, -1 - index) if index in (0, -1) else (index,)
@@ -86,6 +92,7 @@ class Handover:
             if handle == receive.invoke.handle
             and offer.session.ended is None
             and not offer.is_void
+            and not offer.is_unsure
             and not self._is_letter(offer)
             and late("answer", offer.frame.t_ns, completion.t_ns)
             and not self._settled(handle, offer.entry)

@@ -224,8 +224,9 @@ class GoesToAssigned(TimedCheck):
         self._opening: set[int] = set()
         self._where: dict[_Who, int] = {}
         """On which connection each was admitted last."""
+        self._requests: dict[tuple[int, int], _Who] = {}
         self._asking: set[_Who] = set()
-        """Who has to ask, since nobody told it a broker, and is not back yet."""
+        """Who has to ask, since nobody told it a broker, or it was refused, and is not back yet."""
 
     @on(Invoke, "open_producer", "open_consumer")
     def open_called(self, event: Invoke) -> None:
@@ -266,6 +267,12 @@ class GoesToAssigned(TimedCheck):
             if away.topic == topic and away.looked_up is None:
                 away.looked_up = event
 
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        who = self._requests.pop((event.conn, event.request_id or 0), None)
+        if who is not None and to_client(event):
+            self._asking.add(who)
+
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def back(self, event: Frame) -> None:
         if not from_client(event):
@@ -273,6 +280,7 @@ class GoesToAssigned(TimedCheck):
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
         who = _, kind, id = _who(event, topic)
         self._where[who] = event.conn
+        self._requests[event.conn, event.request_id or 0] = who
         self._asking.discard(who)
         away = self._away.pop(who, None)
         if away is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
@@ -25,6 +25,8 @@ class IdsGrow(Check):
 
     def start(self) -> None:
         self._sends: dict[tuple[int, int], dict[int, deque[Frame]]] = {}
+        self._damaged: Counter[tuple[int, int, int]] = Counter()
+        """SENDs that came damaged, likewise: they have errors of their own."""
         self._unsure: set[tuple[int, int, int]] = set()
         """Connection, producer and sequence id of chunks one of which was refused, nobody knows which."""
         self._receipts: list[tuple[str, Frame | None, Frame]] = []
@@ -41,14 +43,21 @@ class IdsGrow(Check):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        if event.to_receiver and event.intact is not False:
+        if event.to_receiver and event.intact is False:
+            self._damaged[event.conn, event.producer_id or 0, event.sequence_id or 0] += 1
+        elif event.to_receiver:
             waiting = self._sends.setdefault((event.conn, event.producer_id or 0), {})
             waiting.setdefault(event.sequence_id or 0, deque()).append(event)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
-        if event.from_sender:
-            self._send_of(event)
+        place = (event.conn, event.producer_id or 0, event.sequence_id or 0)
+        if not event.from_sender:
+            return
+        if event.fields.get("error") == "ChecksumError" and self._damaged[place]:
+            self._damaged[place] -= 1
+            return
+        self._send_of(event)
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:

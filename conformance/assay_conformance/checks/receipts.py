@@ -18,6 +18,7 @@ from assay_conformance.model.event import (
     Closed,
     ClosedBy,
     Completion,
+    Fate,
     Fired,
     Frame,
     Outcome,
@@ -58,6 +59,8 @@ class IgnoresStaleReceipt(Check):
     def receipt(self, event: Frame) -> None:
         if not event.to_receiver:
             return
+        if event.fate is Fate.ALTERED:
+            self._spoiled.add(event.conn)
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
         if unit is None or (unit is head and not lines.stale) or unit.line.handle in lines.foresight.explicit:

@@ -176,6 +176,14 @@ def test_old_chunks_that_are_left_are_found() -> None:
     assert story.judged(RestartsAtFirstChunk)[0] == ["old-not-acked"]
 
 
+def test_chunks_redelivered_before_their_message_began_anew_are_acknowledged_with_the_old_ones() -> None:
+    story = begun_anew(0, 1)
+    story.arrives(0, 2)
+    story.ack_frame(0, 1, conn=9)
+    story.after(300)
+    assert story.judged(RestartsAtFirstChunk)[0] == []
+
+
 def test_redelivered_chunks_that_are_acknowledged_are_found() -> None:
     story = begun_anew(0)
     story.ack_frame(0, conn=9)
@@ -298,6 +306,16 @@ def test_incomplete_message_is_acknowledged_when_it_expires() -> None:
     story = incomplete()
     story.after(400)
     story.ack_frame(0, 1, conn=9)
+    assert story.judged(Expires, EXPIRY) == ([], 1)
+
+
+def test_chunk_that_comes_when_its_message_is_given_up_is_left_to_the_broker() -> None:
+    story = Story()
+    story.arrives(0, 0)
+    story.after(350)
+    story.ack_frame(0, conn=9)
+    story.arrives(1, 1)
+    story.after(1_000)
     assert story.judged(Expires, EXPIRY) == ([], 1)
 
 

@@ -166,6 +166,17 @@ def test_message_that_comes_again_to_a_consumer_that_buries_may_be_a_letter(most
     assert _judged(story, CommonFormat)[0] == codes
 
 
+def test_message_of_a_consumer_that_another_one_may_be_is_not_missed() -> None:
+    story = Reading()
+    story.comes(0)
+    story.consumer(CONSUMER + 1, conn=1)
+    story.connected(2)
+    story.subscribed(2)
+    story.after(1_000)
+    story.receive(1, got=0)
+    assert _judged(story, CommonFormat)[0] == []
+
+
 def test_message_let_go_when_everything_is_asked_for_again_is_not_withheld() -> None:
     story = Reading()
     story.comes(0)

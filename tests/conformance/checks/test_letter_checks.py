@@ -227,6 +227,15 @@ def test_large_message_that_never_comes_again_is_found() -> None:
     assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
 
 
+def test_letter_a_chunk_of_which_a_fault_took_may_have_had_its_receipt() -> None:
+    story = _refused_twice()
+    chunk = Meta(producer_name="letters", sequence_id=0, chunk_id=0, chunks=2)
+    story.send_frame(0, producer_id=5, meta=chunk, members=(), fate=Fate.DROPPED, sides=Sides.SENDER)
+    story.posts()
+    story.acks()
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
 def test_chunks_before_the_last_become_no_letters() -> None:
     story = _Letters(chunk=0, chunks=3)
     story.message(0, handle=STORED, redelivery_count=2)

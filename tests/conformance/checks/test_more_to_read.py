@@ -11,6 +11,7 @@ from tests.conformance.checks.consuming import Consuming
 from assay_conformance.checks.seek.bits import BatchBits
 from assay_conformance.checks.seek.more_to_read import KnowsWhetherMore
 from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Fate
 
 
 class Reading(Consuming):
@@ -63,6 +64,12 @@ def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
         story.connected(conn) if conn else story.down("CLOSE_CONSUMER", consumer_id=0)
         story.subscribed(conn, durable=False)
         story.cut(conn)
+    assert story.says(True).judged(KnowsWhetherMore) == ([], 0)
+
+
+def test_copy_that_a_fault_made_is_there_to_be_read() -> None:
+    story = Reading(1, 0)
+    story.message(0, fate=Fate.DUPLICATED)
     assert story.says(True).judged(KnowsWhetherMore) == ([], 0)
 
 

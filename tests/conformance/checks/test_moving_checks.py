@@ -170,6 +170,19 @@ def test_lookup_of_a_consumer_that_was_told_nothing_says_nothing() -> None:
     assert judged(GoesToAssigned, story) == ([], 1)
 
 
+def test_lookup_of_a_consumer_that_was_refused_says_nothing() -> None:
+    story = Script()
+    story.consumer(conn=1)
+    story.producer()
+    named = {"topic": story.full("t"), "subscription": "s"}
+    story.up("SUBSCRIBE", 1, consumer_id=0, request_id=60, fields=named)
+    story.down("ERROR", 1, request_id=60, fields={"error": "PersistenceError"})
+    story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story) == ([], 1)
+
+
 def test_lookup_of_somebody_who_opens_says_nothing() -> None:
     story = _told(**URL)
     story.invoke("open_consumer", CONSUMER, args={"topics": ["t"]})

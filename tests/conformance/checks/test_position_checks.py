@@ -71,6 +71,19 @@ def test_receipt_of_what_is_not_stored_is_another_requirements_matter() -> None:
     assert judged(story) == ([], 0)
 
 
+def test_damaged_chunk_has_an_error_of_its_own() -> None:
+    story = Script()
+    story.producer()
+    for chunk, intact in enumerate((True, False, True, True)):
+        meta = Meta(producer_name="p", sequence_id=0, chunk_id=chunk, chunks=4)
+        story.send_frame(0, unit=chunk, meta=meta, intact=intact)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
+    for entry, chunk in enumerate((0, 2, 3)):
+        story.stored(0, entry=entry, unit=chunk)
+        story.receipt(0, id=entry_id(entry))
+    assert judged(story)[0] == []
+
+
 def test_of_several_chunks_nobody_knows_which_was_refused() -> None:
     story = Script()
     story.producer()

@@ -149,6 +149,14 @@ def test_refused_producer_that_keeps_its_send_and_tries_again_is_found(check: ty
     assert _codes(trial(check, story.at(5_000).done())) == ["kept-trying", "left-pending"]
 
 
+def test_an_answer_that_went_down_with_its_connection_may_not_have_been_read() -> None:
+    story = _Refused("TopicNotFound")
+    story.cut(1)
+    story.connected(2)
+    story.after(500).producer_asks(2)
+    assert "kept-trying" not in _codes(trial(DeletedIsFinal, story.at(5_000).done()))
+
+
 def test_the_answer_to_a_request_that_was_withdrawn_is_heard_by_nobody() -> None:
     story = _Refused("ProducerFenced", withdrawn=True)
     story.after(500).producer_asks(1)

@@ -178,7 +178,10 @@ class RestartsAtFirstChunk(_GivingUp, IntactCheck):
             self._anew.discard(arrival.key)  # It may have been dropped for another, and begin for the first time.
         elif arrival.fate is ChunkFate.RESTARTED:
             self._anew.add(arrival.key)
-            self.give_up(arrival, arrival.before, to_ack=arrival.entry not in arrival.before)
+            redelivered = arrival.entry in arrival.before
+            if not redelivered:
+                self._forgive(arrival)
+            self.give_up(arrival, arrival.before, to_ack=not redelivered)
         elif arrival.fate is ChunkFate.COMPLETE and arrival.key in self._anew:
             self._anew.discard(arrival.key)
             self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)
@@ -187,7 +190,7 @@ class RestartsAtFirstChunk(_GivingUp, IntactCheck):
             self._anew.discard(arrival.key)
 
     def _forgive(self, arrival: Arrival) -> None:
-        """Redelivered chunks belong to the whole message now, and are settled with it."""
+        """Redelivered chunks belong to the whole message now, or to what began anew, and are settled with it."""
         chunks = {*arrival.before, arrival.entry}
         for given_up in self.given_up:
             if not given_up.to_ack and chunks.intersection(given_up.entries):

@@ -15,6 +15,8 @@ from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsu
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 
+EARLY_NS = TOLERANCES["time-out-early"].slack_ns
+
 
 @dataclass(slots=True)
 class _Waiting:
@@ -36,7 +38,10 @@ class Expires(SettlingCheck):
         if arrival.fate is ChunkFate.STARTED:
             self._waiting[arrival.key] = _Waiting(arrival, [arrival.entry])
         elif arrival.fate is ChunkFate.APPENDED and arrival.key in self._waiting:
-            self._waiting[arrival.key].entries.append(arrival.entry)
+            waiting, expiry_ns = self._waiting[arrival.key], self._expiry_ns(arrival.consumer)
+            # From then on its message may have been given up, and then it is left to the broker.
+            if not expiry_ns or arrival.frame.t_ns < waiting.arrival.frame.t_ns + expiry_ns - EARLY_NS:
+                waiting.entries.append(arrival.entry)
         else:
             self._waiting.pop(arrival.key, None)
 
@@ -49,7 +54,7 @@ class Expires(SettlingCheck):
             if self.is_asked_for(waiting.arrival.consumer, entry):
                 continue
             first = waiting.arrival.frame
-            if event.t_ns - first.t_ns < expiry_ns - TOLERANCES["time-out-early"].slack_ns:
+            if event.t_ns - first.t_ns < expiry_ns - EARLY_NS:
                 self.breach(
                     "expired-early",
                     f"consumer {waiting.arrival.consumer.handle} acknowledged chunk {entry} at {ms(event.t_ns)}; its "

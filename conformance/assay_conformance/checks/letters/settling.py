@@ -64,6 +64,8 @@ class _Settling(ConsumerCheck, LetterCheck):
         self.errands: dict[Entry, _Errand] = {}
         """Original -> errand."""
         self._acked: set[Entry] = set()
+        self._torn_letters: set[str] = set()
+        """Topics of letters that a fault repeated or took on their way: which receipt is whose, nobody knows."""
         self._registering: dict[tuple[int, int], tuple[Address, Frame]] = {}
 
     def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
@@ -78,6 +80,12 @@ class _Settling(ConsumerCheck, LetterCheck):
             self.errands.pop(self.origin_of(call.entry), None)
 
     # --- the letter ---
+
+    @on(Frame, "SEND")
+    def on_its_way(self, event: Frame) -> None:
+        session = self.tracker.producer_of(event)
+        if session is not None and is_torn(event):
+            self._torn_letters.add(session.topic)
 
     @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
     def looking_up(self, event: Frame) -> None:
@@ -140,6 +148,8 @@ class _Settling(ConsumerCheck, LetterCheck):
             if errand is None or errand.source != entry:
                 continue
             del self.errands[origin]
+            if errand.letter is not None and errand.letter.line.topic in self._torn_letters:
+                continue
             if errand.receipt is None:
                 self.breach(
                     "acked-first",

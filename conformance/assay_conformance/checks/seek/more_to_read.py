@@ -12,7 +12,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.seek.seeking import target_of
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.case import Step, Who
-from assay_conformance.model.event import Completion, Frame, Invoke, MessageId, Outcome, Received, Stored
+from assay_conformance.model.event import Completion, Fate, Frame, Invoke, MessageId, Outcome, Received, Stored
 from assay_conformance.model.requirement import RequirementId
 
 QUESTION = "has_message_available"
@@ -30,9 +30,17 @@ class KnowsWhetherMore(Check):
         self._judges = not shrinking and not _written_later(self.view.case.steps)
         self._at: dict[int, Invoke | Received] = {}
         """What brought a reader to where it is: its opening, a seek, or the last message it handed over."""
+        self._doubled: set[int] = set()
         self._pending: dict[int, set[int]] = {}
         self._asked: dict[int, Invoke | Received] = {}
         self._answers: list[tuple[Invoke | Received, Completion]] = []
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        """A copy that a fault made is there to be read, whatever the topic holds."""
+        session = self.tracker.consumer_of(event)
+        if event.fate is Fate.DUPLICATED and session is not None and session.consumer is not None:
+            self._doubled.add(session.consumer.handle)
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
@@ -73,7 +81,7 @@ class KnowsWhetherMore(Check):
     @on(Completion, QUESTION)
     def answered(self, event: Completion) -> None:
         at = self._asked.pop(event.op, None)
-        if at is not None and event.outcome is Outcome.OK:
+        if at is not None and event.outcome is Outcome.OK and event.handle not in self._doubled:
             self._answers.append((at, event))
 
     def finish(self) -> None:
