@@ -48,6 +48,9 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.CURSOR_CLOSED_UNWRITTEN: "ACK-016",
     BrokerMutation.CURSOR_FORGETS_HOLES: "ACK-016",
     BrokerMutation.CURSOR_FILLS_HOLES: "ACK-016",
+    BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: "ACK-018",
+    BrokerMutation.ACK_SETS_REPLACE: "ACK-018",
+    BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: "ACK-018",
     BrokerMutation.DISPATCH_IGNORES_RATE: "THR-001",
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: "THR-008",
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: "THR-015",
@@ -108,6 +111,14 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.ONE_CHUNK_BUFFER: (frozenset({"CHK-007"}), "a message that is discarded is not handed over either"),
     Mutation.FIRST_FLOW_TOO_LARGE: (frozenset({"FLW-003"}), "a permit too many at first is one too many ever after"),
     Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
+    BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: (
+        frozenset({"SUB-005"}),
+        "what is settled in part is sent again to who comes back",
+    ),
+    BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: (
+        frozenset({"SUB-003"}),
+        "what is settled wrongly is out at a consumer that leaves, and goes to nobody",
+    ),
     BrokerMutation.LOSES_RECEIPTED_APPEND: (
         frozenset({"DDP-002", "DLV-004"}),
         "the copy of a message that was lost gets a receipt, and nothing of it is ever stored",

@@ -108,13 +108,18 @@ class Subscription:
             self.tell_end()
 
     def takes_cumulative(self, ack: CommandAck) -> bool:
-        return len(ack.message_id) == 1 and self.kind not in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
+        shared = self.kind in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
+        return len(ack.message_id) == 1 and (not shared or self._host.breaks(BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED))
 
     def _ack_one(self, consumer: Consumer, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)
         if index is None:
             return
         unacked = replies.ack_bits(position.ack_set) if position.ack_set else 0
+        if position.batch_index >= 0 and not unacked and self._host.breaks(BrokerMutation.ACKS_NAMED_MESSAGE_ONLY):
+            unacked = ~(1 << position.batch_index) & ((1 << self._store.entries[index].messages) - 1)
+        if unacked and self._host.breaks(BrokerMutation.ACK_SETS_REPLACE):
+            self.cursor.partial.pop(index, None)
         if not unacked:
             whole = self.cursor.ack(index)
         elif self._host.settings.batch_index_acks:

@@ -20,6 +20,9 @@ from assay_conformance.model.topic_names import base_topic
 
 DEFAULT_KIND = "Exclusive"
 
+SHARED = frozenset({"Shared", "Key_Shared"})
+"""Types of subscription in which nothing is acknowledged cumulatively."""
+
 SETTLED_NS = 200 * MS
 """How long an ACK may be under way in a broker that has it already."""
 
@@ -216,9 +219,12 @@ class Groups:
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
-        """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing."""
+        """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
+        cumulative one that names several entries, or comes from one of several consumers."""
         group, member = self.member(event)
         if not event.at_broker or group is None or member is None or not member.takes_acks:
+            return
+        if event.ack_type == "Cumulative" and (group.kind in SHARED or len(event.ids) != 1):
             return
         for number, id in enumerate(event.ids):
             if event.ack_type == "Cumulative":

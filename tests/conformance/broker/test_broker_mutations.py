@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -398,6 +398,33 @@ def resumes_behind_what_is_acked(*mutations: BrokerMutation) -> bool:
     return sorted(_consumers(bench, "Exclusive", 2).delivered(2)) == [4, 5]
 
 
+def _batch_acked(*mutations: BrokerMutation, acks: Sequence[dict[str, object]]) -> bool:
+    """A batch of four is out beside other messages, and these ACKs of it come: whether it alone is settled."""
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
+    bench.publish_batch(6, 4)
+    bench.wait(100)
+    out, last = bench.cursor().backlog, bench.ids[-1]
+    for ack in acks:
+        position = {"ledgerId": last.ledger, "entryId": last.entry, **ack}
+        bench.tell(C.ACK, 1, consumer_id=1, ack_type=0, message_id=[position])
+    return bench.cursor().backlog == out - 1
+
+
+def named_message_means_its_entry(*mutations: BrokerMutation) -> bool:
+    return _batch_acked(*mutations, acks=[{"batch_index": 1}])
+
+
+def ack_sets_join(*mutations: BrokerMutation) -> bool:
+    return _batch_acked(*mutations, acks=[{"ack_set": [0b0011]}, {"ack_set": [0b1100]}])
+
+
+def cumulative_on_shared_is_void(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
+    out = bench.cursor().backlog
+    bench.ack(bench.ids[3], conn=1, ack_type=1)
+    return bench.cursor().backlog == out
+
+
 def redeliveries_are_counted(*mutations: BrokerMutation) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     bench.take(1)
@@ -595,6 +622,9 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.CURSOR_CLOSED_UNWRITTEN: unload_writes_cursors,
     BrokerMutation.CURSOR_FORGETS_HOLES: holes_are_kept,
     BrokerMutation.CURSOR_FILLS_HOLES: holes_stay_holes,
+    BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: named_message_means_its_entry,
+    BrokerMutation.ACK_SETS_REPLACE: ack_sets_join,
+    BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: cumulative_on_shared_is_void,
     BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,

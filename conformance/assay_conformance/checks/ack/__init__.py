@@ -10,6 +10,7 @@ from assay_conformance.checks.ack.grouping import FlushedInTime
 from assay_conformance.checks.ack.indexes import FilteredNotDelivered, IndexBits
 from assay_conformance.checks.ack.inside_batch import InsideBatch
 from assay_conformance.checks.ack.keeping import FlushedOnClose, KeptWhileAway
+from assay_conformance.checks.ack.naming import SettlesWhatItNames
 from assay_conformance.checks.ack.redelivered import HeldNotDelivered
 from assay_conformance.checks.ack.surviving import AcksSurviveLoad
 from assay_conformance.checks.ack.together import OneCommandAFlush
@@ -34,5 +35,6 @@ __all__ = [
     "OneCommandAFlush",
     "ReceiptEndsCall",
     "RefusedReceiptFails",
+    "SettlesWhatItNames",
     "WholeBatchOnly",
 ]

@@ -1,0 +1,168 @@
+"""What an ACK settles at the broker: what comes again afterwards comes with what was left, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.consumption import bit_of, is_open, listed, plain_acks
+from assay_conformance.checks.dispatches import SETTLED_NS, SHARED, DispatchLedger, Group, Member, name_of
+from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame, MessageId, Position, Stepped
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
+
+SERVED_NS = 2 * SETTLED_NS
+"""How long a consumer with permits must have been there for what it is owed to have reached it."""
+
+
+@dataclass(slots=True)
+class _Named:
+    """An entry that was sent. `left`: its messages that no ACK has settled. `telling`: the ACK that would be read
+    otherwise by a broker that errs: it names one message, or clears other bits than one before it."""
+
+    size: int
+    left: set[int]
+    last: Frame | None = None
+    telling: Frame | None = None
+
+
+@dataclass(slots=True)
+class _Kept:
+    """By group. `void`: what a cumulative ACK named that settles nothing, and that has not come again."""
+
+    group: Group
+    named: dict[Position, _Named]
+    void: dict[Position, Frame]
+
+
+class SettlesWhatItNames(DispatchLedger):
+    """Judged where it comes out: what was sent comes again, or somebody comes back to whom it would.
+
+    What a broker knows of ACKs after it loaded a topic is another matter, as is who gets what comes again.
+    """
+
+    requirement = RequirementId("ack.settles-what-it-names")
+
+    def start(self) -> None:
+        super().start()
+        self._ends = BrokerEnds(self.view.case)
+        self._by_index = self.view.case.topology.settings.batch_index_acks
+        self._all: dict[int, _Kept] = {}
+
+    # --- what is known ---
+
+    @on(Frame, "ACK")
+    def ack(self, event: Frame) -> None:
+        group, member = self.member(event)
+        if not event.at_broker or group is None or member is None or not plain_acks(event):
+            return
+        kept = self._of(group)
+        if not member.lives:
+            # One that crosses the consumer's close may be too late.
+            kept.named.clear()
+        elif event.ack_type == "Cumulative":
+            self._up_to(kept, event)
+        else:
+            for place, id in enumerate(event.ids):
+                named = kept.named.get(id.position)
+                words = event.ack_sets[place] if place < len(event.ack_sets) else ()
+                if named is not None and (self._by_index or not words):
+                    _settle(named, id, words, event)
+
+    def _up_to(self, kept: _Kept, event: Frame) -> None:
+        for position in [position for position in kept.named if position <= event.ids[0].position]:
+            named = kept.named[position]
+            if kept.group.kind in SHARED and len(event.ids) == 1:
+                if named.left:
+                    kept.void[position] = event
+            elif len(event.ids) > 1 or position == event.ids[0].position:
+                del kept.named[position]
+            else:
+                named.left.clear()
+                named.last = event
+
+    # --- where it comes out ---
+
+    def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
+        size = (frame.meta.batch if frame.meta is not None else None) or 1
+        kept = self._of(group)
+        known = kept.named.setdefault(position, _Named(size, set(range(size))))
+        void = kept.void.pop(position, None)
+        if void is not None:
+            self.exercise(frame)
+        if known.last is None or frame.t_ns - known.last.t_ns < SETTLED_NS:
+            return
+        open_ = {index for index in range(size) if is_open(frame, index)}
+        if open_ == known.left:
+            self.exercise(frame)
+            return
+        over, missing = open_ - known.left, known.left - open_
+        self.breach(
+            "settled-again" if not known.left else "member-again" if over else "member-lost",
+            f"{group}: entry {name_of(position)} was sent to {member} at {ms(frame.t_ns)} with messages "
+            f"{listed(open_)} of {size} open; by the ACK at {ms(known.last.t_ns)} and those before it "
+            f"{listed(known.left) if known.left else 'none'} was left"
+            + (f", so that {listed(missing)} would never come" if missing and not over else ""),
+            known.last,
+            frame,
+        )
+
+    def joined(self, group: Group, member: Member) -> None:
+        for named in self._of(group).named.values():
+            if named.telling is not None and not named.left:
+                self.exercise(member.joined)
+
+    def finish(self) -> None:
+        for kept in self._all.values():
+            for position, ack in kept.void.items():
+                heir = next((member for member in kept.group.members if self._owes(member, ack)), None)
+                if heir is not None and kept.named[position].left:
+                    self.breach(
+                        "taken",
+                        f"{kept.group}: a cumulative ACK came at {ms(ack.t_ns)}, which settles nothing there; entry "
+                        f"{name_of(position)}, which it covers, never came to {heir}, who had {heir.permits} permits "
+                        "left",
+                        ack,
+                        heir.joined,
+                    )
+                    break
+
+    def _owes(self, member: Member, ack: Frame) -> bool:
+        gone_ns = self.tracker.end_ns if member.session.ended is None else member.session.ended.t_ns
+        return member.joined.seq > ack.seq and member.permits > 0 and gone_ns - member.joined.t_ns > SERVED_NS
+
+    # --- what ends a broker's word ---
+
+    @on(Frame, "CLOSE_CONSUMER")
+    def unloaded(self, event: Frame) -> None:
+        group, _ = self.member(event)
+        if group is not None and event.dir is Direction.TO_CLIENT:
+            self._forget(group)
+
+    @on(Closed)
+    def cut(self, event: Closed) -> None:
+        if event.by is ClosedBy.BROKER:
+            self._all.clear()
+
+    @on(Stepped)
+    @on(Fired)
+    def ended(self, event: Stepped | Fired) -> None:
+        if self._ends.see(event):
+            self._all.clear()
+
+    def _forget(self, group: Group) -> None:
+        self._all.pop(id(group), None)
+
+    def _of(self, group: Group) -> _Kept:
+        return self._all.setdefault(id(group), _Kept(group, {}, {}))
+
+
+def _settle(named: _Named, id: MessageId, words: tuple[int, ...], event: Frame) -> None:
+    cleared = {index for index in range(named.size) if not bit_of(words, index)}
+    if named.left & cleared:
+        before = set(range(named.size)) - named.left
+        if (not words and id.batch_index >= 0) or (words and before - cleared):
+            named.telling = event
+        named.left -= cleared
+        named.last = event
