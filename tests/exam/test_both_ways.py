@@ -111,6 +111,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.ONE_CHUNK_BUFFER: (frozenset({"CHK-007"}), "a message that is discarded is not handed over either"),
     Mutation.FIRST_FLOW_TOO_LARGE: (frozenset({"FLW-003"}), "a permit too many at first is one too many ever after"),
     Mutation.LOSES_SPLIT_LENGTH: (frozenset({"ROB-009"}), "requests whose answers are thrown away do not end in time"),
+    BrokerMutation.REDELIVERS_ACKED: (frozenset({"ACK-018"}), "what an ACK settled comes again"),
     BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: (
         frozenset({"SUB-005"}),
         "what is settled in part is sent again to who comes back",
