@@ -57,7 +57,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     },
     "messages": {
         "routing.batches-fill-in-windows": "a key chooses its partition",
-        "routing/one-slow-partition": "a key chooses its partition",
+        "routing.partitions-are-independent": "a key chooses its partition",
         "routing.round-robin-turns": "a key chooses its partition",
         "routing.short-windows-stall-less": "a key chooses its partition",
         "routing.steers-around-full": "a key chooses its partition",
