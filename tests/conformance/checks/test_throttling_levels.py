@@ -94,6 +94,13 @@ def test_consumer_that_gets_half_its_rate_is_starved() -> None:
     assert _codes(check) == ["starved"]
 
 
+def test_consumer_that_gets_nothing_while_the_machine_stands_still_is_not_starved() -> None:
+    story = _backlog((500, 10), end_ms=9_000)
+    story.load(6_000, loop_lag_ms=5_800)
+    check = trial(DispatchRateHolds, story.done(), _topic(dispatch_rate=TEN))
+    assert (_codes(check), bool(check.undecided_because)) == ([], True)
+
+
 TEN_OF_BYTES = Rate(bytes=10 * MESSAGE_BYTES)
 
 

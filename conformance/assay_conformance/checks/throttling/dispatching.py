@@ -137,17 +137,18 @@ class DispatchCheck(Check):
     def judge(self, limiter: Dispatches) -> None:
         raise NotImplementedError
 
-    def found(self, code: str, sentence: str, first: Frame, last: Frame) -> None:
-        """A breach, if the machine was quiet and the broker this Case's alone.
+    def found(self, code: str, sentence: str, first: Frame, last: Frame, until_ns: int = 0) -> None:
+        """A breach, if the machine was quiet and the broker this Case's alone, from `first` to `last`, or to `until_ns`
+        where it is what did not come that is found.
 
         A stall squeezes periods together, and never apart. What a broker dispatches for other Cases meanwhile may be
         charged here: in Pulsar the dispatcher of one active consumer asks how many messages it sent when they are
         written, and its thread may have counted another topic's by then (SendMessageInfo is the thread's).
         """
-        load = self.tracker.load
-        if not load.quiet(first.t_ns, last.t_ns, TOLERANCES["rate"]):
+        load, until_ns = self.tracker.load, max(last.t_ns, until_ns)
+        if not load.quiet(first.t_ns, until_ns, TOLERANCES["rate"]):
             self.undecided("the machine was too busy to tell one period of a rate from the next")
-        elif not load.alone(first.t_ns, last.t_ns):
+        elif not load.alone(first.t_ns, until_ns):
             self.undecided("the broker served other Cases, too, and may have charged one with what another was sent")
         else:
             self.breach(code, sentence, first, last)

@@ -95,6 +95,7 @@ class FedCheck(DispatchCheck):
                 f"{round(least)} are the least",
                 began,
                 last,
+                until_ns,
             )
         return True
 
