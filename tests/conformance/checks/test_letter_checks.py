@@ -236,6 +236,15 @@ def test_letter_a_chunk_of_which_a_fault_took_may_have_had_its_receipt() -> None
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+def test_letter_that_a_fault_refused_is_no_riddle() -> None:
+    story = _refused_twice()
+    story.send_frame(0, producer_id=5, fate=Fate.DROPPED, sides=Sides.SENDER)
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.posts()
+    story.acks()
+    assert _codes(story.judged(BuriedThenAcked)) == ["acked-first"]
+
+
 def test_chunks_before_the_last_become_no_letters() -> None:
     story = _Letters(chunk=0, chunks=3)
     story.message(0, handle=STORED, redelivery_count=2)

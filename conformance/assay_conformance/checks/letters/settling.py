@@ -87,6 +87,13 @@ class _Settling(ConsumerCheck, LetterCheck):
         if session is not None and is_torn(event):
             self._torn_letters.add(session.topic)
 
+    @on(Frame, "SEND_ERROR")
+    def answered_for(self, event: Frame) -> None:
+        """The fault took it, and said so: nothing of it is to be had a receipt for."""
+        session = self.tracker.producer_of(event)
+        if session is not None and to_client(event):
+            self._torn_letters.discard(session.topic)
+
     @on(Frame, "LOOKUP", "PARTITIONED_METADATA")
     def looking_up(self, event: Frame) -> None:
         address = self.addresses.get(str(event.fields.get("topic", "")))
