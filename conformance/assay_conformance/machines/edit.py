@@ -1,0 +1,85 @@
+"""What is taken from a Case, told by the places it has there: what can be taken alone may be taken together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology
+from assay_conformance.model.fault import Fault, OnFrame
+
+Key = tuple[str, str]
+"""(part, key) of a configuration."""
+
+_PLAIN = Topology()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`steps`, `faults` and `keys` go; of the `topic` these fields, and the whole `topology`, become what they are
+    where nobody says a word. Faults become `plainer`; numbers of steps (by step and argument) and of faults are
+    lowered."""
+
+    steps: frozenset[int] = frozenset()
+    faults: frozenset[int] = frozenset()
+    keys: frozenset[Key] = frozenset()
+    topic: frozenset[str] = frozenset()
+    topology: bool = False
+    plainer: Mapping[int, Fault] = field(default_factory=dict)
+    arguments: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    ks: Mapping[int, int] = field(default_factory=dict)
+    after_ms: Mapping[int, int] = field(default_factory=dict)
+
+    def __or__(self, other: Edit) -> Edit:
+        """Both; where they say different things of one place, what this one says."""
+        return Edit(
+            self.steps | other.steps,
+            self.faults | other.faults,
+            self.keys | other.keys,
+            self.topic | other.topic,
+            self.topology or other.topology,
+            {**other.plainer, **self.plainer},
+            {**other.arguments, **self.arguments},
+            {**other.ks, **self.ks},
+            {**other.after_ms, **self.after_ms},
+        )
+
+    def of(self, case: Case) -> Case:
+        """What is left of it."""
+        return msgspec.structs.replace(
+            case,
+            steps=tuple(self._step(i, step) for i, step in enumerate(case.steps) if i not in self.steps),
+            faults=tuple(self._fault(i, fault) for i, fault in enumerate(case.faults) if i not in self.faults),
+            topology=_PLAIN if self.topology else self._topology(case.topology),
+            config=self._config(case.config) if self.keys else case.config,
+        )
+
+    def _step(self, index: int, step: Step) -> Step:
+        lowered = {name: value for (at, name), value in self.arguments.items() if at == index}
+        return msgspec.structs.replace(step, args={**step.args, **lowered}) if lowered else step
+
+    def _fault(self, index: int, fault: Fault) -> Fault:
+        fault = self.plainer.get(index, fault)
+        if index in self.ks and isinstance(fault.trigger, OnFrame):
+            fault = msgspec.structs.replace(fault, trigger=msgspec.structs.replace(fault.trigger, k=self.ks[index]))
+        if index in self.after_ms:
+            until = msgspec.structs.replace(fault.until, after_ms=self.after_ms[index])
+            fault = msgspec.structs.replace(fault, until=until)
+        return fault
+
+    def _topology(self, topology: Topology) -> Topology:
+        if not self.topic:
+            return topology
+        (topic,) = topology.topics
+        plain = Topic(name=topic.name)
+        said = msgspec.structs.replace(topic, **{name: getattr(plain, name) for name in self.topic})
+        return msgspec.structs.replace(topology, topics=(said,))
+
+    def _config(self, config: ClientConfig) -> ClientConfig:
+        less = {
+            part: {key: value for key, value in getattr(config, part).items() if (part, key) not in self.keys}
+            for part, _ in self.keys
+        }
+        return msgspec.structs.replace(config, **less)

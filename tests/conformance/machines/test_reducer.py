@@ -1,0 +1,80 @@
+"""What the reducer proposes to take from a Case, and what is left when several things go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assay_conformance.machines.edit import Edit
+from assay_conformance.machines.reducer import Reducer
+from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
+from assay_conformance.model.fault import Cut, Direction, Drop, Fault, OnFrame
+
+LOST = Fault(trigger=OnFrame(command="SEND", direction=Direction.TO_BROKER, k=3), action=Drop())
+
+
+def _case(*verbs: str, size: int = 1, faults: tuple[Fault, ...] = ()) -> Case:
+    steps = tuple(Step(Who.AGENT, verb, {"size": size} if verb == "send" else {}) for verb in verbs)
+    return Case(id="generated/x", title="x", requirements=(), steps=steps, faults=faults)
+
+
+def _reduced(case: Case, fails: Callable[[Case], bool]) -> tuple[Case, int]:
+    """One thing taken at a time; and how many runs that took."""
+    reducer, runs = Reducer(case), 0
+    while edits := reducer.proposals():
+        runs += len(edits)
+        reducer.accept(next((edit for edit in edits if fails(edit.of(reducer.case))), None))
+    return reducer.case, runs
+
+
+def test_steps_and_faults_go_together() -> None:
+    left = (Edit(steps=frozenset({0})) | Edit(faults=frozenset({0}))).of(_case("send", "ack", faults=(LOST,)))
+    assert ([step.verb for step in left.steps], left.faults) == (["ack"], ())
+
+
+def test_of_two_words_for_one_number_the_first_holds() -> None:
+    left = (Edit(arguments={(0, "size"): 1}) | Edit(arguments={(0, "size"): 5})).of(_case("send", size=10))
+    assert left.steps[0].args == {"size": 1}
+
+
+def test_a_plainer_fault_is_at_the_same_frame() -> None:
+    left = (Edit(plainer={0: Fault(trigger=LOST.trigger, action=Cut())}) | Edit(ks={0: 1})).of(_case(faults=(LOST,)))
+    (fault,) = left.faults
+    assert isinstance(fault.trigger, OnFrame)
+    assert (fault.action, fault.trigger.command, fault.trigger.k) == (Cut(), "SEND", 1)
+
+
+def test_what_is_said_of_the_topic_goes_word_by_word() -> None:
+    topic = Topic(name="t", partitions=3, deduplication=True)
+    case = Case(id="x", title="x", requirements=(), steps=(), topology=Topology(topics=(topic,)))
+    left = Edit(topic=frozenset({"partitions"})).of(case)
+    assert left.topology.topics == (Topic(name="t", deduplication=True),)
+
+
+def test_a_setting_goes_and_the_others_stay() -> None:
+    config = ClientConfig(producer={"batching": True, "chunking": False})
+    case = Case(id="x", title="x", requirements=(), steps=(), config=config)
+    assert Edit(keys=frozenset({("producer", "batching")})).of(case).config.producer == {"chunking": False}
+
+
+def test_a_thousand_bytes_are_not_lowered_one_by_one() -> None:
+    _, runs = _reduced(_case("send", size=2_500), lambda case: any(s.args.get("size", 0) > 1_000 for s in case.steps))
+    assert runs < 20
+
+
+def test_a_step_that_a_number_made_necessary_goes_when_the_number_does() -> None:
+    def fails(case: Case) -> bool:
+        sizes = [step.args["size"] for step in case.steps if step.verb == "send"]
+        return bool(sizes) and (max(sizes) == 1 or "ack" in {step.verb for step in case.steps})
+
+    left, _ = _reduced(_case("send", "ack", size=8), fails)
+    assert [step.verb for step in left.steps] == ["send"]
+
+
+def test_nothing_is_proposed_twice_of_a_case_that_needs_all_it_has() -> None:
+    case = _case("send", "ack", "nack", faults=(LOST, LOST))
+    proposed: list[Case] = []
+    reducer = Reducer(case)
+    while edits := reducer.proposals():
+        proposed += [edit.of(case) for edit in edits]
+        reducer.accept(None)
+    assert all(one not in proposed[:index] for index, one in enumerate(proposed))
