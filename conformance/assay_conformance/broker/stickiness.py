@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left, insort
+from functools import lru_cache
 
 from assay_conformance.broker.consumer import Consumer
 from assay_conformance.broker.rules import RING_POINTS, RefusalError
@@ -60,9 +61,15 @@ class Ring(Selector):
         slot = bisect_left(self._points, _place(hash))
         return self._at[self._points[slot % len(self._points)]][0]
 
-    def _points_of(self, consumer: Consumer) -> list[int]:
-        prefix = f"{consumer.name}\0{self._numbers[consumer]}\0"
-        return [_place(murmur3_32(f"{prefix}{index}".encode())) for index in range(RING_POINTS)]
+    def _points_of(self, consumer: Consumer) -> tuple[int, ...]:
+        return _points(consumer.name, self._numbers[consumer])
+
+
+@lru_cache(maxsize=1024)
+def _points(name: str, number: int) -> tuple[int, ...]:
+    """A consumer's, asked for when it comes and again when it goes."""
+    prefix = f"{name}\0{number}\0"
+    return tuple(_place(murmur3_32(f"{prefix}{index}".encode())) for index in range(RING_POINTS))
 
 
 class Ranges(Selector):
