@@ -16,12 +16,16 @@ from assay_conformance.model.requirement import RequirementId
 
 @dataclass(slots=True)
 class _Epoch:
-    """Since a request for everything: entries that came for it and are due, in order, and those of an earlier one."""
+    """Since a request for everything: entries that came for it and are due, in order, and those of an earlier one.
+
+    The last one of chunks is due and not owed: others of them may be missing.
+    """
 
     request: Frame
     number: int
     due: list[Entry] = field(default_factory=list)
     fresh: set[Entry] = field(default_factory=set)
+    chunked: set[Entry] = field(default_factory=set)
     stale: dict[Entry, Frame] = field(default_factory=dict)
     taken: Entry | None = None
     """The one that was handed over last in its turn: the other messages of a batch follow it."""
@@ -67,6 +71,8 @@ class OldEpochDropped(RequestCheck):
             if not _is_part(event):
                 epoch.due.append(entry)
             epoch.fresh.add(entry)
+            if event.meta is not None and event.meta.chunk_id is not None:
+                epoch.chunked.add(entry)
         else:
             epoch.stale[entry] = event
 
@@ -84,7 +90,7 @@ class OldEpochDropped(RequestCheck):
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
-        skipped = [due for due in epoch.due[:place] if not self._settled.holds(event.handle, due)]
+        skipped = [due for due in epoch.due[:place] if due not in epoch.chunked and self._is_owed(session, due)]
         if place < len(epoch.due) and (not skipped or stale is None):
             del epoch.due[: place + 1]
             epoch.taken = entry
@@ -100,6 +106,13 @@ class OldEpochDropped(RequestCheck):
                 stale,
                 event,
             )
+
+    def _is_owed(self, session: ConsumerSession, entry: Entry) -> bool:
+        """Neither acknowledged, nor what was sought: an application that seeks a message goes on behind it."""
+        consumer = session.consumer
+        if consumer is None or (entry.ledger, entry.entry) in consumer.sought:
+            return False
+        return not self._settled.holds(consumer.handle, entry)
 
     def _surely_behind(self, event: Received, epoch: _Epoch) -> bool:
         got_ns = event.t_ns if event.done_ns is None else event.done_ns

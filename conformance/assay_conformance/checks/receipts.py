@@ -63,6 +63,8 @@ class IgnoresStaleReceipt(Check):
             self._spoiled.add(event.conn)
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
+        if unit is not None and unit.line.handle in lines.forged_sends:
+            self._spoiled.add(event.conn)
         if unit is None or (unit is head and not lines.stale) or unit.line.handle in lines.foresight.explicit:
             return
         behind = head is None or (event.sequence_id or 0) < head.sequence_id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
@@ -17,14 +18,15 @@ from assay_conformance.checks.delivery import (
     OkIsStored,
     WithinContract,
 )
-from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CONSUMER, NAME, Script, digest_of
-from assay_conformance.model.event import Fate, Member, Meta, Received, Sides
+from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
+from assay_conformance.model.case import Case, Rate, Topic, Topology
+from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
 
 Story = Callable[[Script], None]
 
 
-def judged(check: type[Check], story: Story, *, backlog: int = 0) -> tuple[list[str], int]:
+def judged(check: type[Check], story: Story, *, backlog: int = 0, case: Case = ANY_CASE) -> tuple[list[str], int]:
     """Codes and how often it was exercised, of a producer and a consumer that was there first."""
     script = Script()
     script.consumer(initial_position="earliest")
@@ -32,7 +34,7 @@ def judged(check: type[Check], story: Story, *, backlog: int = 0) -> tuple[list[
     story(script)
     script.read_back()
     script.cursor(10, backlog=backlog)
-    said = trial(check, script.done())
+    said = trial(check, script.done(), case)
     return [finding.code for finding in said.findings], said.exercised
 
 
@@ -214,12 +216,39 @@ def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:
     assert judged(FlowsAfterHeal, story)[0] == []
 
 
+def test_a_subscription_that_a_rate_may_hold_back_is_not_stalled() -> None:
+    limited = Topic(name="t", dispatch_rate=Rate(messages=10))
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(limited,)))
+    assert judged(FlowsAfterHeal, silence_behind_an_outage)[0] == ["stalled"]
+    assert judged(FlowsAfterHeal, silence_behind_an_outage, case=case)[0] == []
+
+
 def test_an_application_that_keeps_what_another_one_asks_for_stalls_nobody() -> None:
     def story(s: Script) -> None:
         s.consumer(9, conn=5, consumer_id=1)
         silence_behind_an_outage(s)
 
     assert judged(FlowsAfterHeal, story)[0] == []
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.ALTERED, []), (Fate.PASSED, ["lost"])])
+def test_a_message_a_chunk_of_which_was_damaged_is_not_missed(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        exchange(s, 0)
+        s.send(1)
+        first, last = (Meta(producer_name=NAME, sequence_id=1, uuid="p-1", chunk_id=id, chunks=2) for id in (0, 1))
+        s.stored(1, meta=first, members=())
+        s.stored(
+            2,
+            meta=last,
+            members=(Member(size=64, digest=digest_of(1), identity=Identity(CASE_NUMBER, PRODUCER, 1), sequence_id=1),),
+        )
+        s.ok(1)
+        s.message(1, meta=first, members=(), fate=fate, intact=fate is Fate.PASSED)
+        s.message(2, meta=last)
+        deliver(s, 3)
+
+    assert judged(AckedIsDelivered, story)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["lost"])])

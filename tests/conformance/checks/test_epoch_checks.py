@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.epochs import OldEpochDropped
-from assay_conformance.history.script import NAME
+from assay_conformance.history.script import CONSUMER, NAME
 from assay_conformance.model.event import Meta
 
 
@@ -70,6 +72,37 @@ def test_a_chunk_that_is_not_the_last_is_not_handed_over_by_itself() -> None:
     story.message(2, meta=chunk, members=(), fields={"consumer_epoch": 1})
     story.message(3, meta=msgspec.structs.replace(chunk, chunk_id=1), fields={"consumer_epoch": 1})
     story.received(3)
+    assert story.judged(OldEpochDropped) == ([], 1)
+
+
+def _behind_what_did_not_come_up(meta: Meta | None = None) -> Consuming:
+    """Entry 0 came ahead of entry 1 in the new epoch, and is not handed over."""
+    story = Consuming("Exclusive")
+    story.message(1)
+    story.redeliver_frame(fields={"consumer_epoch": 1})
+    story.after(50)
+    told: dict[str, Any] = {} if meta is None else {"meta": meta}
+    story.message(0, fields={"consumer_epoch": 1}, **told)
+    story.message(1, fields={"consumer_epoch": 1})
+    return story
+
+
+def test_message_ahead_of_one_that_is_due_is_found() -> None:
+    story = _behind_what_did_not_come_up()
+    story.received(1)
+    assert story.judged(OldEpochDropped)[0] == ["stale-delivery"]
+
+
+def test_what_was_sought_is_not_due() -> None:
+    story = _behind_what_did_not_come_up()
+    story.complete(story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}))
+    story.received(1)
+    assert story.judged(OldEpochDropped)[0] == []
+
+
+def test_neither_is_the_last_of_chunks_the_others_of_which_are_missing() -> None:
+    story = _behind_what_did_not_come_up(Meta(producer_name=NAME, sequence_id=0, uuid="p-0", chunk_id=1, chunks=2))
+    story.received(1)
     assert story.judged(OldEpochDropped) == ([], 1)
 
 

@@ -300,6 +300,18 @@ def test_message_buried_before_its_maximum_is_found() -> None:
     assert _codes(story.judged(CountsToItsMaximum)) == ["too-soon"]
 
 
+def test_message_that_never_went_round_and_was_redelivered_as_often_may_be_buried() -> None:
+    story = _Letters()
+    story.comes(0)
+    story.complete(story.invoke("reconsume_later", CONSUMER, args={"messages": [1]}))
+    story.redeliver_frame(0)
+    story.comes(1)
+    story.refuse(2)
+    story.opens()
+    story.posts()
+    assert _codes(story.judged(CountsToItsMaximum)) == []
+
+
 def test_message_handed_over_beyond_its_maximum_is_found() -> None:
     story = _Letters()
     story.comes(2)

@@ -11,7 +11,7 @@ from tests.conformance.checks.consuming import Consuming
 from assay_conformance.checks.seek.bits import BatchBits
 from assay_conformance.checks.seek.more_to_read import KnowsWhetherMore
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.model.event import Fate
+from assay_conformance.model.event import Fate, Sides
 
 
 class Reading(Consuming):
@@ -71,6 +71,12 @@ def test_copy_that_a_fault_made_is_there_to_be_read() -> None:
     story = Reading(1, 0)
     story.message(0, fate=Fate.DUPLICATED)
     assert story.says(True).judged(KnowsWhetherMore) == ([], 0)
+
+
+def test_what_was_damaged_on_its_way_need_not_be() -> None:
+    story = Reading(1)
+    story.message(0, fate=Fate.ALTERED, sides=Sides.RECEIVER, intact=False)
+    assert story.says(False).judged(KnowsWhetherMore) == ([], 0)
 
 
 def test_answer_during_a_receive_is_not_judged() -> None:

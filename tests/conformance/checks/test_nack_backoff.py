@@ -55,6 +55,15 @@ def test_acknowledgment_ends_a_refusal() -> None:
     assert story.judged(BackoffGrows) == ([], 0)
 
 
+def test_refusal_of_what_came_on_a_lost_session_is_not_asked_for() -> None:
+    story = _refusing(0)
+    story.cut()
+    story.nack(1)
+    story.again()
+    story.after(1_000)
+    assert story.judged(BackoffGrows) == ([], 0)
+
+
 def test_backoff_takes_the_place_of_the_fixed_delay() -> None:
     story = _refusing(1)
     story.nack(1)

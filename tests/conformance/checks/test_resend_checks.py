@@ -6,7 +6,7 @@ from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnRecei
 from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Outcome
+from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Outcome, Sides
 
 
 def _in_flight(count: int = 3, **config: Any) -> Script:
@@ -286,6 +286,16 @@ def test_client_that_leaves_over_a_stale_receipt_is_found() -> None:
     story = _stale()
     story.closed(0)
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["left-the-connection"]
+
+
+def test_client_that_leaves_where_a_send_said_what_nobody_meant_is_accepted() -> None:
+    story = _in_flight(2)
+    story.send_frame(1, fate=Fate.ALTERED, sides=Sides.RECEIVER)
+    story.receipt(0)
+    story.ok(0)
+    story.receipt(0)
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
 
 
 def test_client_that_leaves_over_a_receipt_that_was_changed_is_accepted() -> None:

@@ -53,6 +53,21 @@ def test_first_message_is_behind_the_one_sought() -> None:
     assert judged(StartsAtTarget, story) == ([], 1)
 
 
+def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
+    story = Script()
+    for number in range(3):
+        story.stored(number)
+    story.consumer(durable=False)
+    _sought(story, None, publish_time_ms=10**12)
+    story.stored(3, meta=Meta(producer_name="p", sequence_id=3, publish_time_ms=10**12))
+    story.cut()
+    story.connected(1)
+    story.subscribed(1, durable=False)
+    story.message(0, conn=1)
+    story.received(0)
+    assert judged(StartsAtTarget, story) == ([], 0)
+
+
 def test_message_sought_itself_is_found() -> None:
     story = _reading(0, 1, 2)
     _sought(story, 0)

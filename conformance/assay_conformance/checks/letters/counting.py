@@ -75,7 +75,8 @@ class CountsToItsMaximum(LetterCheck):
                 self._wrong(letter, f"round {times_of(letter.told)} of {most}", "beyond-maximum")
             return
         rounds, last = self._rounds.get(letter.origin), self._redelivered.get(letter.origin)
-        count = rounds if rounds is not None else None if last is None else last.redelivery_count
+        redelivered = None if last is None else last.redelivery_count
+        count = max((known for known in (rounds, redelivered) if known is not None), default=None)
         if count is not None and count < most:
             self._wrong(letter, f"redelivery {count} of {most}", "too-soon")
         elif count is not None:

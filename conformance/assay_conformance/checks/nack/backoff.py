@@ -53,6 +53,8 @@ class BackoffCheck(RequestCheck):
         window = backoff_window_of(self.view, call)
         if call.invoke.verb != "nack" or earlier is not None or window is None or buries(self.view, call.consumer):
             return
+        if self.session_of(call) is None:
+            return
         asked_ns = call.invoke.t_ns
         longer = [
             other

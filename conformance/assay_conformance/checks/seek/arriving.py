@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import acked_entries, entry_on, late
-from assay_conformance.checks.seek.seeking import SeekCheck, Sought, target_of
+from assay_conformance.checks.seek.seeking import SeekCheck, Sought, lost_its_place, target_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Completion, Event, Frame, MessageId, Outcome, Received, Sides, Stored
@@ -48,7 +48,7 @@ class StartsAtTarget(SeekCheck):
         self._arrived.setdefault((seek.consumer.handle, entry_on(session, event.ids[0])), event)
 
     def handed_over(self, seek: Sought, event: Received) -> None:
-        if seek.delivered:
+        if seek.delivered or lost_its_place(seek.consumer, seek.invoke, event):
             return
         expected = self._expected(seek)
         if expected is None:

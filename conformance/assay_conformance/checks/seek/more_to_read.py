@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.seek.seeking import target_of
+from assay_conformance.checks.consumption import is_torn
+from assay_conformance.checks.seek.seeking import lost_its_place, target_of
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.case import Step, Who
 from assay_conformance.model.event import Completion, Fate, Frame, Invoke, MessageId, Outcome, Received, Stored
@@ -30,17 +31,19 @@ class KnowsWhetherMore(Check):
         self._judges = not shrinking and not _written_later(self.view.case.steps)
         self._at: dict[int, Invoke | Received] = {}
         """What brought a reader to where it is: its opening, a seek, or the last message it handed over."""
-        self._doubled: set[int] = set()
+        self._torn: set[int] = set()
         self._pending: dict[int, set[int]] = {}
         self._asked: dict[int, Invoke | Received] = {}
         self._answers: list[tuple[Invoke | Received, Completion]] = []
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        """A copy that a fault made is there to be read, whatever the topic holds."""
+        """A copy that a fault made is there to be read, whatever the topic holds; and what was damaged or kept from the
+        reader need not be."""
         session = self.tracker.consumer_of(event)
-        if event.fate is Fate.DUPLICATED and session is not None and session.consumer is not None:
-            self._doubled.add(session.consumer.handle)
+        torn = event.fate is Fate.DUPLICATED or is_torn(event)
+        if torn and session is not None and session.consumer is not None:
+            self._torn.add(session.consumer.handle)
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
@@ -81,14 +84,14 @@ class KnowsWhetherMore(Check):
     @on(Completion, QUESTION)
     def answered(self, event: Completion) -> None:
         at = self._asked.pop(event.op, None)
-        if at is not None and event.outcome is Outcome.OK and event.handle not in self._doubled:
+        if at is not None and event.outcome is Outcome.OK and event.handle not in self._torn:
             self._answers.append((at, event))
 
     def finish(self) -> None:
         """What a topic holds may be known only now."""
         for at, answer in self._answers if self._judges else ():
             consumer = self.tracker.opened_consumers.get(answer.handle or 0)
-            if consumer is not None and len(consumer.topics) == 1 and not _lost_its_place(consumer, at, answer):
+            if consumer is not None and len(consumer.topics) == 1 and not lost_its_place(consumer, at, answer):
                 self._judge(consumer, at, answer)
 
     def _judge(self, consumer: OpenedConsumer, at: Invoke | Received, answer: Completion) -> None:
@@ -124,15 +127,6 @@ def _is_behind(stored: list[Stored], id: MessageId) -> bool:
     """Whether a message, or one of a batch, comes behind this one."""
     place = (id.position, max(id.batch_index, 0))
     return any((entry.id.position, entry.meta.messages - 1) > place for entry in stored)
-
-
-def _lost_its_place(consumer: OpenedConsumer, at: Invoke | Received, answer: Completion) -> bool:
-    """A time is told to the broker once. Where a subscription that is not durable went with its connection since, the
-    consumer subscribes once more than a seek makes it, and begins where it began."""
-    durable = (consumer.invoke.args.get("config") or {}).get("durable", True)
-    if durable or not isinstance(at, Invoke) or at.args.get("publish_time_ms") is None:
-        return False
-    return sum(at.seq < session.request.seq < answer.seq for session in consumer.sessions) > 1
 
 
 def _where(at: Invoke | Received) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import ConsumerCheck, from_client
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Frame, Invoke, Outcome, Received
+from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome, Received
 from assay_conformance.model.fault import Direction
 
 
@@ -157,3 +157,12 @@ def target_of(invoke: Invoke) -> str:
         return f"publish time {time_ms} ms"
     id = invoke.args.get("message_id")
     return "a message" if id is None else f"{id[0]}:{id[1]}" + (f" (index {id[3]})" if id[3] >= 0 else "")
+
+
+def lost_its_place(consumer: OpenedConsumer, at: Invoke | Received, event: Event) -> bool:
+    """A time is told to the broker once. Where a subscription that is not durable went with its connection since, the
+    consumer subscribes once more than a seek makes it, and begins where it began."""
+    durable = (consumer.invoke.args.get("config") or {}).get("durable", True)
+    if durable or not isinstance(at, Invoke) or at.args.get("publish_time_ms") is None:
+        return False
+    return sum(at.seq < session.request.seq < event.seq for session in consumer.sessions) > 1

@@ -20,13 +20,14 @@ class HistoryEvidence(Evidence):
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript.rows, transcript.small, transcript.info, transcript.sums)
         self._attention = transcript.attention
+        self._limited = transcript.limited
 
     def outages_of(self, sub: int) -> list[Epoch]:
         """Ends of connections and of brokers. A frame that is lost or changed stops nothing."""
         return [epoch for epoch in self.epochs_of(sub) if epoch.restart or epoch.action == OUTAGE]
 
     def watched(self, sub: int) -> bool:
-        return self.small.subscriptions[sub].type != ONLY_CONTENT
+        return self.small.subscriptions[sub].type != ONLY_CONTENT and sub not in self._limited
 
     def served_from(self, sub: int, from_us: int) -> bool:
         until_us = from_us + self.info.stall_us

@@ -169,6 +169,14 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
             message.left_out = message.left_out or where[1] in events.touched_positions
             message.damaged = message.damaged or where[1] in events.damaged_positions
             found.at[entry.topic, where[1], max(batch, 0)] = message
+    for message in found.all:
+        parts = {chunk.id.position for entry, _, _ in message.copies for chunk in _chunks_of(found, entry)}
+        message.left_out = message.left_out or not parts.isdisjoint(events.touched_positions)
+        message.damaged = message.damaged or not parts.isdisjoint(events.damaged_positions)
+
+
+def _chunks_of(found: Messages, entry: StoredEvent) -> list[StoredEvent]:
+    return [] if entry.meta.uuid is None else found.chunks.get((entry.topic, entry.meta.uuid), [])
 
 
 def _message_of(

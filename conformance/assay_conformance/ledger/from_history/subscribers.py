@@ -276,6 +276,17 @@ def _delivery(one: Opened, pos: int, event: Received, message: Message, messages
     )
 
 
+def limited(found: Subscribers, case: Case) -> frozenset[int]:
+    """Subscriptions that may wait for a rate: of the broker's, and of a topic's, others may take all there is."""
+    held = set()
+    for (topic, _), subscription in found.subscriptions.items():
+        policies = case.topology.policies_of(case.topology.named(topic))
+        rates = (policies.dispatch_rate, policies.subscription_rate, case.topology.settings.dispatch_rate)
+        if any(rate is not None and rate.limits for rate in rates):
+            held.add(subscription.sub)
+    return frozenset(held)
+
+
 def attention(found: Subscribers, events: Sorted) -> dict[int, list[tuple[int, int]]]:
     """Consumer -> when its application was asking for messages, in µs. Who was never let in is not there."""
     refused = {

@@ -41,7 +41,8 @@ _ENDING_STEPS = {"restart": 1, "unload": 2, "move": 2}
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """Rows, small tables and sums, as `judge_rows` takes them; and where they come from: `events` of a message,
-    `attention` of a consumer (when its application asked for messages, in µs)."""
+    `attention` of a consumer (when its application asked for messages, in µs); `limited`, the subscriptions that a rate
+    may hold back."""
 
     rows: Rows
     small: Small
@@ -49,6 +50,7 @@ class Transcript:
     sums: Sums
     events: dict[tuple[int, int], list[Event]]
     attention: dict[int, list[tuple[int, int]]]
+    limited: frozenset[int]
 
 
 def transcribe(events: Iterable[Event], case: Case, facts: ClientFacts, info: LedgerInfo | None = None) -> Transcript:
@@ -79,7 +81,8 @@ def transcribe(events: Iterable[Event], case: Case, facts: ClientFacts, info: Le
     told = {(message.stream, message.seq): message.events for message in sent.all if not message.left_out}
     told |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
     spans = subscribers.attention(subs, known)
-    return Transcript(rows, small, full, _with_refusals(sums(rows, small, full, UNIT_US), subs), told, spans)
+    limited = subscribers.limited(subs, case)
+    return Transcript(rows, small, full, _with_refusals(sums(rows, small, full, UNIT_US), subs), told, spans, limited)
 
 
 def _with_refusals(known: Sums, subs: Subscribers) -> Sums:
