@@ -130,6 +130,14 @@ PAIRS: dict[str, Pair] = {
         ("seek.knows-whether-more",),
         reproduced=False,
     ),
+    "CPP-29": Pair(
+        f"{CPP}556",
+        "behind a seek past the last message, more messages are announced to a reader that begins with what it names",
+        "3.10.0",
+        "3.11.0",
+        ("seek.knows-whether-more",),
+        reproduced=False,
+    ),
     "CPP-33": Pair(
         f"{CPP}146",
         "a look-up that is redirected loses the authority of the answer",
@@ -162,7 +170,6 @@ NOT_RUN: dict[str, tuple[str, ...]] = {
     "no wheel has the affected C++ core: the first one has 3.1.0, the bug is gone": ("CPP-38",),
     "a race of two threads, and nothing tells it from other operations of 3.1.0 that never end": ("CPP-40",),
     "a flush of these versions of the Python client waits, and hides that it is called back twice": ("CPP-25",),
-    "readers are not told to begin with the message they name, but behind it (startMessageIdInclusive)": ("CPP-29",),
     "the Python client has no asynchronous batch receive": ("CPP-49",),
     "readers are not made to begin with a message in the middle of a topic: only at its ends": ("CPP-31",),
     "ids are not written down and read back between a message and its acknowledgment": ("CPP-50",),

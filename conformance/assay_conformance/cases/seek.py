@@ -159,8 +159,11 @@ def beside_another() -> Case:
     )
 
 
-def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s") -> int:
-    return plan.consumer(plan.client(), subscription=subscription, durable=False, initial_position=begins)
+def _reader(plan: Schedule, begins: str = "earliest", subscription: str = "s", *, inclusive: bool = False) -> int:
+    client = plan.client()
+    if inclusive:
+        return plan.consumer(client, subscription=subscription, durable=False, start_inclusive=True)
+    return plan.consumer(client, subscription=subscription, durable=False, initial_position=begins)
 
 
 def _asked(plan: Schedule, reader: int) -> None:
@@ -231,6 +234,19 @@ def nothing_that_late() -> Case:
     )
 
 
+def nothing_that_late_inclusive() -> Case:
+    """Where to begin is said of a message; a time has no use for it."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(4)])
+    _seeks(plan, _reader(plan, inclusive=True), publish_time_ms=FIRST_MS + 9 * STEP_MS)
+    return plan.case(
+        "seek/nothing-that-late-inclusive",
+        "A reader that is to begin with the message it names seeks to a time behind the last message",
+        ("seek.knows-whether-more",),
+        consumer=EARLIEST,
+    )
+
+
 def empty_topic() -> Case:
     plan = Schedule()
     reader = _reader(plan)
@@ -274,6 +290,7 @@ CASES = (
     beside_another(),
     more_to_read(),
     nothing_that_late(),
+    nothing_that_late_inclusive(),
     nothing_to_read(),
     empty_topic(),
     more_of_a_batch(),

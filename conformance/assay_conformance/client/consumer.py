@@ -79,8 +79,9 @@ class Consumer(Handler):
         self._arrivals = Arrivals(
             shared, settings, self, self._acks, self._permits, self._redelivery.drops, self._arrived
         )
-        self._seeking = Seeking(shared, self, self._withdraw_all)
-        self._reading = None if settings.durable else ReadingPlace(settings.initial_position)
+        self._seeking = Seeking(shared, self, self._withdraw_all, inclusive=settings.start_inclusive)
+        place = ReadingPlace(settings.initial_position, inclusive=settings.start_inclusive)
+        self._reading = None if settings.durable else place
 
     # --- from the subscription ---
 

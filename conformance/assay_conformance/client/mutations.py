@@ -213,6 +213,7 @@ class Mutation(StrEnum):
     INTERCEPTS_BEHIND_ROUTER = "intercepts-behind-router"
     INTERCEPTOR_HEARS_LAST = "interceptor-hears-last"
     TIME_SOUGHT_HAS_MORE = "time-sought-has-more"
+    INCLUSIVE_TIME_HAS_MORE = "inclusive-time-has-more"
     EMPTY_TOPIC_HAS_MORE = "empty-topic-has-more"
     TAKES_ANY_ACK_TIMEOUT = "takes-any-ack-timeout"
     TICK_LONGER_THAN_TIMEOUT = "tick-longer-than-timeout"
@@ -1111,6 +1112,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SEK-005",
         "behind a seek to a time a reader looks at the broker's cursor for good",
         "pulsar-client-cpp#498: read to the end, it still says that there is more",
+    ),
+    Mutation.INCLUSIVE_TIME_HAS_MORE: Broken(
+        "SEK-005",
+        "a reader that is to begin with the message it names says that there is more, where its cursor is at the end",
+        "pulsar-client-cpp#556, apache/pulsar#23501: the option is heeded behind a seek to a time, too",
     ),
     Mutation.EMPTY_TOPIC_HAS_MORE: Broken(
         "SEK-005", "a reader takes -1, the last id of an empty topic, for a message", "-1 read without its sign"

@@ -24,34 +24,44 @@ _ENDS = {InitialPosition.EARLIEST: NO_ID, InitialPosition.LATEST: LATEST_ID}
 class ReadingPlace:
     """How far a reader is."""
 
-    def __init__(self, begins: InitialPosition) -> None:
+    def __init__(self, begins: InitialPosition, *, inclusive: bool = False) -> None:
         self._begins = begins
+        self._inclusive = inclusive
         self._last: tuple[Position, int] | None = None
+        self._at_last = False
+        """What it sought is the next it reads, and not what it has read."""
         self._by_time = False
 
     def moved(self, place: Place) -> ReadingPlace:
         """Where it is when it has sought that place."""
-        sought = ReadingPlace(InitialPosition.EARLIEST)
+        sought = ReadingPlace(InitialPosition.EARLIEST, inclusive=self._inclusive)
         if place.positions:
             sought.handed_over(place.positions[-1], place.index)
+            sought._at_last = self._inclusive
         sought._by_time = not place.positions
         return sought
 
     def handed_over(self, position: Position, index: int | None) -> None:
-        self._last = (position, -1 if index is None else index)
+        self._last, self._at_last = (position, -1 if index is None else index), False
 
     def passes(self, position: Position, index: int | None) -> bool:
         """Whether a message is behind what was handed over."""
-        return self._last is None or (position, -1 if index is None else index) > self._last
+        return self._last is None or self._is_next((position, -1 if index is None else index))
 
     def has_more(self, answer: pb.CommandGetLastMessageIdResponse, shared: Shared) -> bool:
         """Whether the topic's last message is behind this place, or, where only the broker knows that, its cursor."""
         last, cursor = _position(answer.last_message_id), _position(answer.consumer_mark_delete_position)
         if last < (0, 0):
             return shared.mutated(Mutation.EMPTY_TOPIC_HAS_MORE)
+        if self._last is None and self._inclusive and shared.mutated(Mutation.INCLUSIVE_TIME_HAS_MORE):
+            return last >= cursor
         if self._last is None or (self._by_time and shared.mutated(Mutation.TIME_SOUGHT_HAS_MORE)):
             return last > cursor
-        return (last, answer.last_message_id.batch_index) > self._last
+        return self._is_next((last, answer.last_message_id.batch_index))
+
+    def _is_next(self, place: tuple[Position, int]) -> bool:
+        assert self._last is not None
+        return place > self._last or (self._at_last and place == self._last)
 
     @property
     def start(self) -> MessageIdData:

@@ -50,12 +50,13 @@ class _Pending:
 
 
 class Seeking:
-    """`clear` empties the consumer's queue of what came before."""
+    """`clear` empties the consumer's queue of what came before; `inclusive`: a message sought is handed over itself."""
 
-    def __init__(self, shared: Shared, outlet: Outlet, clear: Callable[[], None]) -> None:
+    def __init__(self, shared: Shared, outlet: Outlet, clear: Callable[[], None], *, inclusive: bool = False) -> None:
         self._shared = shared
         self._outlet = outlet
         self._clear = clear
+        self._inclusive = inclusive
         self._pending: _Pending | None = None
         self._start: Place | None = None
 
@@ -88,7 +89,7 @@ class Seeking:
         start = self._start
         if start is None or not start.positions or self._shared.mutated(Mutation.SEEK_REPEATS_TARGET):
             return True
-        if position != start.positions[-1]:
+        if position != start.positions[-1] or (self._inclusive and index == start.index):
             return True
         return index is not None and start.index is not None and index > start.index
 

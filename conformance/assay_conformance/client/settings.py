@@ -121,12 +121,14 @@ class ConsumerSettings(_Settings, frozen=True):
     `retry_letters`: also read the retry letter topic.
     `pattern_update_ms`: how often topics that match a pattern are looked for.
     `durable` False = a reader: the broker keeps nothing of it, and it comes back behind what it has read.
+    `start_inclusive`: a message that is sought is handed over itself, not only what is behind it.
     """
 
     subscription_type: SubscriptionType = SubscriptionType.EXCLUSIVE
     initial_position: InitialPosition = InitialPosition.EARLIEST
     consumer_name: str | None = None
     durable: bool = True
+    start_inclusive: bool = False
     receiver_queue_size: Unsigned = 1000
     ack_group_ms: Unsigned = 100
     ack_group_max: Positive = 1000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
-from tests.conformance.checks.consuming import Consuming
+from tests.conformance.checks.consuming import Consuming, client
 
 from assay_conformance.checks.seek.bits import BatchBits
 from assay_conformance.checks.seek.more_to_read import KnowsWhetherMore
@@ -55,6 +55,23 @@ class Passing(Reading):
 def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Reading], more: bool) -> None:
     assert story().says(more).judged(KnowsWhetherMore) == ([], 1)
     assert story().says(not more).judged(KnowsWhetherMore)[0] == ["says-no-more" if more else "says-more"]
+
+
+class Inclusive(Reading):
+    """It was told to begin with the message it names."""
+
+    def __init__(self, holds: int, *read: int) -> None:
+        super().__init__(holds, *read)
+        self.facts = client(initial_position="earliest", start_inclusive=True)
+
+
+def test_time_to_come_is_the_end_for_a_reader_that_takes_what_it_names() -> None:
+    assert Inclusive(3).seeks(publish_time_ms=10**12).says(True).judged(KnowsWhetherMore)[0] == ["says-more"]
+    assert Inclusive(3).seeks(publish_time_ms=10**12).says(False).judged(KnowsWhetherMore) == ([], 1)
+
+
+def test_reader_that_takes_what_it_names_is_not_judged_behind_a_message_it_sought() -> None:
+    assert Inclusive(3, 0).seeks(message_id=[1, 2, -1, -1, 0]).says(True).judged(KnowsWhetherMore) == ([], 0)
 
 
 def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:

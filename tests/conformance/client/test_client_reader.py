@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay_conformance.client.reader import LATEST_ID, ReadingPlace
+from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import InitialPosition
 from assay_conformance.wire import NO_ID
 
@@ -29,3 +30,10 @@ def test_reader_passes_over_what_it_had(position: tuple[int, int], index: int | 
     place = ReadingPlace(InitialPosition.EARLIEST)
     place.handed_over((3, 7), 1)
     assert place.passes(position, index) is passes
+
+
+def test_reader_that_takes_what_it_names_reads_what_it_sought_once() -> None:
+    place = ReadingPlace(InitialPosition.EARLIEST, inclusive=True).moved(Place(((1, 2),)))
+    assert place.passes((1, 2), None)
+    place.handed_over((1, 2), None)
+    assert not place.passes((1, 2), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import acked_entries, entry_on, late
+from assay_conformance.checks.consumption import acked_entries, entry_on, in_force, late
 from assay_conformance.checks.seek.seeking import SeekCheck, Sought, lost_its_place, target_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
@@ -107,7 +107,7 @@ class StartsAtTarget(SeekCheck):
             return None
         if time_ms is not None:
             return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
-        if id is None:
+        if id is None or in_force(self.view, seek.consumer, "start_inclusive"):
             return None
         target = (MessageId(*id).position, MessageId(*id).batch_index)
         messages = [message for entry in stored for message in _messages(entry)]

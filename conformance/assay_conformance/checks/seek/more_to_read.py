@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.consumption import is_torn
+from assay_conformance.checks.consumption import in_force, is_torn
 from assay_conformance.checks.seek.seeking import lost_its_place, target_of
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.case import Step, Who
@@ -91,7 +91,9 @@ class KnowsWhetherMore(Check):
         """What a topic holds may be known only now."""
         for at, answer in self._answers if self._judges else ():
             consumer = self.tracker.opened_consumers.get(answer.handle or 0)
-            if consumer is not None and len(consumer.topics) == 1 and not lost_its_place(consumer, at, answer):
+            if consumer is None or len(consumer.topics) != 1 or lost_its_place(consumer, at, answer):
+                continue
+            if not (_names_a_place(at) and in_force(self.view, consumer, "start_inclusive")):
                 self._judge(consumer, at, answer)
 
     def _judge(self, consumer: OpenedConsumer, at: Invoke | Received, answer: Completion) -> None:
@@ -127,6 +129,11 @@ def _is_behind(stored: list[Stored], id: MessageId) -> bool:
     """Whether a message, or one of a batch, comes behind this one."""
     place = (id.position, max(id.batch_index, 0))
     return any((entry.id.position, entry.meta.messages - 1) > place for entry in stored)
+
+
+def _names_a_place(at: Invoke | Received) -> bool:
+    """Whether a reader may be told to take what is there with it: a message it seeks, or an end it begins at."""
+    return isinstance(at, Invoke) and at.args.get("publish_time_ms") is None
 
 
 def _where(at: Invoke | Received) -> str:
