@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.cases.batching import LONG
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import Schedule, up
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import QUICK
 from assay_conformance.model.case import Case, Config
+from assay_conformance.model.fault import Cut, Fault
 
 KEYED: Config = {**LONG, "batching_type": "key_based"}
 INTERLEAVED = ("a", "b", "b", "a", "a")
@@ -52,4 +53,22 @@ def interleaved_keys() -> Case:
     )
 
 
-CASES = (keys_apart(), interleaved_keys())
+def keyed_ids_across_an_early_reconnect() -> Case:
+    """The broker's last id is as unknown after the reconnect as before: it must not set the numbers back."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(2):
+        plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in INTERLEAVED]})
+        plan.wait_ops(plan.flush(producer))
+    plan.wait_ops()
+    return plan.case(
+        "batching/keyed-ids-across-an-early-reconnect",
+        "The connection dies with the very first entry of two keys, and later entries go by higher ids",
+        ("batching.keyed-entries-in-order",),
+        faults=(Fault(trigger=up("SEND"), action=Cut(before=True)),),
+        producer=KEYED,
+        limits=QUICK,
+    )
+
+
+CASES = (keys_apart(), interleaved_keys(), keyed_ids_across_an_early_reconnect())
