@@ -11,6 +11,7 @@ from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
 from assay_conformance.model.event import (
     Closed,
+    ClosedBy,
     Completion,
     Event,
     Fired,
@@ -57,6 +58,13 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         self._odd: set[int] = set()
         self._last: dict[int, Operation] = {}
         self._first_send = 1 << 62
+        self._cut_ns = 0
+
+    @on(Closed)
+    def cut(self, event: Closed) -> None:
+        """Who is cut off has its time to come back."""
+        if event.by is ClosedBy.FAULT:
+            self._cut_ns = event.t_ns
 
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
     def sent_away(self, event: Frame) -> None:
@@ -138,7 +146,10 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         """What a last receive that ended short, and had its time, did not bring."""
         end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
         short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
-        if end is None or not short or not late("answer", receive.invoke.t_ns, end.t_ns):
+        if end is None or not short:
+            return
+        since_ns = max(receive.invoke.t_ns, self._cut_ns)
+        if not late("answer", since_ns, end.t_ns):
             return
         if consumer.invoke.seq > self._first_send:
             return
@@ -151,7 +162,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
                     assert send.completion is not None
                     self.overdue(
                         "answer",
-                        receive.invoke.t_ns,
+                        since_ns,
                         end.t_ns,
                         "lost",
                         f"message {send.invoke.number} of producer {handle} was reported as sent at "

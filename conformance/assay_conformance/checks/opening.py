@@ -42,6 +42,9 @@ class KeepsOpening(Check):
         self._connected: set[int] = set()
         self._registrations: dict[tuple[int, int | None], int] = {}
         """Connection and request of a PRODUCER or SUBSCRIBE without an answer -> whose it is."""
+        self._topics: dict[tuple[int, int | None], str] = {}
+        self._had: set[tuple[int, str]] = set()
+        """Handle and topic of what was registered: if its connection goes, its opening need not wait for it again."""
 
     @on(Invoke, "open_producer", "open_consumer")
     def asked(self, event: Invoke) -> None:
@@ -78,16 +81,19 @@ class KeepsOpening(Check):
     def answered(self, event: Frame) -> None:
         handle = self._registrations.pop((event.conn, event.request_id), None) if to_client(event) else None
         opening = None if handle is None else self._openings.get(handle)
+        topic = self._topics.pop((event.conn, event.request_id), "")
         if opening is not None and event.fields.get("producer_ready") is False:
             opening.waits = True
-        if handle is not None and event.fields.get("error") == _NOT_READY:
+        elif handle is not None and event.command != "ERROR":
+            self._had.add((handle, topic))
+        if handle is not None and event.fields.get("error") == _NOT_READY and (handle, topic) not in self._had:
             self._set_back(handle, event)
 
     @on(Closed)
     def lost(self, event: Closed) -> None:
         for asked in [asked for asked in self._registrations if asked[0] == event.conn]:
             handle = self._registrations.pop(asked)
-            if event.by is not ClosedBy.CLIENT:
+            if event.by is not ClosedBy.CLIENT and (handle, self._topics.pop(asked, "")) not in self._had:
                 self._set_back(handle, event)
         alone = len(self._openings) == 1 and not self._opened
         if alone and event.by is not ClosedBy.CLIENT and event.conn not in self._connected:
@@ -122,6 +128,7 @@ class KeepsOpening(Check):
     def _registered(self, event: Frame, handle: int | None) -> None:
         if handle is not None:
             self._registrations[event.conn, event.request_id] = handle
+            self._topics[event.conn, event.request_id] = str(event.fields.get("topic", ""))
             self._in_time(handle, event)
         self._tried()
 

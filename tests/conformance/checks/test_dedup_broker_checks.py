@@ -397,6 +397,14 @@ def test_id_far_above_the_last_is_stored() -> None:
     assert judged(StoresOverGaps, story) == ([], 1)
 
 
+def test_id_far_above_the_last_that_is_sent_again_may_have_been_stored() -> None:
+    story = _with_a_gap()
+    story.producer_ready()
+    story.send_frame(1, sequence_id=9)
+    story.receipt(9, id=DUPLICATE)
+    assert judged(StoresOverGaps, story) == ([], 0)
+
+
 def test_id_far_above_the_last_that_is_taken_for_a_copy_is_found() -> None:
     story = _with_a_gap()
     story.receipt(9, id=DUPLICATE)

@@ -64,6 +64,15 @@ def test_message_that_never_comes_is_found() -> None:
     assert judged(MovesLoseNothing, story)[0] == ["lost"]
 
 
+def test_who_is_cut_off_meanwhile_has_its_time_to_come_back() -> None:
+    story = _sent(0)
+    receive = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.after(600)
+    story.cut(1)
+    story.complete(receive, count=0)
+    assert judged(MovesLoseNothing, story)[0] == []
+
+
 def test_consumer_that_was_never_let_in_misses_nothing() -> None:
     story = Script()
     opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})

@@ -206,6 +206,18 @@ def test_message_out_of_order_is_found() -> None:
     assert story.judged(AllInOrder)[0] == ["out-of-order"]
 
 
+def test_what_was_sought_need_not_come_back() -> None:
+    story = refused(kind="Exclusive")
+    story.complete(story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}))
+    story.after(300)
+    story.redeliver_frame()
+    for entry in range(5):
+        story.message(entry)
+    for entry in range(1, 5):
+        story.received(entry)
+    assert story.judged(AllInOrder) == ([], 4)
+
+
 def test_message_that_does_not_come_back_is_found() -> None:
     story = everything_again("Failover")
     story.received(0)

@@ -94,6 +94,19 @@ def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
     assert (check.findings, check.exercised) == ([], 0)
 
 
+def test_what_was_registered_and_went_with_its_connection_sets_nothing_back() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.down("SUCCESS", request_id=7)
+    story.cut()
+    story.connected(1)
+    story.asks(8, conn=1)
+    story.down("ERROR", 1, request_id=8, fields={"error": "ServiceNotReady"})
+    story.complete(story.asked)
+    assert story.judged() == ([], 0)
+
+
 def test_opening_that_asks_again_behind_its_time_is_found() -> None:
     story = _Opening()
     story.connected()

@@ -14,7 +14,7 @@ from assay_conformance.checks.chunking.settling import IntactCheck, Place, Settl
 from assay_conformance.checks.consumption import in_force, number_in_force
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.event import Event, Frame, Meta, Received
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -47,6 +47,13 @@ class _GivingUp(SettlingCheck):
         """Why they were given up, as a clause."""
         raise NotImplementedError
 
+    def may_expire(self, consumer: OpenedConsumer, meta: Meta | None, event: Frame) -> bool:
+        """A message so long incomplete is dropped, and its chunks are acknowledged."""
+        expiry_ms = number_in_force(self.view, consumer, "expire_incomplete_chunked_ms")
+        began = self.tracker.began
+        now_ms = event.t_ns // MS + (began.unix_ms if began is not None else 0)
+        return bool(expiry_ms) and meta is not None and meta.publish_time_ms + (expiry_ms or 0) < now_ms
+
     def asked(self, call: Call) -> None:
         """What the application acknowledges itself is settled, whatever came of its chunks."""
         super().asked(call)
@@ -60,6 +67,7 @@ class _GivingUp(SettlingCheck):
         for given_up in self.given_up:
             wrong = not given_up.to_ack and not given_up.told and entry in given_up.entries
             wrong = wrong and not self.is_asked_for(given_up.consumer, entry)
+            wrong = wrong and not self.may_expire(given_up.consumer, given_up.because.meta, event)
             if given_up.session is session and wrong and event.seq > given_up.because.seq:
                 given_up.told = True
                 self.breach(
@@ -208,11 +216,7 @@ class GapDiscards(_GivingUp):
 
     def arrived(self, arrival: Arrival) -> None:
         if arrival.fate is ChunkFate.GAP:
-            expiry_ms = number_in_force(self.view, arrival.consumer, "expire_incomplete_chunked_ms")
-            began = self.tracker.began
-            now_ms = arrival.frame.t_ns // MS + (began.unix_ms if began is not None else 0)
-            expired = bool(expiry_ms) and arrival.meta.publish_time_ms + (expiry_ms or 0) < now_ms
-            if not expired:
+            if not self.may_expire(arrival.consumer, arrival.meta, arrival.frame):
                 self.give_up(arrival, (*arrival.before, arrival.entry), to_ack=False)
         else:
             # What comes again may be assembled after all, and settled with its message.

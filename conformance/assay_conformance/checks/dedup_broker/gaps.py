@@ -30,8 +30,10 @@ class StoresOverGaps(Check):
         if base_topic(session.topic) not in self._deduplicated or event.meta.chunk_id is not None:
             return
         last = self._last.get((session.topic, session.name))
+        place = (event.conn, session.producer_id, id)
+        self._gaps.pop(place, None)  # Sent again: its copy may have been stored, and never answered.
         if last is not None and id > last + 1:
-            self._gaps[event.conn, session.producer_id, id] = event
+            self._gaps[place] = event
         self._last[session.topic, session.name] = max(id, event.highest_sequence_id or 0, last or 0)
 
     @on(Frame, "SEND_RECEIPT")

@@ -87,7 +87,8 @@ class AllInOrder(ConsumerCheck):
             del self._again[session_key(session)]  # Damaged, in chunks or twice: which of it is due cannot be told.
             return
         again.frames[entry] = event
-        if not self._settled.holds(session.consumer.handle, entry):
+        sought = (entry.ledger, entry.entry) in session.consumer.sought
+        if not sought and not self._settled.holds(session.consumer.handle, entry):
             again.due += [key for key in keys if not again.stale[key]]
 
     @on(Received)
