@@ -146,9 +146,12 @@ class KeepsWhatIsUnacked(DispatchLedger):
 
     def _judge_age(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
         """Who comes back begins behind what has become too old meanwhile."""
-        if self._began[group].t_ns == member.joined.t_ns:
+        began_ns = self._began[group].t_ns
+        if began_ns == member.joined.t_ns:
             return
         if self._is_old(first, member.joined.t_ns):
+            if not self._is_due(first, member.joined.t_ns - began_ns):
+                return
             self.breach(
                 "not-expired",
                 f"{group}: {member} came at {ms(member.joined.t_ns)} and was sent {_name(first)}, stored at "
@@ -202,9 +205,13 @@ class KeepsWhatIsUnacked(DispatchLedger):
 
     def _is_old(self, entry: Stored, now_ns: int) -> bool:
         """Whether it has been too old for certain, and the broker has looked since."""
+        return self._is_due(entry, now_ns - entry.t_ns)
+
+    def _is_due(self, entry: Stored, age_ns: int) -> bool:
+        """The broker looks through subscriptions: one that is younger than that, it may not have seen."""
         ttl_s = self._ttl_s(entry.topic)
         due_ms = ttl_s * MS_PER_S + 2 * self._check_ms + TOLERANCES["answer"].slack_ms
-        return ttl_s > 0 and now_ns - entry.t_ns > due_ms * MS
+        return ttl_s > 0 and age_ns > due_ms * MS
 
     def _ttl_s(self, topic: str) -> int:
         policies = self._policies.get(topic)

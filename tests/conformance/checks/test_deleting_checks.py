@@ -136,6 +136,17 @@ def test_broker_that_has_not_looked_yet_may_keep_it() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, _back(0, 1_500).done(), LIVES_A_SECOND)) == []
 
 
+def test_subscription_that_was_made_since_it_looked_may_begin_with_it() -> None:
+    story = Script()
+    for number in range(3):
+        story.stored(number)
+    story.after(4_000).stored(3)
+    _subscribe(story, "s", 0).message(0)
+    story.closed()
+    _subscribe(story, "s", 1).message(0, conn=1)
+    assert _codes(trial(KeepsWhatIsUnacked, story.done(), LIVES_A_SECOND)) == []
+
+
 def _backlog(backlog: int) -> Script:
     story = Script()
     story.stored(0)
