@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from assay_conformance.cases.batching import LONG
 from assay_conformance.cases.build import Schedule, up
+from assay_conformance.cases.chunking import LIMIT_BYTES, SMALL
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
 from assay_conformance.cases.resend import QUICK
-from assay_conformance.model.case import Case, Config
+from assay_conformance.model.case import Case, Config, Isolation
 from assay_conformance.model.fault import Cut, Fault
 
 KEYED: Config = {**LONG, "batching_type": "key_based"}
@@ -71,4 +72,23 @@ def keyed_ids_across_an_early_reconnect() -> Case:
     )
 
 
-CASES = (keys_apart(), interleaved_keys(), keyed_ids_across_an_early_reconnect())
+def oversize_among_keys() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.agent("send", {"producer": producer, "messages": [{"key": "a"}, {"key": "b", "size": 2 * LIMIT_BYTES}]})
+    plan.flush(producer)
+    plan.wait_ops()
+    return plan.case(
+        "batching/oversize-among-keys",
+        "Two messages by key, of which one is twice as large as the broker takes",
+        ("robustness.operations-end",),
+        capabilities=("key_based_batcher",),
+        topology=SMALL,
+        producer=KEYED,
+        limits=QUICK,
+        # What a client keeps of the limit is for its whole process, and the C++ core does not survive this.
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+CASES = (keys_apart(), interleaved_keys(), keyed_ids_across_an_early_reconnect(), oversize_among_keys())
