@@ -306,6 +306,8 @@ class Shared(Sharing):
             owner = self._next()
         elif not owner.is_able:
             return None
+        elif owner is self._current and self._left:
+            self._left -= 1  # Of what it had permits for when its turn began.
         if owner is not None and metadata.chunk_id < metadata.num_chunks_from_msg - 1:
             self._chunks[metadata.uuid] = owner
         else:

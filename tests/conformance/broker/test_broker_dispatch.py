@@ -360,6 +360,21 @@ def test_shared_consumer_without_permits_has_no_turn() -> None:
     assert bench.delivered(1) == [2, 3, 4, 5]
 
 
+def test_chunks_use_up_the_turn_of_their_consumer() -> None:
+    bench = _with_entries(0)
+    bench.subscribe("Shared")
+    bench.flow(4)
+    for chunk in range(3):
+        bench.publish_chunk(0, chunk, 3, conn=9)
+    bench.publish(1, conn=9)
+    for conn in (1, 2):
+        bench.connect(conn)
+        bench.subscribe("Shared", conn)
+        bench.flow(3, conn=conn)
+    bench.redeliver(*bench.ids)
+    assert {len(bench.delivered(1)), len(bench.delivered(2))} == {3, 1}
+
+
 def test_shared_hands_the_unacked_of_a_lost_consumer_to_the_others() -> None:
     bench = _with_entries(4)
     _two_shared(bench)
