@@ -70,6 +70,7 @@ class _Asked:
 
     ends: list[Ended]
     left: int
+    cumulative: tuple[Position, int | None] | None
     failed: Failed | None = None
 
 
@@ -84,6 +85,8 @@ class AckGroup:
         self._cumulative: tuple[Position, int | None] | None = None
         self._reach = _NOWHERE
         """How far cumulative acknowledgments have come: an entry, and minus the number of its messages left over."""
+        self._unsettled: tuple[Position, int | None] | None = None
+        """The greatest cumulative one, when its answer was an error or was lost: whoever asks again has it sent."""
         self._waiting: list[Ended] = []
         self._asked: list[_Asked] = []
         self._timer: Timer | None = None
@@ -168,7 +171,7 @@ class AckGroup:
         for start in range(0, len(individual), together):
             built.append(self._ack(pb.CommandAck.Individual, individual[start : start + together]))
         if self._settings.ack_receipt and built and self._outlet.version >= RECEIPTS_SINCE:
-            self._ask(built)
+            self._ask(built, cumulative)
         else:
             for ack in built:
                 self._outlet.post(ack)
@@ -178,11 +181,13 @@ class AckGroup:
     def start_over(self) -> None:
         """The subscription moves: what was acknowledged cumulatively may come again."""
         self._reach = _NOWHERE
+        self._unsettled = None
 
     def lost(self) -> None:
         """The broker forgot the consumer: receipts that had not come never will."""
         asked, self._asked = self._asked, []
         for each in asked:
+            self._failed(each)
             lost = Failed(ErrorClass.TRANSPORT, "the consumer was lost before the broker answered")
             self._end(each.ends, None if self._shared.mutated(Mutation.LOST_RECEIPT_SUCCEEDS) else lost)
 
@@ -209,11 +214,14 @@ class AckGroup:
         return full and not self._shared.mutated(Mutation.FULL_GROUP_WAITS)
 
     def _greatest(self, position: Position, bits: int | None) -> None:
-        reach = (position, -(bits or 0).bit_count())
+        reach = _reach_of(position, bits)
         if reach <= self._reach and not self._shared.mutated(Mutation.CUMULATIVE_KEEPS_LAST):
             if self._shared.mutated(Mutation.SENDS_SMALLER_CUMULATIVE):
                 self._outlet.post(self._ack(pb.CommandAck.Cumulative, [(position, bits)]))
+            self._cumulative = self._cumulative or self._unsettled
+            self._unsettled = None
             return
+        self._unsettled = None
         self._cumulative = (position, bits)
         self._reach = reach
 
@@ -227,9 +235,9 @@ class AckGroup:
             built.ack.message_id.append(named)
         return built
 
-    def _ask(self, commands: list[BaseCommand]) -> None:
+    def _ask(self, commands: list[BaseCommand], cumulative: tuple[Position, int | None] | None) -> None:
         """Send with request ids; the operations behind them end when the last answer is in."""
-        asked = _Asked(self._waiting, len(commands))
+        asked = _Asked(self._waiting, len(commands), cumulative)
         self._waiting = []
         self._asked.append(asked)
 
@@ -238,10 +246,16 @@ class AckGroup:
             asked.failed = asked.failed or self._failure(answer)
             if asked.left == 0 and asked in self._asked:
                 self._asked.remove(asked)
+                if asked.failed:
+                    self._failed(asked)
                 self._end(asked.ends, asked.failed)
 
         for built in commands:
             self._outlet.ask(lambda request_id, ack=built: _numbered(ack, request_id), answered)  # type: ignore[misc]
+
+    def _failed(self, asked: _Asked) -> None:
+        if asked.cumulative is not None and _reach_of(*asked.cumulative) == self._reach:
+            self._unsettled = asked.cumulative
 
     def _wait_for_what_left(self) -> None:
         """Nothing is to be sent: all of it is acknowledged, or on its way, and then its answer is this one's, too."""
@@ -267,6 +281,10 @@ class AckGroup:
         first = self._settings.ack_receipt and self._shared.mutated(Mutation.RECEIPT_ENDS_ONE_CALL)
         for ended in ends[:1] if first else ends:
             ended(failed or Done())
+
+
+def _reach_of(position: Position, bits: int | None) -> tuple[Position, int]:
+    return position, -(bits or 0).bit_count()
 
 
 def _numbered(ack: BaseCommand, request_id: int) -> BaseCommand:

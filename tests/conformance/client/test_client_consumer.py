@@ -248,6 +248,17 @@ def test_ack_receipt_that_cannot_come_any_more_fails_the_operation() -> None:
     assert not result.certain
 
 
+@pytest.mark.parametrize("asked_again", [1, 2])
+def test_cumulative_ack_whose_receipt_was_lost_is_sent_when_it_is_asked_for_again(asked_again: int) -> None:
+    peer = with_messages(2, ack_group_ms=0, ack_receipt=True, subscription_type="exclusive")
+    peer.ack(2, cumulative=True)
+    peer.cut()
+    peer.advance(RECONNECT_MS)
+    again = peer.ack(asked_again, cumulative=True)
+    assert again not in peer.results
+    assert peer.acked() == [(1,), (1,)]
+
+
 def test_ack_of_a_delivery_never_made_fails() -> None:
     peer = with_messages(1)
     assert isinstance(peer.results[peer.ack(2)], Failed)
