@@ -81,6 +81,17 @@ def test_ack_that_repeats_an_earlier_one_is_not_owed() -> None:
     assert story.judged(KeptWhileAway) == ([], 0)
 
 
+def test_ack_that_may_have_gone_down_with_a_second_connection_is_not_owed() -> None:
+    story = away()
+    story.again()
+    story.cut(1)
+    story.after(150)
+    story.again(2)
+    story.after(250)
+    story.close_consumer(conn=2)
+    assert story.judged(KeptWhileAway) == ([], 0)
+
+
 def test_close_right_behind_the_reconnect_owes_nothing() -> None:
     story = away()
     story.again()

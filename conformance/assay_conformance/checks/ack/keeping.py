@@ -18,7 +18,7 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import AckCheck, Written
-from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.event import Closed, ClosedBy, Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -186,7 +186,7 @@ class KeptWhileAway(AckCheck):
         for (handle, entry), owed in self._owed.items():
             if overdue and owed.taken and handle == consumer.handle and entry.topic == session.topic:
                 self._lost(owed, ready, event)
-        if overdue or (isinstance(event, Frame) and event.command in ("SEEK", "UNSUBSCRIBE")):
+        if overdue or _hides_acks(event) or (isinstance(event, Frame) and event.command in ("SEEK", "UNSUBSCRIBE")):
             self._drop(consumer, session.topic)
 
     def _lost(self, owed: _Owed, ready: Frame, event: Event) -> None:
@@ -207,3 +207,8 @@ class KeptWhileAway(AckCheck):
     def _drop(self, consumer: OpenedConsumer, topic: str) -> None:
         for key in [key for key in self._owed if key[0] == consumer.handle and key[1].topic == topic]:
             del self._owed[key]
+
+
+def _hides_acks(event: Event) -> bool:
+    """Whether an ACK that was sent on a session that ends so may have been lost before anybody saw it."""
+    return isinstance(event, Closed) and event.by is not ClosedBy.CLIENT
