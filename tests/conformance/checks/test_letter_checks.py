@@ -227,6 +227,16 @@ def test_large_message_that_never_comes_again_is_found() -> None:
     assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
 
 
+def test_large_message_of_a_consumer_that_is_not_let_in_again_need_not_come() -> None:
+    story = _Letters(chunk=0)
+    story.comes(0)
+    story.refuse()
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.cut()
+    story.at(3_000).complete(waiting, count=0)
+    assert _codes(story.judged(LargeIsBuried)) == []
+
+
 def test_letter_a_chunk_of_which_a_fault_took_may_have_had_its_receipt() -> None:
     story = _refused_twice()
     chunk = Meta(producer_name="letters", sequence_id=0, chunk_id=0, chunks=2)

@@ -332,7 +332,7 @@ class BuriedThenAcked(_Buried):
 
 class LargeIsBuried(_Buried):
     """One that is refused and does not come again, as when only some of its chunks do, never gets there. Where a fault
-    took chunks on their way, that is no wonder."""
+    took chunks on their way, that is no wonder, nor where its consumer is not subscribed."""
 
     requirement = RequirementId("letters.large-is-buried")
     large = True
@@ -369,8 +369,10 @@ class LargeIsBuried(_Buried):
         operation = self.tracker.operations.get(event.op)
         short = operation is not None and (event.count or 0) < int(operation.invoke.args.get("count", 1))
         for entry, (call, due_ns) in list(self._refused.items()):
-            if event.handle in self._torn:
+            session = call.consumer.live_on(entry.topic)
+            if event.handle in self._torn or session is None or session.ready is None:
                 continue
+            due_ns = max(due_ns, session.ready.t_ns)
             if short and event.handle == call.consumer.handle and late("answer", due_ns, event.t_ns):
                 del self._refused[entry]
                 self.overdue(
