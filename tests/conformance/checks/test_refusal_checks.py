@@ -11,7 +11,7 @@ from assay_conformance.checks.refusals import (
 from assay_conformance.checks.termination import TerminatedFailsAll
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.model.event import ErrorClass
+from assay_conformance.model.event import ErrorClass, Fate, Sides
 
 
 def _codes(check: Check) -> list[str]:
@@ -147,6 +147,21 @@ def test_refusal_that_went_down_with_the_connection_proves_nothing() -> None:
     story.producer_again(1)
     story.send_frame(0, conn=1)
     assert _codes(story.judged(NotAllowedFailsOne)) == []
+
+
+def test_refusal_to_a_client_that_left_over_another_receipt_proves_nothing() -> None:
+    """Of another producer one overtook the one before it, so that nobody read what came behind."""
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.receipt(0, producer_id=7, fate=Fate.HELD, sides=Sides.SENDER)
+    story.receipt(1, producer_id=7)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.closed()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == []
 
 
 def test_refusal_behind_the_end_of_the_producer_is_for_nobody() -> None:
