@@ -344,10 +344,11 @@ def test_sends_that_are_read_on_are_found() -> None:
     assert _codes(trial(UnwrittenPause, _sent(6).done(), HELD)) == ["reads-on"]
 
 
-def test_sends_that_a_fault_let_go_all_at_once_are_not_counted() -> None:
+@pytest.mark.parametrize("fate", [Fate.RELEASED, Fate.ALTERED])
+def test_sends_that_a_fault_let_go_all_at_once_are_not_counted(fate: Fate) -> None:
     story = _sent(1)
     for number in range(1, 6):
-        story.send_frame(number, size=256 * 1024, fate=Fate.RELEASED, sides=Sides.RECEIVER)
+        story.send_frame(number, size=256 * 1024, fate=fate, sides=Sides.RECEIVER)
     assert _codes(trial(UnwrittenPause, story.done(), HELD)) == []
 
 

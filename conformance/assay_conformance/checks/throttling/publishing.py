@@ -15,7 +15,7 @@ from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.worlds import Kind
 from assay_conformance.ledger.pace import busiest
 from assay_conformance.model.case import Topic, Who
-from assay_conformance.model.event import Event, Fate, Frame, Stored
+from assay_conformance.model.event import Event, Frame, Sides, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -155,13 +155,13 @@ class UnwrittenPause(Check):
         self._holds = any(step.who is Who.BROKER and step.verb == "hold_store" for step in steps)
         self._unanswered: dict[int, list[Frame]] = {}
         self._odd: set[int] = set()
-        """Connections on which a fault kept SENDs back, and let them go all at once."""
+        """Connections on which SENDs came from a fault: kept back and let go at once, or made up, whoever reads."""
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
         if not self._holds or not event.at_broker:
             return
-        if event.fate is Fate.RELEASED:
+        if event.sides is Sides.RECEIVER:
             self._odd.add(event.conn)
         if event.conn in self._odd:
             return
