@@ -118,7 +118,8 @@ class SharedGivesToOne(DispatchLedger):
     """At one consumer at a time; and what one leaves behind goes to the others, as far as they have permits.
 
     Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first is judged. Chunks of
-    a message wait for permits of the consumer that got its others.
+    a message wait for permits of the consumer that got its others. A chunk whose first one is acknowledged waits for
+    ever in a broker of Pulsar 4.0 (SharedConsumerAssignor), and what is stored behind it with it.
     """
 
     requirement = RequirementId("subscription.shared-gives-to-one")
@@ -158,13 +159,16 @@ class SharedGivesToOne(DispatchLedger):
     def finish(self) -> None:
         for group in self.groups.values():
             if group.kind == "Shared" and not self._holds_back(group):
+                orphan = self._orphan(group)
                 for member in group.members:
-                    self._left_behind(group, member)
+                    self._left_behind(group, member, orphan)
 
-    def _left_behind(self, group: Group, member: Member) -> None:
+    def _left_behind(self, group: Group, member: Member, orphan: Position | None) -> None:
         end = member.left
         heirs = [] if end is None else [heir for heir in group.members if self._inherits(heir, end.t_ns)]
         for position, frame in member.out.items():
+            if orphan is not None and position > orphan:
+                continue
             heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, member, position)), None)
             waits = position in group.unacked and (member, position) not in self._inherited
             if end is not None and heir is not None and waits:
@@ -176,6 +180,17 @@ class SharedGivesToOne(DispatchLedger):
                     end,
                 )
                 return
+
+    def _orphan(self, group: Group) -> Position | None:
+        """The first chunk that lacks its acknowledgement when the first one of its message has it."""
+        begun: set[str | None] = set()
+        for stored in self.tracker.stored.get(group.topic, ()):
+            position, meta = stored.id.position, stored.meta
+            if meta.chunk_id == 0 and position in group.acked:
+                begun.add(meta.uuid)
+            elif meta.chunk_id and meta.uuid in begun and position not in group.acked:
+                return position
+        return None
 
     def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member, position: Position) -> bool:
         """Whether a chunk is for this one: the first of a message for anybody who came after the one that is gone, any

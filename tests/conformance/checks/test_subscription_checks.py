@@ -200,6 +200,28 @@ def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
     assert _said(SharedGivesToOne, story)[0] == []
 
 
+def _left_behind_a_chunk(*acked: int) -> list[str]:
+    """A consumer with both chunks of a message and another message goes; `acked` were acknowledged before."""
+    story = _two("Shared")
+    for number in range(3):
+        chunk = Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2)
+        meta = chunk if number < 2 else Meta(producer_name="p", sequence_id=1)
+        story.stored(number, meta=meta)
+        story.message(number, meta=meta)
+    story.ack_frame(*acked)
+    story.cut(0)
+    story.after(1_000)
+    return _said(SharedGivesToOne, story)[0]
+
+
+def test_entry_behind_a_chunk_that_is_for_nobody_waits_with_it() -> None:
+    assert _left_behind_a_chunk(0) == []
+
+
+def test_entry_left_behind_a_message_that_is_acknowledged_is_found() -> None:
+    assert _left_behind_a_chunk(0, 1) == ["left-behind"]
+
+
 def test_chunk_that_is_stored_ahead_of_the_first_is_for_nobody() -> None:
     """The other consumer gets the message whole; what had come of it out of order stays behind."""
     story = _two("Shared")
