@@ -19,7 +19,7 @@ from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Outcome, Sides
+from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
@@ -29,12 +29,13 @@ _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
 def was_read(check: Check, event: Frame, *, alone: bool) -> bool:
     """Whether the client certainly read what was written to it on a connection that then ended.
 
-    It had time to, or it ended the connection itself and had no other reason: `alone`, nothing else was wrong there.
+    It had time to, or it ended the connection itself and had no other reason: no receipt had come out of its turn, and
+    `alone`, nothing else was wrong there.
     """
-    closed = check.tracker.closed.get(event.conn)
+    closed, torn = check.tracker.closed.get(event.conn), check.tracker.torn_receipts.get(event.conn)
     if closed is None or closed.t_ns - event.t_ns > IN_FLIGHT_NS:
         return True
-    return closed.by is ClosedBy.CLIENT and alone
+    return closed.by is ClosedBy.CLIENT and alone and (torn is None or event.seq < torn.seq)
 
 
 class _RefusedSends(Check):
@@ -51,8 +52,6 @@ class _RefusedSends(Check):
     def start(self) -> None:
         self._refused: list[tuple[Frame, Unit]] = []
         self._spoiled: set[int] = set()
-        self._torn: set[int] = set()
-        """Connections on which a fault took a receipt out of its turn: a client may leave for that."""
         self._lost_ways: list[int] = []
         """Numbers of answers that a topic cannot be looked up."""
 
@@ -60,11 +59,6 @@ class _RefusedSends(Check):
     def looked_up(self, event: Frame) -> None:
         if event.to_receiver and event.fields.get("error"):
             self._lost_ways.append(event.seq)
-
-    @on(Frame, "SEND_RECEIPT")
-    def receipted(self, event: Frame) -> None:
-        if event.sides is not Sides.BOTH:
-            self._torn.add(event.conn)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:
@@ -89,7 +83,7 @@ class _RefusedSends(Check):
     def finish(self) -> None:
         for event, unit in self._refused:
             operation = next(operations(self, unit), None)
-            if not was_read(self, event, alone=event.conn not in self._torn):
+            if not was_read(self, event, alone=True):
                 continue
             if operation is not None and (operation.completion is None or operation.completion.seq > event.seq):
                 self.judge(event, unit, operation)

@@ -8,19 +8,23 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.refused_return import PASSING, KeepsReturning, QuotaFailsPending
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.model.event import ErrorClass, Frame, Outcome
+from assay_conformance.model.event import ErrorClass, Fate, Frame, Outcome, Sides
 
 
 class _Refused(Script):
-    """A message is under way when the connection dies, and the producer that comes back is refused."""
+    """A message is under way when the connection dies, and the producer that comes back is refused. `torn`: another one
+    had a receipt there ahead of one that a fault keeps."""
 
-    def __init__(self, error: str = "ProducerBusy") -> None:
+    def __init__(self, error: str = "ProducerBusy", *, torn: bool = False) -> None:
         super().__init__()
         self.producer()
         self.asked = self.send(0)
         self.send_frame(0)
         self.cut()
         self.connected(1)
+        if torn:
+            self.receipt(0, conn=1, producer_id=7, fate=Fate.HELD, sides=Sides.SENDER)
+            self.receipt(1, conn=1, producer_id=7)
         self.refuse(error)
 
     def refuse(self, error: str = "ProducerBusy") -> Frame:
@@ -100,6 +104,13 @@ def test_send_that_is_sent_again_over_a_quota_is_found() -> None:
     story.receipt(0, conn=1)
     story.complete(story.asked)
     assert story.judged(QuotaFailsPending)[0] == ["kept-pending"]
+
+
+def test_quota_told_to_a_client_that_left_over_a_receipt_proves_nothing() -> None:
+    story = _Refused("ProducerBlockedQuotaExceededException", torn=True)
+    story.closed(1)
+    story.after(2_000)
+    assert story.judged(QuotaFailsPending)[0] == []
 
 
 def test_quota_that_asks_to_wait_fails_nothing() -> None:

@@ -68,6 +68,8 @@ class Tracker:
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
+    torn_receipts: dict[int, Frame] = field(default_factory=dict)
+    """Connection -> the first receipt there that came ahead of one that a fault took: a client may leave for that."""
     foresight: Foresight = field(default_factory=Foresight)
     """Of the whole attempt, whatever the event just seen."""
     lines: Lines = field(init=False)
@@ -82,6 +84,8 @@ class Tracker:
     """The history as rows, made once by the checks that judge them."""
     _astray: dict[int, dict[int, ProducerSession]] = field(default_factory=dict)
     """Connection -> number of a SEND that was written there and has not reached the broker yet -> whose it is."""
+    _kept_receipts: set[tuple[int, int]] = field(default_factory=set)
+    """Producers, by connection and id, with a receipt that left the broker and has not come."""
     _requests: dict[tuple[int, int], ProducerSession | ConsumerSession] = field(default_factory=dict)
     _local: dict[str, str] = field(default_factory=dict)
     _frame_seen: Frame | None = None
@@ -292,10 +296,21 @@ class Tracker:
     def _send_answer(self, event: Frame) -> None:
         if event.fate in _FORGED:
             self.lines.forged_receipts = True
+        if event.command == "SEND_RECEIPT":
+            self._receipt_order(event)
         if event.to_receiver:
             self.lines.answered(self.producer_of(event), event)
             if event.fate is Fate.DUPLICATED:
                 self.lines.receipted_twice()
+
+    def _receipt_order(self, event: Frame) -> None:
+        producer = (event.conn, event.producer_id or 0)
+        if event.sides is Sides.SENDER:
+            self._kept_receipts.add(producer)
+        elif event.sides is Sides.RECEIVER:
+            self._kept_receipts.discard(producer)
+        elif producer in self._kept_receipts:
+            self.torn_receipts.setdefault(event.conn, event)
 
     def _subscribe(self, event: Frame) -> None:
         if not event.from_sender or event.consumer_id is None:
