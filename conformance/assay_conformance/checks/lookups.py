@@ -28,7 +28,7 @@ class _Opening:
     failures: list[Frame] = field(default_factory=list)
     final: Frame | None = None
     doubtful: Frame | None = None
-    """An answer that some clients take for final and others do not."""
+    """An answer that some clients take for final and others do not, or that the producer or consumer was refused by."""
     last: dict[str, Frame] = field(default_factory=dict)
     """By topic, which may be a partition: the answer that failed last, and how many look-ups left right behind one."""
     hasty: Counter[str] = field(default_factory=Counter)
@@ -95,6 +95,18 @@ class RetriesLookups(TimedCheck):
         elif error in FINAL:
             opening.final = opening.final or event
         else:
+            opening.doubtful = event
+
+    @on(Frame, "PRODUCER", "SUBSCRIBE")
+    def registers(self, event: Frame) -> None:
+        if from_client(event) and event.request_id is not None:
+            topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
+            self._topics[event.conn, event.request_id] = topic
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        opening = self._opening_of(self._topics.pop((event.conn, event.request_id or 0), ""))
+        if opening is not None and to_client(event):
             opening.doubtful = event
 
     @on(Completion, "open_producer", "open_consumer")

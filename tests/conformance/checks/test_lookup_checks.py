@@ -78,6 +78,16 @@ def test_opening_that_ends_with_an_answer_some_take_for_final_is_accepted() -> N
     assert _codes(story.judged()) == []
 
 
+def test_opening_that_is_refused_behind_its_lookups_is_accepted() -> None:
+    story = _LookedUp("ServiceNotReady")
+    story.after(200)
+    story.look_up(9)
+    asked = story.producer_asks()
+    story.down("ERROR", request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    story.complete(story.opening, Outcome.FAIL)
+    assert _codes(story.judged()) == []
+
+
 def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
     story = _LookedUp("AuthorizationError")
     story.complete(story.opening, Outcome.FAIL, error=ErrorClass.AUTH)
