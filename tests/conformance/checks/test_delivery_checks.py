@@ -20,7 +20,7 @@ from assay_conformance.checks.delivery import (
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
-from assay_conformance.model.case import Case, Rate, Topic, Topology
+from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
 
 Story = Callable[[Script], None]
@@ -263,6 +263,20 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
         s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
 
     assert judged(AckedIsDelivered, story)[0] == codes
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["lost"])])
+def test_a_message_that_a_step_stored_and_a_fault_took_is_not_missed(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        for number in (0, 1):
+            s.stored(number, handle=9, meta=Meta(producer_name="stored", sequence_id=number))
+        s.message(0, handle=9, fate=fate)
+        got = s.received(1, handle=9)
+        s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+
+    steps = (Step(Who.BROKER, "store_entries", {"topic": "t"}),)
+    case = msgspec.structs.replace(ANY_CASE, steps=steps, topology=Topology(topics=(Topic(name="t"),)))
+    assert judged(AckedIsDelivered, story, case=case)[0] == codes
 
 
 def test_a_finding_names_what_was_asked_for_told_stored_and_delivered() -> None:

@@ -278,7 +278,8 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
             continue
         if message.invoke is None:
             entry, _, batch = message.copies[0]
-            row = _outcome(message, entry.id, batch, entry.t_ns, Result.OK)
+            code = Result.UNKNOWN if message.damaged else Result.OK
+            row = _outcome(message, None if message.damaged else entry.id, batch, entry.t_ns, code)
             by_stream.setdefault(message.stream, []).append((message.seq, row))
         elif end is not None:
             code = _code(message, end, events, found)
