@@ -246,6 +246,17 @@ def test_letter_a_chunk_of_which_a_fault_took_may_have_had_its_receipt() -> None
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+def test_original_of_a_letter_that_could_not_be_sent_comes_again_with_a_new_connection() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.closed()
+    story.connected(1)
+    story.subscribed(1, kind="Shared")
+    story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
 def test_letter_that_a_fault_refused_is_no_riddle() -> None:
     story = _refused_twice()
     story.send_frame(0, producer_id=5, fate=Fate.DROPPED, sides=Sides.SENDER)

@@ -182,11 +182,13 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         """Whatever was not settled comes again by itself. Its letter may be under way all the same, and settle it when
-        the consumer is back."""
-        for errand in self.errands.values():
+        the consumer is back; one that could not be sent is none any more."""
+        for origin, errand in list(self.errands.items()):
             if errand.source.topic == session.topic and errand.consumer is session.consumer:
                 self._judge(errand, session, event)
                 errand.waits = None
+                if errand.failure is not None:
+                    del self.errands[origin]
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for origin, errand in list(self.errands.items()):
