@@ -27,10 +27,16 @@ _FORGETS = (
 )
 
 EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
+    ("pulsar-python", "batching.keyed-entries-in-order"): "the Case that fails, "
+    "batching/keyed-ids-across-an-early-reconnect, was not there yet when that run was made",
     ("pulsar-python", "chunking.permits-return"): "the Case that fails, chunking/chunks-that-find-no-room, holds the "
     "store and was not run there",
     ("pulsar-python", "connection.limit-of-each"): "the Case that fails, connection/limits-that-differ, needs two "
     "brokers and was not run there",
+    (
+        "pulsar-python",
+        "flow.full-queue-answers",
+    ): "the Case that fails, flow/room-after-failed-batches, holds the store and was not run there",
     ("pulsar-python", "producer.close-settles-pending"): "the Case that fails, producer/close-with-sends-in-flight, "
     "holds the store and was not run there",
     ("pulsar-python", "resend.send-timeout"): "the client's own: sends behind one that is not allowed are sent again "

@@ -128,6 +128,11 @@ class BenchFacts:
         return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
 
     @property
+    def broken_off(self) -> bool:
+        """Its time was over before its schedule was, and no operation of the client is to blame."""
+        return self.ended is not None and self.ended.how is Ending.DEADLINE and not self.overdue
+
+    @property
     def stood_still(self) -> bool:
         """The machine was kept from running for so long that what did not happen may only be late."""
         return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"])
@@ -223,6 +228,8 @@ def _verdict(
         return Verdict.HARNESS_ERROR, f"its check crashed: {type(check.crashed).__name__}: {check.crashed}", ()
     if check.findings:
         return broken(requirement), check.findings[0].sentence, check.findings
+    if own and attempt_end.broken_off:
+        return Verdict.INCONCLUSIVE, attempt_end.ended.text, ()
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue or not check.exercised)
     stood_still = attempt_end.stood_still if unreached else attempt_end.off_schedule and _needs_its_pauses(case)

@@ -88,6 +88,17 @@ def test_what_a_hang_kept_from_being_exercised_is_untestable() -> None:
     assert told.reason.startswith("the Case was cut short: flush (operation ")
 
 
+def test_a_case_that_ran_out_of_time_without_a_hang_decides_nothing_but_what_was_broken() -> None:
+    slow = Script()
+    slow.producer()
+    slow.send(0)
+    slow.send_frame(0, sequence_id=0)
+    assert _judged(slow.done(Ending.DEADLINE))[IDS].verdict is Verdict.INCONCLUSIVE
+    slow.send(1)
+    slow.send_frame(1, sequence_id=0)
+    assert _judged(slow.done(Ending.DEADLINE))[IDS].verdict is Verdict.FAIL
+
+
 def test_what_was_exercised_in_spite_of_a_hang_is_judged_by_what_was_seen() -> None:
     assert _judged(_hung())[IDS].verdict is Verdict.PASS
 
