@@ -47,6 +47,8 @@ class NameHasOneHolder(Check):
         self._held: dict[Place, Name] = {}
         self._asked: dict[tuple[int, int], tuple[Place, str, str]] = {}
         self._closing: dict[tuple[int, int], _Holder] = {}
+        self._withdrawn: dict[Place, Frame] = {}
+        """CLOSE_PRODUCERs that came before the PRODUCER they are about had its answer."""
         self._on: dict[int, set[Place]] = {}
         self._exclusive: set[str] = set()
         faults = enumerate(self.view.case.faults)
@@ -63,6 +65,7 @@ class NameHasOneHolder(Check):
         place = (event.conn, event.producer_id or 0)
         name = str(event.fields.get("producer_name", ""))
         self._asked[event.conn, event.request_id or 0] = (place, topic, name)
+        self._withdrawn.pop(place, None)
         holder = self._holders.get((topic, name))
         if holder is not None and holder.silent is not None and holder.doubted_ns is None:
             holder.doubted_ns = event.t_ns
@@ -89,6 +92,8 @@ class NameHasOneHolder(Check):
         self._holders[name] = _Holder(place, event)
         self._held[place] = name
         self._on.setdefault(event.conn, set()).add(place)
+        if (close := self._withdrawn.pop(place, None)) is not None:
+            self._ends(place, close)
 
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
@@ -130,9 +135,10 @@ class NameHasOneHolder(Check):
         if not event.at_broker:
             return
         place = (event.conn, event.producer_id or 0)
-        holder = self._leaves(place)
-        if holder is not None and event.to_receiver and event.request_id is not None:
-            self._closing[event.conn, event.request_id] = holder
+        asking = any(place == waiting for waiting, _, _ in self._asked.values())
+        if asking and event.dir is Direction.TO_BROKER:
+            self._withdrawn[place] = event
+        self._ends(place, event)
 
     @on(Frame, "SUCCESS")
     def close_answered(self, event: Frame) -> None:
@@ -149,6 +155,11 @@ class NameHasOneHolder(Check):
             holder = self._leaves(place)
             if holder is not None and isinstance(event, Fired) and event.fault in self._silencing:
                 holder.silent = event
+
+    def _ends(self, place: Place, close: Frame) -> None:
+        holder = self._leaves(place)
+        if holder is not None and close.to_receiver and close.request_id is not None:
+            self._closing[close.conn, close.request_id] = holder
 
     def _leaves(self, place: Place) -> _Holder | None:
         holder = self._holders.get(self._held.pop(place, ("", "")))

@@ -120,6 +120,17 @@ def test_producer_that_is_created_again_on_its_connection_keeps_its_name() -> No
     assert judged(NameHasOneHolder, story)[0] == []
 
 
+def test_name_of_a_producer_that_was_closed_before_it_was_let_in_is_free() -> None:
+    story = Script()
+    story.connected(0)
+    asked = story.producer_asks()
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
+    story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": "p"})
+    story.down("SUCCESS", request_id=9)
+    story.producer_again(1)
+    assert judged(NameHasOneHolder, story)[0] == []
+
+
 def test_name_that_is_refused_though_its_holder_was_closed_is_found() -> None:
     story = Script()
     story.producer()
