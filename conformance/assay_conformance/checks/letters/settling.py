@@ -40,7 +40,8 @@ TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError
 @dataclass(slots=True, eq=False)
 class _Errand:
     """One message on its way to a letter topic. `source` is the entry to settle: the original, or a copy that came
-    back. `waits` is since when it has been the client's turn; None while it is the broker's."""
+    back. `waits` is since when it has been the client's turn; None while it is the broker's. `is_over`: its letter was
+    refused, and the original comes again with a new connection; some clients send the letter again, too."""
 
     consumer: OpenedConsumer
     source: Entry
@@ -50,6 +51,7 @@ class _Errand:
     letter: Unit | None = None
     receipt: Frame | None = None
     failure: Frame | None = None
+    is_over: bool = False
 
     @property
     def last(self) -> Event:
@@ -129,7 +131,7 @@ class _Settling(ConsumerCheck, LetterCheck):
     def posted(self, letter: Letter) -> None:
         errand = self._alike(letter) if letter.origin is None else self.errands.get(letter.origin)
         if errand is not None:
-            errand.letter, errand.waits, errand.failure = letter.unit, None, None
+            errand.letter, errand.waits, errand.failure, errand.is_over = letter.unit, None, None, False
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answered(self, event: Frame) -> None:
@@ -182,13 +184,12 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         """Whatever was not settled comes again by itself. Its letter may be under way all the same, and settle it when
-        the consumer is back; one that could not be sent is none any more."""
-        for origin, errand in list(self.errands.items()):
+        the consumer is back."""
+        for errand in self.errands.values():
             if errand.source.topic == session.topic and errand.consumer is session.consumer:
                 self._judge(errand, session, event)
                 errand.waits = None
-                if errand.failure is not None:
-                    del self.errands[origin]
+                errand.is_over = errand.failure is not None
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for origin, errand in list(self.errands.items()):
@@ -219,7 +220,8 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     def _unsent(self, address: Address) -> Iterator[_Errand]:
         for errand in self.errands.values():
-            if errand.letter is None and errand.consumer.subscription == address.consumer.subscription:
+            unsent = errand.letter is None and not errand.is_over
+            if unsent and errand.consumer.subscription == address.consumer.subscription:
                 yield errand
 
     def _judge(self, errand: _Errand, session: ConsumerSession | None, end: Event) -> None:
