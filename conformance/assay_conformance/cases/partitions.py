@@ -12,8 +12,6 @@ THREE = Topology(topics=(Topic(name="t", partitions=3),))
 STILL_MS = 700
 """How long a partition stands still: longer than what is done at once ever takes."""
 
-DELAY_MS = 150
-DELAYS = 2
 PACE_MS = 20
 
 
@@ -65,48 +63,25 @@ def one_partition_away() -> Case:
     )
 
 
-def windows_of_batches() -> Case:
+def windows(words: str, title: str, delay_ms: int, delays: int, lasts_ms: int, *capabilities: str) -> Case:
+    """A message every PACE_MS for so long, where a window of one partition is so many publish delays."""
     plan = Schedule()
     producer = plan.producer(plan.client())
-    for _ in range(5 * DELAYS * DELAY_MS // PACE_MS):
+    for _ in range(lasts_ms // PACE_MS):
         plan.send(producer)
         plan.wait_ms(PACE_MS)
     plan.wait_ops(deadline_ms=STARVED_MS)
     return plan.case(
-        "routing/windows-of-batches",
-        "A message every 20 ms to five partitions, in batches that wait for 150 ms",
+        f"routing/{words}",
+        title,
         ("routing.batches-fill-in-windows",),
-        capabilities=("batching",),
+        capabilities=("batching", *capabilities),
         topology=FIVE,
         producer={
             "routing": "round_robin",
             "batching": True,
-            "batching_max_publish_delay_ms": DELAY_MS,
-            "batching_partition_switch_frequency": DELAYS,
-        },
-        limits=QUICK,
-    )
-
-
-def windows_of_ten_delays() -> Case:
-    """What the template for producers starts from: the Java client's own ten delays."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    for _ in range(900 // PACE_MS):
-        plan.send(producer)
-        plan.wait_ms(PACE_MS)
-    plan.wait_ops(deadline_ms=STARVED_MS)
-    return plan.case(
-        "routing/windows-of-ten-delays",
-        "A message every 20 ms to five partitions, which change after ten publish delays of 20 ms",
-        ("routing.batches-fill-in-windows",),
-        capabilities=("batching", "partition_switch_frequency"),
-        topology=FIVE,
-        producer={
-            "routing": "round_robin",
-            "batching": True,
-            "batching_max_publish_delay_ms": 20,
-            "batching_partition_switch_frequency": 10,
+            "batching_max_publish_delay_ms": delay_ms,
+            "batching_partition_switch_frequency": delays,
         },
         limits=QUICK,
     )
@@ -156,8 +131,22 @@ RECEIPTS_TAKE_MS = 250
 CASES = (
     one_slow_partition(),
     one_partition_away(),
-    windows_of_batches(),
-    windows_of_ten_delays(),
+    windows(
+        "windows-of-batches",
+        "A message every 20 ms to five partitions, in batches that wait for 150 ms",
+        delay_ms=150,
+        delays=2,
+        lasts_ms=1_500,
+    ),
+    # What the template for producers starts from: the Java client's own ten delays.
+    windows(
+        "windows-of-ten-delays",
+        "A message every 20 ms to five partitions, which change after ten publish delays of 20 ms",
+        20,
+        10,
+        900,
+        "partition_switch_frequency",
+    ),
     windows_of_two_lengths(),
     no_window(),
 )

@@ -13,11 +13,17 @@ def _refused(sequence_id: int, error: str, times: int) -> Fault:
     return Fault(trigger=trigger, action=AnswerError(error))
 
 
-def transient_error(error: str) -> Case:
+def _after_one_taken(sends: int) -> Schedule:
+    """So many sends behind one that has its receipt."""
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.wait_ops(plan.send(producer))
-    plan.send(producer, 2)
+    plan.send(producer, sends)
+    return plan
+
+
+def transient_error(error: str) -> Case:
+    plan = _after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
         f"resend/transient-{error.removesuffix('Error').lower()}-error",
@@ -29,10 +35,7 @@ def transient_error(error: str) -> Case:
 
 
 def spoilt_on_the_way() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer))
-    plan.send(producer, 2)
+    plan = _after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
         "resend/spoilt-on-the-way",
@@ -45,10 +48,7 @@ def spoilt_on_the_way() -> Case:
 
 def one_not_allowed() -> Case:
     """It is refused however often it comes."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer))
-    plan.send(producer, 3)
+    plan = _after_one_taken(sends=3)
     plan.wait_ops()
     return plan.case(
         "resend/one-not-allowed",
@@ -62,10 +62,7 @@ def one_not_allowed() -> Case:
 
 def terminated_mid_stream() -> Case:
     """Both ways of hearing it lead to the same answer."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer))
-    plan.send(producer, 3)
+    plan = _after_one_taken(sends=3)
     plan.wait_ops()
     refused = Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("TopicTerminatedError"), optional=True)
     return plan.case(
@@ -83,10 +80,7 @@ def terminated_mid_stream() -> Case:
 
 
 def topic_terminated() -> Case:
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer))
-    plan.send(producer, 2)
+    plan = _after_one_taken(sends=2)
     plan.wait_receipts(3)
     plan.broker("terminate", topic="t")
     plan.wait_ops()
@@ -102,10 +96,7 @@ def topic_terminated() -> Case:
 
 def refused_return(words: str, error: str, title: str, *, requirement: str = "resend.keeps-returning") -> Case:
     """One send waits for its receipt when the connection dies."""
-    plan = Schedule()
-    producer = plan.producer(plan.client())
-    plan.wait_ops(plan.send(producer))
-    plan.send(producer, 2)
+    plan = _after_one_taken(sends=2)
     plan.wait_ops()
     return plan.case(
         f"resend/return-{words}",
