@@ -16,7 +16,7 @@ from assay_conformance.checks.batching import (
 )
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import MESSAGE_BYTES, NAME, Script
-from assay_conformance.model.event import Event
+from assay_conformance.model.event import Event, Meta
 
 LIMITS: dict[str, Any] = {
     "batching": True,
@@ -145,14 +145,15 @@ def _trickle(left_after_ms: float, flush: bool = False, **config: Any) -> list[E
     return story.done()
 
 
-def _crowded(left_after_ms: float, **config: Any) -> list[Event]:
+def _crowded(left_after_ms: float, meta: Meta | None = None, **config: Any) -> list[Event]:
     """Messages 20 ms apart, of which two leave at a time."""
+    told_of_it: dict[str, Any] = {} if meta is None else {"meta": meta}
     story = Script()
     story.producer(**{**LIMITS, **config})
     for number in range(12):
         story.at(1_000 + 20 * number).send(number)
         if number % 2:
-            story.at(1_000 + 20 * (number - 1) + left_after_ms).send_frame(number - 1, number, batch=True)
+            story.at(1_000 + 20 * (number - 1) + left_after_ms).send_frame(number - 1, number, batch=True, **told_of_it)
     for number in range(12):
         story.ok(number)
     return story.done()
@@ -177,6 +178,17 @@ def test_batches_that_a_full_queue_closes_have_a_reason() -> None:
 
 def test_full_batches_show_nothing_of_reasons() -> None:
     assert told(LeavesForAReason, _crowded(35, batching_max_messages=2)) == ([], 0)
+
+
+@pytest.mark.parametrize(("room_bytes", "codes"), [(-1, []), (0, ["left-early"])])
+def test_batches_that_had_room_for_the_next_message_are_not_full(room_bytes: int, codes: list[str]) -> None:
+    assert told(LeavesForAReason, _crowded(35, batching_max_bytes=3 * MESSAGE_BYTES + room_bytes))[0] == codes
+
+
+def test_what_stands_in_front_of_messages_may_have_filled_a_batch() -> None:
+    limits = {**LIMITS, "batching_max_bytes": 3 * MESSAGE_BYTES}
+    meta = Meta(producer_name=NAME, sequence_id=0, batch=2, uncompressed_size=2 * MESSAGE_BYTES + 8)
+    assert told(LeavesForAReason, _crowded(35, meta, **limits))[0] == []
 
 
 def test_batches_of_keys_are_not_judged() -> None:

@@ -1,6 +1,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 
 from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
 from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
@@ -51,14 +52,15 @@ def test_batch_that_leaves_before_any_limit_shows_nothing() -> None:
     assert _batch(2).exercised == 0
 
 
-def test_batch_without_room_for_the_next_message_is_full() -> None:
+@pytest.mark.parametrize(("room_bytes", "exercised"), [(-1, 1), (0, 0)])
+def test_batch_is_full_where_the_next_message_would_exceed_its_bytes(room_bytes: int, exercised: int) -> None:
     story = Script()
-    story.producer(batching=True, **{**LIMITS, "batching_max_bytes": 2 * MESSAGE_BYTES + 1})
+    story.producer(batching=True, **{**LIMITS, "batching_max_bytes": 3 * MESSAGE_BYTES + room_bytes})
     for number in range(3):
         story.send(number)
     story.send_frame(0, 1, batch=True)
     story.send_frame(2, batch=True)
-    assert trial(ClosesAtFirstLimit, story.done()).exercised == 1
+    assert trial(ClosesAtFirstLimit, story.done()).exercised == exercised
 
 
 def test_too_many_messages_are_found() -> None:

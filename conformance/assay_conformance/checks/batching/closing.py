@@ -63,7 +63,7 @@ class ClosesAtFirstLimit(Check):
                 on_time = {unit for unit in units_read_at_once(self, handle) if self._left_by_delay(unit, limits)}
                 for line in self.tracker.lines.of_handle(handle):
                     for unit, after in itertools.zip_longest(line.units, line.units[1:]):
-                        if unit in on_time or (unit.numbers and _was_full(limits, unit, after)):
+                        if unit in on_time or (unit.numbers and limits.reached_by(unit, after)):
                             self.exercise(unit.first)
 
     def _left_by_delay(self, unit: Unit, limits: Limits) -> bool:
@@ -94,13 +94,6 @@ class ClosesAtFirstLimit(Check):
             blocks = self.view.producer_setting(handle, "block_if_queue_full")
             self._limits[handle] = None if blocks else limits_of(self.view, handle)
         return self._limits[handle]
-
-
-def _was_full(limits: Limits, unit: Unit, after: Unit | None) -> bool:
-    """The batch had come to a limit, or would have with the first message of the one after it."""
-    following = after.first.members[:1] if after is not None else ()
-    inside = sum(member.size for member in (*unit.first.members, *following))
-    return limits.reached_by(unit) or 0 < limits.bytes < inside
 
 
 class FlushClosesBatch(Check):

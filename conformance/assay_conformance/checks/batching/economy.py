@@ -16,7 +16,7 @@ from assay_conformance.checks.batching.limits import (
     limits_of,
     units_read_at_once,
 )
-from assay_conformance.checks.batching.reasons import called_ns, full, is_alone
+from assay_conformance.checks.batching.reasons import called_ns, is_alone
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tolerance import MS, TOLERANCES
@@ -275,7 +275,7 @@ class WiderLimitsSave(_Costs):
         gaps = 0
         for unit, after in pairwise(smaller.units):
             asked, next_ns = asked_ns(self, unit), asked_ns(self, after)
-            if asked is not None and next_ns is not None and full(smaller.limits, unit, after) is None:
+            if asked is not None and next_ns is not None and not smaller.limits.reached_by(unit, after, headers=True):
                 gaps += next_ns - asked < waits_ns
         return gaps >= FEWEST_GAPS
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.lines import Unit
+from assay_conformance.tuning import Closing
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +18,20 @@ class Limits:
     bytes: int
     delay_ms: int
 
-    def reached_by(self, unit: Unit) -> bool:
-        """Whether the batch was full, and had to leave whatever else happened."""
+    def reached_by(self, unit: Unit, after: Unit | None = None, *, headers: bool = False) -> Closing | None:
+        """Which one the batch had come to, or would have exceeded with the first message of the one `after` it: what
+        comes to its bytes exactly has still room (Java, C++ and Go clients alike).
+
+        Bytes are those of the payloads, as Java and C++ clients count. With `headers` the Go client's count is heard,
+        too: what stands in front of each message inside is part of it.
+        """
+        if 0 < self.messages <= len(unit.numbers):
+            return Closing.COUNT
         inside = sum(member.size for member in unit.first.members)
-        return 0 < self.messages <= len(unit.numbers) or 0 < self.bytes <= inside
+        if headers and unit.first.meta is not None:
+            inside = max(inside, unit.first.meta.uncompressed_size)
+        following = sum(member.size for member in after.first.members[:1]) if after is not None else 0
+        return Closing.BYTES if self.bytes > 0 and (inside >= self.bytes or inside + following > self.bytes) else None
 
 
 def limits_of(view: View, handle: int) -> Limits | None:

@@ -192,7 +192,7 @@ class LeavesForAReason(Check):
             if since_ns is None or not admitted_by(unit, since_ns):
                 continue
             after = following.get(id(unit))
-            reason = full(limits, unit, after)
+            reason = limits.reached_by(unit, after, headers=True)
             if reason is None and not asked.between(since_ns - SLACK_NS, unit.first.t_ns):
                 reason = self._short(handle, held, all_held, unit) or self._over(limits, since_ns, unit, after)
                 (explained if reason else unexplained).append(unit)
@@ -240,15 +240,6 @@ class LeavesForAReason(Check):
             one.first,
             other.first,
         )
-
-
-def full(limits: Limits, unit: Unit, after: Unit | None) -> Closing | None:
-    """Which limit it had reached, or would have with the first message of the one after it."""
-    if 0 < limits.messages <= len(unit.numbers):
-        return Closing.COUNT
-    following = after.first.members[:1] if after is not None else ()
-    inside = sum(member.size for member in (*unit.first.members, *following))
-    return Closing.BYTES if 0 < limits.bytes <= inside else None
 
 
 def is_alone(send: Operation) -> bool:
