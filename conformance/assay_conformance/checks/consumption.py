@@ -239,6 +239,13 @@ def to_client(event: Frame) -> bool:
     return event.dir is Direction.TO_CLIENT and event.sides is not Sides.SENDER
 
 
+def of_earlier_epoch(message: Frame, request: Frame) -> bool:
+    """Whether a MESSAGE was sent before this request for everything was heard (PIP-84): a client drops it. Where one of
+    them tells no epoch, nobody knows."""
+    came, asked = message.fields.get("consumer_epoch"), request.fields.get("consumer_epoch")
+    return came is not None and asked is not None and int(came) < int(asked)
+
+
 def is_torn(event: Frame) -> bool:
     """Damaged, or lost, held back or made up on its way; not what ended with its connection, and comes again."""
     return event.intact is False or (event.sides is not Sides.BOTH and event.fate is not Fate.CUT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import SessionKey, entry_on, session_key, to_client
+from assay_conformance.checks.consumption import SessionKey, entry_on, of_earlier_epoch, session_key, to_client
 from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
@@ -64,10 +64,9 @@ class OldEpochDropped(RequestCheck):
             return
         key, entry = session_key(session), entry_on(session, event.ids[0])
         epoch = self._epochs.get(key)
-        number = event.fields.get("consumer_epoch")
         if epoch is None:
             self._queued.setdefault(key, {})[entry] = event
-        elif number is None or int(number) >= epoch.number:
+        elif not of_earlier_epoch(event, epoch.request):
             if not _is_part(event):
                 epoch.due.append(entry)
             epoch.fresh.add(entry)

@@ -9,7 +9,8 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class SteersAroundFull(RoutingCheck):
-    """Under round robin without batching, where the message before it is known and so its turn."""
+    """Under round robin without batching, where the message before it is known and so its turn. A message with a key
+    has none, nor has what follows it."""
 
     requirement = RequirementId("routing.steers-around-full")
 
@@ -21,9 +22,10 @@ class SteersAroundFull(RoutingCheck):
     def routed(self, message: Routed) -> None:
         before = self._last.get(message.handle)
         self._last[message.handle] = message
-        if before is not None and before.number == message.number - 1 and self._takes_turns(message.handle):
+        known = before is not None and before.number == message.number - 1 and before.key is message.key is None
+        if before is not None and known and self._takes_turns(message.handle):
             turn = (before.partition + 1) % message.partitions
-            if message.key is None and message.partition != turn and self._queues.is_full(message, turn):
+            if message.partition != turn and self._queues.is_full(message, turn):
                 self.breach(
                     "steers",
                     f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}, past partition "

@@ -144,6 +144,14 @@ def test_message_that_goes_past_a_full_partition_is_told() -> None:
     assert story.judged(SteersAroundFull)[0] == ["steers"]
 
 
+def test_turn_behind_a_message_with_a_key_is_not_known() -> None:
+    story = _with_one_message_waiting()
+    story.goes(5, 0, key="a")
+    story.ok(5)
+    story.goes(6, 2)
+    assert story.judged(SteersAroundFull)[0] == []
+
+
 @pytest.mark.parametrize(("limit", "codes"), [(1, []), (2, ["out-of-turn"])], ids=["full", "with-room"])
 def test_turn_of_a_full_partition_alone_may_be_passed_over(limit: int, codes: list[str]) -> None:
     story = _with_one_message_waiting(limit)

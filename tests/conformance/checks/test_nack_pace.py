@@ -261,6 +261,18 @@ def test_prefetched_copies_may_come_first() -> None:
     assert story.judged(AllInOrder) == ([], 1)
 
 
+def test_what_was_on_its_way_in_an_earlier_epoch_may_be_dropped() -> None:
+    story = refused(kind="Exclusive")
+    story.after(300)
+    story.redeliver_frame(fields={"consumer_epoch": 1})
+    story.message(5, fields={"consumer_epoch": 0})
+    for entry in range(6):
+        story.message(entry, fields={"consumer_epoch": 1})
+    for entry in range(6):
+        story.received(entry)
+    assert story.judged(AllInOrder) == ([], 5)
+
+
 def test_shared_subscription_is_none_of_this() -> None:
     assert everything_again("Shared").judged(AllInOrder) == ([], 0)
 

@@ -95,6 +95,17 @@ def test_first_message_of_the_time_sought() -> None:
     assert judged(StartsAtTarget, story) == ([], 1)
 
 
+def test_message_that_came_as_its_connection_ended_may_not_have_been_read() -> None:
+    story = _reading(0, 1, 2)
+    _sought(story, 0)
+    story.message(1)
+    story.cut()
+    receive = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.after(600)
+    story.complete(receive, count=0)
+    assert judged(StartsAtTarget, story)[0] == []
+
+
 def test_message_that_came_and_is_withheld_is_found() -> None:
     story = _reading(0, 1, 2)
     _sought(story, 0)

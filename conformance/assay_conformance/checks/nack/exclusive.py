@@ -12,6 +12,7 @@ from assay_conformance.checks.consumption import (
     entry_on,
     is_open,
     late,
+    of_earlier_epoch,
     session_key,
     to_client,
 )
@@ -26,7 +27,7 @@ from assay_conformance.model.requirement import RequirementId
 class _Again:
     """What a session's consumer was sent since it asked for everything, in order, and not handed over yet.
 
-    `stale`: copies from before that the application may still get.
+    `stale`: copies from before, or of an earlier epoch, that the application may still get, or never.
     """
 
     request: Frame
@@ -82,6 +83,9 @@ class AllInOrder(ConsumerCheck):
         self._copies.setdefault(session.consumer.handle, Counter()).update(keys)
         again = self._again.get(session_key(session))
         if again is None:
+            return
+        if of_earlier_epoch(event, again.request):
+            again.stale.update(keys)
             return
         if not _is_whole(event) or entry in again.frames:
             del self._again[session_key(session)]  # Damaged, in chunks or twice: which of it is due cannot be told.

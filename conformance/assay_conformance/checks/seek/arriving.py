@@ -47,6 +47,12 @@ class StartsAtTarget(SeekCheck):
             seek.undisturbed = False
         self._arrived.setdefault((seek.consumer.handle, entry_on(session, event.ids[0])), event)
 
+    def over(self, session: ConsumerSession, event: Event) -> None:
+        """What came last on a connection that is gone may not have been read, and comes again."""
+        del event
+        gone = (session.conn, session.consumer_id)
+        self._arrived = {key: frame for key, frame in self._arrived.items() if (frame.conn, frame.consumer_id) != gone}
+
     def handed_over(self, seek: Sought, event: Received) -> None:
         if seek.delivered or lost_its_place(seek.consumer, seek.invoke, event):
             return
