@@ -1,0 +1,116 @@
+"""Does a run that is made again say the same? One certification again and again, and what came out otherwise.
+
+    python -m bench.repeated AGENT [--runs 20] [--busy] [--select WORD]... [--kept FOLDER]
+
+Every run is to have the plan of the first, byte for byte, and its verdicts, Case by Case, as `assay compare`
+tells them.
+With `--busy` a process that computes keeps one core from every run but the first. What a busy machine leaves
+inconclusive is counted, and is no other verdict; a plan, a verdict or a finding code that differs ends with status 1.
+Runs are kept in FOLDER, so that what was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from assay_conformance.model.verdict import Verdict
+from assay_reports.compare import CellDifference, Comparison, compare
+from assay_reports.verdicts import Verdicts, read_verdicts
+
+ASSAY: Final = (sys.executable, "-c", "from assay_fixtures.cli import main; main()")
+COMPUTES: Final = (sys.executable, "-c", "while True: pass")
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What another run said otherwise, and what it, or the first, left open."""
+
+    same_plan: bool
+    otherwise: tuple[CellDifference, ...]
+    left_open: tuple[CellDifference, ...]
+    not_both: tuple[str, ...]
+    """Cases that only one of them judged."""
+
+    @property
+    def is_same(self) -> bool:
+        return self.same_plan and not self.otherwise and not self.not_both
+
+
+def again(same_plan: bool, told: Comparison) -> Again:
+    left_open = tuple(one for one in told.cells if Verdict.INCONCLUSIVE in (one.before, one.after))
+    otherwise = tuple(one for one in told.cells if one not in left_open)
+    return Again(same_plan, otherwise, left_open, (*told.only_before, *told.only_after))
+
+
+def made(agent: str, selected: list[str], runs: int, folder: Path, busy: bool) -> Iterator[Path]:
+    """Folders of so many runs that came to their end, those that are there already first."""
+    found = _ended(folder)
+    yield from found[:runs]
+    for number in range(len(found), runs):
+        print(f"run {number + 1} of {runs}", file=sys.stderr, flush=True)
+        with _one_core_less(busy and number > 0):
+            done = subprocess.run(
+                [*ASSAY, "certify", agent, "--run-dir", str(folder), *selected],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        ended = _ended(folder)
+        if len(ended) == number:
+            sys.exit(f"bench.repeated: run {number + 1} came to no verdicts (exit {done.returncode}): {done.stderr}")
+        yield ended[-1]
+
+
+def _ended(folder: Path) -> list[Path]:
+    return [path.parent for path in sorted(folder.glob("*/verdicts.json"))]
+
+
+@contextmanager
+def _one_core_less(busy: bool) -> Iterator[None]:
+    computing = subprocess.Popen(COMPUTES) if busy else None
+    try:
+        yield
+    finally:
+        if computing is not None:
+            computing.kill()
+            computing.wait()
+
+
+def _said(run: Path) -> Verdicts:
+    file = run / "verdicts.json"
+    return read_verdicts(file.read_bytes(), str(file))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("agent")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--busy", action="store_true")
+    parser.add_argument("--select", action="append", default=[])
+    parser.add_argument("--kept", type=Path, default=Path("runs", "repeated"))
+    options = parser.parse_args()
+    selected = [word for name in options.select for word in ("--select", name)]
+    first, *others = made(options.agent, selected, options.runs, options.kept, options.busy)
+    plan, said = (first / "plan.jsonl").read_bytes(), _said(first)
+    compared = {run: again((run / "plan.jsonl").read_bytes() == plan, compare(said, _said(run))) for run in others}
+    for run, one in compared.items():
+        if not one.same_plan:
+            print(f"{run}: its plan is not that of {first}")
+        for difference in (*one.otherwise, *one.left_open, *one.not_both):
+            print(f"{run}: {difference}")
+    same = sum(one.is_same for one in compared.values())
+    left_open = sum(len(one.left_open) for one in compared.values())
+    judged = len(said.cells) * len(compared)
+    print(f"{same} of {len(compared)} runs said what the first said; {left_open} of {judged} judgements left open")
+    return 0 if same == len(compared) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""What makes a run that was made again another one."""
+
+from __future__ import annotations
+
+import pytest
+from bench.repeated import again
+
+from assay_reports.compare import CellDifference, Comparison
+
+
+def told(before: str, after: str, only_after: tuple[str, ...] = ()) -> Comparison:
+    cell = CellDifference(requirement="resend.keeps-order", case="resend/cut", before=before, after=after)
+    return Comparison(circumstances=(), requirements=(), cells=(cell,), only_before=(), only_after=only_after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("no finding", "fail (reordered)", False),
+        ("fail (lost)", "fail (reordered)", False),
+        ("fail (lost)", "no finding", False),
+        ("no finding", "inconclusive", True),
+        ("inconclusive", "no finding", True),
+    ],
+)
+def test_only_what_was_left_open_may_differ(before: str, after: str, same: bool) -> None:
+    assert again(True, told(before, after)).is_same is same
+
+
+def test_another_plan_is_another_run() -> None:
+    assert not again(False, told("no finding", "inconclusive")).is_same
+
+
+def test_a_case_that_only_one_run_judged_is_another_run() -> None:
+    assert not again(True, told("no finding", "inconclusive", ("resend/cut",))).is_same
