@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from assay_conformance.wire.command_type import CommandType
 
 TLS_SCHEME: Final = "pulsar+ssl"
+_PORTS: Final = {"pulsar": 6650, TLS_SCHEME: 6651}
+"""By scheme, the port where a URL names none."""
 
 SERVICE_URL_FIELDS: Final[Mapping[int, tuple[str, str]]] = {
     CommandType.LOOKUP_RESPONSE: ("brokerServiceUrl", "brokerServiceUrlTls"),
@@ -16,6 +20,38 @@ SERVICE_URL_FIELDS: Final[Mapping[int, tuple[str, str]]] = {
     CommandType.CLOSE_CONSUMER: ("assignedBrokerServiceUrl", "assignedBrokerServiceUrlTls"),
 }
 """The field for plain TCP, and the one for TLS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where one broker listens."""
+
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def tls(self) -> bool:
+        return self.scheme == TLS_SCHEME
+
+
+def address(url: str) -> Address:
+    """That of a service URL with one broker; a bare host:port is a plain one. ValueError, which says what was expected,
+    for anything else."""
+    try:
+        parts = urlsplit(url if "://" in url else f"pulsar://{url}")
+        usual = _PORTS[parts.scheme]
+        port = parts.port or usual
+    except (ValueError, KeyError):
+        raise _no_address(url) from None
+    host = (parts.hostname or "").lower()
+    if not host or "," in host or parts.path.strip("/"):
+        raise _no_address(url)
+    return Address(parts.scheme, host, port)
+
+
+def _no_address(url: str) -> ValueError:
+    return ValueError(f"{url!r}: expected pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, one broker")
 
 
 def speaks_tls(url: str) -> bool:

@@ -11,10 +11,9 @@ import ssl
 import struct
 import termios
 from typing import cast
-from urllib.parse import urlsplit
 
 from assay_conformance.model.errors import HarnessError, UsageError
-from assay_conformance.wire.service_urls import TLS_SCHEME, speaks_tls
+from assay_conformance.wire.service_urls import TLS_SCHEME, address
 from assay_faults.network.protocols import SCHEME, Factory, Listener
 
 _PROOF_DEADLINE_S = 10.0
@@ -58,15 +57,16 @@ class SocketNetwork:
             raise kind(f"cannot listen on {self._host}:{self._port}: {error.strerror}; {hint}") from error
 
     async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
-        address = urlsplit(url)
-        if address.hostname is None or address.port is None:
-            raise HarnessError(f"cannot connect to {url!r}: expected {SCHEME}://host:port")
-        if not speaks_tls(url):
+        try:
+            where = address(url)
+        except ValueError as error:
+            raise HarnessError(f"cannot connect to {error}") from None
+        if not where.tls:
             tls = None
         elif tls is None:
             raise HarnessError(f"cannot connect to {url}: it speaks TLS, and nothing says whom to trust")
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_connection(factory, address.hostname, address.port, ssl=tls)
+        transport, _ = await loop.create_connection(factory, where.host, where.port, ssl=tls)
         return transport
 
     def reset(self, transport: asyncio.Transport, *, abrupt: bool) -> None:

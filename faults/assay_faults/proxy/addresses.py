@@ -8,18 +8,16 @@ the object that came.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from assay_conformance.model.errors import HarnessError
-from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType, Frame, decode, reencode
-from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS, TLS_SCHEME
+from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType, Frame, decode, reencode, service_urls
+from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS, Address
 
 TO_BROKER: Final[Mapping[int, tuple[str, ...]]] = {CommandType.CONNECT: ("proxy_to_broker_url",)}
 """Fields by which a client tells a Pulsar proxy which broker it wants."""
 
-_PORTS: Final = {"pulsar": 6650, TLS_SCHEME: 6651}
 _LOOPBACK: Final = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
 
@@ -27,37 +25,13 @@ class StrangeAddressError(HarnessError):
     """A broker sends its clients to what is no address of a broker: nobody could stand between them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a broker listens. The names of this machine's own loopback are one."""
-
-    scheme: str
-    host: str
-    port: int
-
-    @property
-    def tls(self) -> bool:
-        return self.scheme == TLS_SCHEME
-
-
 def address(url: str) -> Address:
-    """The address of a service URL; a bare host:port is a plain one. Raises StrangeAddressError."""
+    """The address of a service URL; the names of this machine's own loopback are one. Raises StrangeAddressError."""
     try:
-        parts = urlsplit(url if "://" in url else f"pulsar://{url}")
-        usual = _PORTS[parts.scheme]
-        port = parts.port or usual
-    except (ValueError, KeyError):
-        raise _strange(url) from None
-    host = (parts.hostname or "").lower()
-    if not host or "," in host or parts.path.strip("/"):
-        raise _strange(url)
-    return Address(parts.scheme, _LOOPBACK.get(host, host), port)
-
-
-def _strange(url: str) -> StrangeAddressError:
-    return StrangeAddressError(
-        f"a broker sends clients to {url!r}: expected pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, one broker"
-    )
+        found = service_urls.address(url)
+    except ValueError as error:
+        raise StrangeAddressError(f"a broker sends clients to {error}") from None
+    return replace(found, host=_LOOPBACK.get(found.host, found.host))
 
 
 class Addresses:
