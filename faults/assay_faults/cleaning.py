@@ -36,6 +36,8 @@ _PATIENCE_S: Final = 5
 _PAUSE_S: Final = 0.01
 _COMES_WITHIN_S: Final = 0.5
 _ROUNDS: Final = 20
+_DIRECTLY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Not through the proxy that HTTP_PROXY names: its "there is no such thing" would be taken for the server's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +216,17 @@ def _container(entry: Entry) -> str:
 
 
 def _of_engine(entry: Entry) -> list[str]:
+    # Of the run that is dead: this machine's usual engine is another one, and has nothing of it.
+    host = entry.detail.get("host")
+    engine = ("docker", "--host", host) if host else ("docker",)
     marked_so = ("--filter", f"label={LABEL}={entry.id}")
     removed = []
     for thing, listing, removing in (
         ("container", ("ps", "--all", "--quiet"), ("rm", "--force", "--volumes")),
         ("network", ("network", "ls", "--quiet"), ("network", "rm")),
     ):
-        for found in _run("docker", *listing, *marked_so).split():
-            _run("docker", *removing, found)
+        for found in _run(*engine, *listing, *marked_so).split():
+            _run(*engine, *removing, found)
             removed.append(f"{thing} {found}")
     return removed
 
@@ -230,7 +235,7 @@ def _proxy(entry: Entry) -> str:
     """A proxy inside a server that somebody else runs at `detail["url"]`; a server of ours is a process."""
     url = f"{entry.detail['url'].rstrip('/')}/proxies/{entry.name}"
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, method="DELETE"), timeout=_PATIENCE_S):
+        with _DIRECTLY.open(urllib.request.Request(url, method="DELETE"), timeout=_PATIENCE_S):
             return f"proxy {entry.name} at {entry.detail['url']}"
     except urllib.error.HTTPError as error:
         if error.code == 404:
@@ -261,7 +266,7 @@ def _run(*command: str) -> str:
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except FileNotFoundError as error:
-        raise _TroubleError(f"{' '.join(command[:2])}: there is no program {command[0]} to remove it with") from error
+        raise _TroubleError(f"there is no program {command[0]} to remove it with: {' '.join(command)}") from error
     except subprocess.CalledProcessError as error:
         raise _TroubleError(f"{' '.join(command)}: {error.stderr.strip()}") from error
     except subprocess.TimeoutExpired as error:

@@ -67,9 +67,7 @@ async def _end(name: str, process: Identity, number: signal.Signals, within_s: f
     try:
         descriptor = os.pidfd_open(process.pid)
     except ProcessLookupError:
-        raise HarnessError(
-            f"{name} (pid {process.pid}) has ended by itself: expected it up for {number.name}"
-        ) from None
+        raise _gone(name, process, number) from None
     ended, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_reader(descriptor, ended.set)
     try:

@@ -122,7 +122,9 @@ class _Proxies(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_proxy_in_a_server_of_somebody_else_is_deleted_there(tmp_path: Path) -> None:
+def test_a_proxy_in_a_server_of_somebody_else_is_deleted_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of the web, and not asked: it knows nothing of this machine.
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     _Proxies.deleted = []
     with HTTPServer(("127.0.0.1", 0), _Proxies) as server:
         Thread(target=server.handle_request).start()
@@ -137,8 +139,20 @@ def test_a_container_without_an_engine_to_ask_stays_in_the_ledger(
     abandoned(tmp_path, Kind.CONTAINER, "pulsar")
     monkeypatch.setenv("PATH", str(tmp_path))
     (trouble,) = clean(tmp_path)
-    assert trouble.trouble == "docker ps: there is no program docker to remove it with"
+    assert trouble.trouble.startswith("there is no program docker to remove it with: docker ps --all")
     assert clean(tmp_path) == [trouble]
+
+
+def test_a_container_is_looked_for_in_the_engine_that_it_was_made_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docker = tmp_path / "docker"
+    docker.write_text(f'#!/bin/sh\necho "$1 $2" >> {tmp_path}/asked\n')
+    docker.chmod(0o755)
+    entry = abandoned(tmp_path, Kind.CONTAINER, "pulsar", host="unix:///run/theirs.sock")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    assert clean(tmp_path) == []
+    assert set((tmp_path / "asked").read_text().splitlines()) == {f"--host {entry.detail['host']}"}
 
 
 # --- whose it is ---
