@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import Schedule, up
+from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.resend import QUICK, cut_at_send, lost_before_cut, lost_receipts
-from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.fault import AnswerError, Corrupt, Fault
+from assay_conformance.model.case import Case, Isolation, Limits
+from assay_conformance.model.fault import AnswerError, Corrupt, Fault, Hold, Until
 
 
 def _refused(sequence_id: int, error: str, times: int) -> Fault:
@@ -43,6 +43,43 @@ def spoilt_on_the_way() -> Case:
         ("resend.resends-spoilt-on-the-way",),
         faults=(Fault(trigger=up("SEND", k=2), action=Corrupt()),),
         limits=QUICK,
+    )
+
+
+def spoilt_behind_another() -> Case:
+    plan = _after_one_taken(sends=2)
+    plan.wait_ops()
+    return plan.case(
+        "resend/spoilt-behind-another",
+        "A SEND is spoilt on its way, and the broker says so while the one before it has no receipt",
+        ("robustness.operations-end",),
+        faults=(lost_receipts(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
+        limits=QUICK,
+        # The C++ core does not survive it.
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def spoilt_before_its_time_out() -> Case:
+    """The broker's word for a send that is over stands in front of the receipt of the next one."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer))
+    plan.send(producer)
+    plan.wait_sends(2)
+    said = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "resend/spoilt-before-its-time-out",
+        "A SEND is spoilt on its way; the broker's word of it comes after the time-out, when the next one waits",
+        ("robustness.operations-end",),
+        producer={"send_timeout_ms": 400},
+        faults=(
+            Fault(trigger=up("SEND", k=1), action=Corrupt()),
+            Fault(trigger=down("SEND_ERROR", k=1), action=Hold(), until=Until(step=said)),
+        ),
+        limits=QUICK,
+        isolation=Isolation.OWN_PROCESS,
     )
 
 
@@ -130,6 +167,8 @@ CASES = (
     transient_error("MetadataError"),
     transient_error("UnknownError"),
     spoilt_on_the_way(),
+    spoilt_behind_another(),
+    spoilt_before_its_time_out(),
     one_not_allowed(),
     terminated_mid_stream(),
     topic_terminated(),
