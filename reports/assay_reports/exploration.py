@@ -193,6 +193,8 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
         f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
         f"slower than {SLOW_S:g} s {figures.slow:.0%}"
     )
+    if not figures.cases and not told.interrupted:
+        yield f"nothing that was drawn had run when {figures.wall_s:.0f} s were over; expected a longer --for"
     if told.interrupted:
         yield "interrupted: what was known by then is kept"
     yield f"run     {folder}"

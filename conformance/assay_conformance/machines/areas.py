@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.mixed import DIRECTIONS, Act, Do, Harm, Terms, case_of
+from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, Act, Do, Harm, Terms, case_of
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import (
     AnswerError,
@@ -41,6 +41,18 @@ class Area(StrEnum):
     ACK = "ack"
     NACK = "nack"
     THROTTLING = "throttling"
+
+
+_ABOUT: Mapping[Area, frozenset[str]] = {
+    Area.CHUNKING: frozenset({"chunking_producer", "chunking_consumer"}),
+    Area.NACK: frozenset({"nack_delay"}),
+}
+
+
+def lacking(area: Area, able: Collection[str]) -> frozenset[str]:
+    """Capabilities that are missing from `able` and without which this area has nothing to draw: every life has a
+    producer and a consumer, and some areas are about more."""
+    return EVERY_LIFE.union(_ABOUT.get(area, ())).difference(able)
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------

@@ -83,6 +83,10 @@ NEEDS: Mapping[Do, str] = {Do.SEEK: "seek", Do.NACK: "nack_delay", Do.ACK_UP_TO:
 """What a client has to be able to do for it; everybody can do the others."""
 
 
+EVERY_LIFE = frozenset({"producer", "consumer"})
+"""Without one of these there is no life to draw."""
+
+
 class Act(NamedTuple):
     """`who` picks among the open handles, round and round; `number` counts messages, names one, or picks a pause;
     `size` picks one of SIZES; `key` and `delay` pick one of KEYS and DELAYS_MS for a send."""
@@ -334,7 +338,7 @@ def case_of(
             max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else Topology().max_message_bytes,
         ),
         config=ClientConfig(producer=_producer_config(terms), consumer=_consumer_config(terms)),
-        capabilities=("producer", "consumer"),
+        capabilities=tuple(sorted(EVERY_LIFE, reverse=True)),
         limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
         generated=True,
     )
