@@ -1,7 +1,8 @@
 """Consumers of a pattern: which topics they subscribe to, and how soon.
 
 A Case says which of its topics match; the consumer is judged by its SUBSCRIBEs. One that lost its connection has other
-things to do, and is not asked for what it had to find meanwhile.
+things to do, and one whose questions or their answers a fault had waits for them: neither is asked for what it had to
+find meanwhile.
 """
 
 from __future__ import annotations
@@ -10,13 +11,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import TimedCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.consumption import TimedCheck, from_client, is_torn, late, number_in_force, to_client
 from assay_conformance.checks.negotiated import COMMANDS_SINCE
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
+
+ASKED_FIRST = (
+    *("GET_TOPICS_OF_NAMESPACE", "GET_TOPICS_OF_NAMESPACE_RESPONSE"),
+    *("PARTITIONED_METADATA", "PARTITIONED_METADATA_RESPONSE"),
+    *("LOOKUP", "LOOKUP_RESPONSE"),
+)
+"""What a client asks, and is told, before it subscribes to a topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,11 @@ class _PatternCheck(TimedCheck):
     def connection_lost(self, event: Closed) -> None:
         del event
         self._due.clear()
+
+    @on(Frame, *ASKED_FIRST)
+    def asks_first(self, event: Frame) -> None:
+        if is_torn(event):
+            self._due.clear()
 
     @on(Ended)
     def over(self, event: Ended) -> None:

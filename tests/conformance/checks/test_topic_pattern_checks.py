@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.conformance.checks.consuming import client
 
@@ -10,6 +12,7 @@ from assay_conformance.checks.fairness import NoTopicStarves
 from assay_conformance.checks.topic_patterns import FollowsPattern, HearsOfTopics
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.event import Sides
 
 FULL = {name: f"persistent://public/default/{name}" for name in ("news-a", "news-b", "sports")}
 INTERVAL_MS = 1_000
@@ -105,6 +108,18 @@ def test_topic_that_is_told_of_is_subscribed_to_at_once() -> None:
 
 def test_topic_that_is_told_of_and_found_later_is_found() -> None:
     assert _told(after_ms=900).judged(HearsOfTopics)[0] == ["not-followed"]
+
+
+@pytest.mark.parametrize(("fault", "codes"), [({"sides": Sides.RECEIVER}, []), ({}, ["not-followed"])])
+def test_topic_whose_look_up_a_fault_held_back_may_come_late(fault: dict[str, Any], codes: list[str]) -> None:
+    story = Following("news-a")
+    story.up("WATCH_TOPIC_LIST", request_id=50)
+    story.down("WATCH_TOPIC_UPDATE", fields={"new_topics": [FULL["news-b"]]})
+    story.up("LOOKUP", request_id=51)
+    story.after(900)
+    story.down("LOOKUP_RESPONSE", request_id=51, **fault)
+    story.finds(after_ms=10)
+    assert story.judged(HearsOfTopics)[0] == codes
 
 
 def test_client_that_has_nobody_watch_is_found() -> None:
