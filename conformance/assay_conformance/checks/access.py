@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, Event, Fate, Frame
@@ -42,6 +43,7 @@ class AccessModes(Check):
     """Nobody beside one that has the topic for itself; who waits gets it when all are gone; who is fenced is out."""
 
     requirement = RequirementId("producer.access-modes")
+    needs = (Trait.ACCESS_MODE,)
 
     def start(self) -> None:
         self._producers: dict[tuple[int, int], _Producer] = {}

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from assay_conformance.checks.occasions import Occasion
+from assay_conformance.checks.occasions import Need
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
@@ -108,8 +108,8 @@ class Check(Said):
     """Base of all checks. Subclasses set `requirement`; a fresh instance judges one attempt."""
 
     requirement: ClassVar[RequirementId]
-    needs: ClassVar[tuple[Occasion, ...]] = ()
-    """Occasions without each of which it has nothing to say of a history, and is not shown it."""
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What has to occur in a history for it to have anything to say of it: without, it is not shown it."""
 
     def __init__(self, view: View) -> None:
         super().__init__()

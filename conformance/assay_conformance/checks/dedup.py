@@ -15,6 +15,7 @@ from typing import ClassVar
 from assay_conformance.checks.base import Check, View, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, topic_of
 from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.checks.worlds import Kind
@@ -161,6 +162,7 @@ class DuplicateReceiptCompletes(Check):
     """
 
     requirement = RequirementId("dedup.duplicate-receipt-completes")
+    needs = (Trait.DUPLICATE,)
 
     def start(self) -> None:
         self._receipts: dict[int, tuple[Frame, Unit]] = {}

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, View, listening, on, tell
+from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Frame, MessageId, Meta, Position
 from assay_conformance.model.fault import Cut, CutHow, Direction
 from assay_conformance.model.topic_names import base_topic
-
-DEFAULT_KIND = "Exclusive"
 
 SHARED = frozenset({"Shared", "Key_Shared"})
 """Types of subscription in which nothing is acknowledged cumulatively."""

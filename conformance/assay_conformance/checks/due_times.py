@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.resend import operations
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Operation
@@ -14,6 +15,7 @@ class NamesItsTime(Check):
     """Judged for messages sent alone in their entry. A delay counts from some moment between call and SEND."""
 
     requirement = RequirementId("delayed.names-its-time")
+    needs = (Trait.FOR_LATER,)
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:

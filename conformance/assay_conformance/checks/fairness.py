@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import entry_on, number_in_force, to_client
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import Entry, OpenedConsumer
 from assay_conformance.model.event import Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
@@ -36,6 +37,7 @@ class NoTopicStarves(Check):
     """
 
     requirement = RequirementId("subscription.no-topic-starves")
+    needs = (Trait.SEVERAL_TOPICS,)
 
     def start(self) -> None:
         self._reading: dict[int, _Reading] = {}

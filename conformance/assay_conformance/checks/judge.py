@@ -24,7 +24,7 @@ from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.dispatches import all_groups
 from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.log_order import in_log_order
-from assay_conformance.checks.occasions import occasions
+from assay_conformance.checks.occasions import met_by, occasions
 from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Who
@@ -155,7 +155,7 @@ def run(events: Iterable[Event], view: View, checks: Sequence[Check]) -> BenchFa
     tracker.history = events
     attempt = BenchFacts(tracker.load)
     met = occasions(events, view.case, view.facts)
-    checks = [check for check in checks if met.issuperset(check.needs) and check.concerned()]
+    checks = [check for check in checks if met_by(check.needs, met) and check.concerned()]
     by_type, by_word = _table(attempt, ConsumerLife(tracker, checks), *all_groups(view, checks), *checks)
     for event in events:
         tracker.see(event)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, sticky_key
+from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.requirement import RequirementId
 
@@ -34,6 +35,7 @@ class KeySharedKeepsOrder(DispatchLedger):
     """
 
     requirement = RequirementId("ordering.key-shared-keeps-order")
+    needs = (Subscribed("Key_Shared"),)
 
     def start(self) -> None:
         super().start()

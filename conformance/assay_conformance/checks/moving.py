@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, in_force, is_torn, late, to_client
 from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
 from assay_conformance.model.event import (
@@ -49,6 +50,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
     """
 
     requirement = RequirementId("topics.moves-lose-nothing")
+    needs = (Trait.LET_GO,)
 
     def start(self) -> None:
         self._ends = BrokerEnds(self.view.case)

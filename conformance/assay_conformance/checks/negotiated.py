@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.agreed import VersionCheck
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import Completion, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
@@ -70,6 +71,7 @@ class LimitOfEach(Check):
     """
 
     requirement = RequirementId("connection.limit-of-each")
+    needs = (Trait.OVERSIZE,)
 
     def start(self) -> None:
         self._limits: dict[int, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, initial_id
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -17,6 +18,7 @@ class KeepsOldIdsApart(Check):
     """
 
     requirement = RequirementId("dedup.keeps-old-ids-apart")
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._last: dict[tuple[int, str], int] = {}

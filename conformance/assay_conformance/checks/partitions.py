@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
 from assay_conformance.checks.lines import Line
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.routing import Routed, TurnsCheck
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Invoke, Outcome
@@ -24,6 +25,7 @@ class IndependentPartitions(TimedCheck):
     """
 
     requirement = RequirementId("routing.partitions-are-independent")
+    needs = (Trait.PARTITION,)
 
     def start(self) -> None:
         self._still: dict[int, list[tuple[Line, Event]]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
@@ -24,6 +25,7 @@ class ReadersStandAlone(Check):
     behind it: clients that want it or not know what to do with both."""
 
     requirement = RequirementId("subscription.readers-stand-alone")
+    needs = (Trait.READER,)
 
     def start(self) -> None:
         topology = self.view.case.topology

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -16,6 +17,7 @@ class ChecksHighest(LeavingCheck):
     """
 
     requirement = RequirementId("resend.checks-highest-receipted")
+    needs = (Trait.ALTERED,)
 
     def start(self) -> None:
         self._told: list[tuple[Unit, Frame]] = []

@@ -44,6 +44,7 @@ class KeepsReturning(TimedCheck):
     """
 
     requirement = RequirementId("resend.keeps-returning")
+    needs = ((Frame, "ERROR"),)
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], Line] = {}
@@ -129,6 +130,7 @@ class QuotaFailsPending(TimedCheck):
     """Whether such a producer comes back is its client's: Java and C++ go on trying, Go does not."""
 
     requirement = RequirementId("resend.quota-fails-pending")
+    needs = ((Frame, "ERROR"),)
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], Line] = {}

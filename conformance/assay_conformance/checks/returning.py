@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import ProducerSession
@@ -46,6 +47,7 @@ class ComesBackAfterClose(Check):
     """
 
     requirement = RequirementId("resend.comes-back-after-close-producer")
+    needs = (Trait.LET_GO,)
 
     def start(self) -> None:
         self._evictions: dict[int, _Eviction] = {}

@@ -32,7 +32,7 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
     """
 
     requirement = RequirementId("robustness.any-segmentation")
-    needs = (Fired,)
+    needs = (Trait.IN_PIECES,)
 
     def start(self) -> None:
         super().start()

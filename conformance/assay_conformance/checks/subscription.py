@@ -7,6 +7,7 @@ from collections import deque
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import SETTLED_NS, DispatchLedger, Group, Member, name_of, sticky_key
 from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Frame, Position
@@ -69,6 +70,7 @@ class FailoverHandsOver(DispatchLedger):
     """Judged from what the broker says itself: ACTIVE_CONSUMER_CHANGE names the active consumer."""
 
     requirement = RequirementId("subscription.failover-hands-over")
+    needs = ((Frame, "ACTIVE_CONSUMER_CHANGE"),)
 
     def start(self) -> None:
         super().start()
@@ -123,6 +125,7 @@ class SharedGivesToOne(DispatchLedger):
     """
 
     requirement = RequirementId("subscription.shared-gives-to-one")
+    needs = (Subscribed("Shared"),)
 
     def start(self) -> None:
         super().start()
@@ -220,6 +223,7 @@ class KeySharedKeepsKeys(DispatchLedger):
     have nothing in common."""
 
     requirement = RequirementId("subscription.key-shared-keeps-keys")
+    needs = (Subscribed("Key_Shared"),)
 
     def start(self) -> None:
         super().start()

@@ -20,6 +20,7 @@ class TerminatedFailsAll(Check):
     """
 
     requirement = RequirementId("resend.terminated-fails-all")
+    needs = (frozenset({(Frame, "ERROR"), (Frame, "SEND_ERROR")}),)
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], Line] = {}

@@ -13,6 +13,7 @@ from typing import ClassVar
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, is_torn, late, number_in_force, to_client
 from assay_conformance.checks.negotiated import COMMANDS_SINCE
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stored
@@ -126,6 +127,7 @@ class FollowsPattern(_PatternCheck):
     one may have begun just before, and the next begins when that is done."""
 
     requirement = RequirementId("subscription.pattern-follows-topics")
+    needs = (Trait.PATTERN,)
 
     def start(self) -> None:
         super().start()
@@ -179,6 +181,7 @@ class HearsOfTopics(_PatternCheck):
     them to, what was stored."""
 
     requirement = RequirementId("subscription.hears-of-topics")
+    needs = (Trait.PATTERN,)
 
     def start(self) -> None:
         super().start()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, entry_on, from_client, late, to_client
 from assay_conformance.checks.leaving import LeavingCheck
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Frame, Received
@@ -93,6 +94,7 @@ class BadBatch(_Discarded):
     """A batch that cannot be taken apart is reported; what was taken out of it before is handed over once."""
 
     requirement = RequirementId("robustness.bad-batch-reported")
+    needs = (Trait.UNREADABLE,)
     what = "a batch that cannot be taken apart"
     expected = f"an ACK with {BAD_BATCH}"
 
@@ -136,6 +138,7 @@ class BadMetadata(_Discarded):
     """Metadata that cannot be decoded under a checksum that fits."""
 
     requirement = RequirementId("robustness.bad-metadata-discarded")
+    needs = (Trait.UNREADABLE,)
     what = "metadata that cannot be decoded"
     expected = "an ACK of it"
 

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check, on
-from assay_conformance.checks.occasions import Occasion, Setting, Trait, occasions
+from assay_conformance.checks.occasions import Occasion, Setting, Subscribed, Trait, occasions
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import Ended, Fate, Fired, Frame, Invoke
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Fate, Fired, Frame, Invoke, Meta
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -82,3 +82,53 @@ def test_a_setting_occurs_with_a_producer_that_has_it() -> None:
 
 def test_a_setting_that_is_off_does_not_occur() -> None:
     assert Setting("producer", "batching") not in _met(_story(), batching=False)
+
+
+class NeedsSeekOrSend(Sees):
+    needs = (frozenset({(Frame, "SEEK"), (Frame, "SEND")}), Ended)
+
+
+class NeedsSeekOrAck(Sees):
+    needs = (frozenset({(Frame, "SEEK"), (Frame, "ACK")}),)
+
+
+@pytest.mark.parametrize(("check", "times"), [(NeedsSeekOrSend, 1), (NeedsSeekOrAck, 0)])
+def test_of_several_occasions_one_is_enough(check: type[Check], times: int) -> None:
+    assert trial(check, _story().done()).exercised == times
+
+
+def test_a_message_larger_than_a_broker_takes_is_told() -> None:
+    size = ANY_CASE.topology.max_message_bytes + 1
+    assert Trait.OVERSIZE in _met(_story(size=size))
+
+
+def test_a_batch_that_cannot_be_taken_apart_is_told() -> None:
+    meta = Meta(producer_name="p", sequence_id=0, batch=2)
+    assert Trait.UNREADABLE in _met(_story(meta=meta, members=(), intact=True))
+
+
+def test_a_broker_that_closes_a_connection_lets_go() -> None:
+    story = _story()
+    story.add(Closed, conn=0, by=ClosedBy.BROKER)
+    assert Trait.LET_GO in _met(story)
+
+
+def test_a_client_that_leaves_is_not_let_go() -> None:
+    story = _story()
+    story.add(Closed, conn=0, by=ClosedBy.CLIENT)
+    assert Trait.LET_GO not in _met(story)
+
+
+def test_the_type_of_a_subscription_is_told() -> None:
+    story = _story()
+    story.consumer(kind="Shared")
+    met = _met(story)
+    assert Subscribed("Shared") in met
+    assert Subscribed("Key_Shared") not in met
+
+
+def test_subscriptions_to_two_topics_are_told() -> None:
+    story = Script({"t": "persistent://public/default/t", "u": "persistent://public/default/u"})
+    story.consumer()
+    story.consumer(handle=3, consumer_id=2, topic="u")
+    assert Trait.SEVERAL_TOPICS in _met(story)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member, name_of
 from assay_conformance.checks.loading import BrokerEnds
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Closed, ClosedBy, Event, Fired, Frame, Position, Stepped
 from assay_conformance.model.fault import Direction
@@ -61,6 +62,7 @@ class AcksSurviveLoad(DispatchLedger):
     """
 
     requirement = RequirementId("ack.survives-load")
+    needs = (Trait.LET_GO,)
 
     def start(self) -> None:
         super().start()

@@ -47,6 +47,7 @@ class ChunksFitLimit(Check):
     """
 
     requirement = RequirementId("chunking.chunks-fit-limit")
+    needs = (frozenset({Trait.CHUNK, Setting("producer", "chunking")}),)
 
     def start(self) -> None:
         self._limit = 0
@@ -143,6 +144,7 @@ class RefusesOversize(Check):
     """
 
     requirement = RequirementId("chunking.refuses-oversize")
+    needs = (Trait.OVERSIZE,)
 
     def start(self) -> None:
         self._limit: int | None = None

@@ -8,6 +8,7 @@ import msgspec
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client
+from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Meta, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -40,6 +41,7 @@ class SplitsLarge(Check):
     """
 
     requirement = RequirementId("chunking.splits-large-message")
+    needs = (frozenset({Trait.CHUNK, Setting("producer", "chunking")}),)
 
     def start(self) -> None:
         self._splits: dict[tuple[int, str], _Split] = {}

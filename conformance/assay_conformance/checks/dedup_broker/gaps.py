@@ -21,6 +21,9 @@ class StoresOverGaps(Check):
         self._last: dict[tuple[str, str], int] = {}
         self._gaps: dict[Place, Frame] = {}
 
+    def concerned(self) -> bool:
+        return bool(self._deduplicated)
+
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)

@@ -15,7 +15,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
 from assay_conformance.checks.holdings import topic_of
 from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.occasions import Setting
+from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome, Stored
@@ -164,6 +164,7 @@ class FullQueue(TimedCheck):
     """
 
     requirement = RequirementId("flow.full-queue-answers")
+    needs = (Trait.QUEUE_FULL,)
 
     def start(self) -> None:
         self._sends: dict[int, _Sends] = {}

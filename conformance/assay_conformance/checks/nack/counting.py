@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
+from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.model.event import Frame, Position
 from assay_conformance.model.requirement import RequirementId
 
@@ -36,6 +37,7 @@ class RedeliveriesCounted(DispatchLedger):
     """
 
     requirement = RequirementId("nack.redeliveries-counted")
+    needs = (frozenset({Subscribed("Shared"), Subscribed("Key_Shared")}),)
 
     def start(self) -> None:
         super().start()

@@ -24,6 +24,7 @@ class KnowsWhetherMore(Check):
     """Each answer, with where the reader was when it was asked: behind a message, at a time sought, or at an end."""
 
     requirement = RequirementId("seek.knows-whether-more")
+    needs = ((Invoke, QUESTION),)
 
     def start(self) -> None:
         topology = self.view.case.topology

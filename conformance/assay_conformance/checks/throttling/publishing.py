@@ -55,6 +55,9 @@ class PublishRateHolds(HoldingsCheck):
         self._stored: dict[str, list[Stored]] = {}
         self._undisturbed = not self.view.case.faults and not self.view.case.topology.settings.publish_rate.is_set
 
+    def concerned(self) -> bool:
+        return bool(self._topics)
+
     def judges(self, holding: Holding) -> bool:
         return holding.topic.name in self._topics and keeps_call_order(self, holding)
 
@@ -157,9 +160,12 @@ class UnwrittenPause(Check):
         self._odd: set[int] = set()
         """Connections on which SENDs came from a fault: kept back and let go at once, or made up, whoever reads."""
 
+    def concerned(self) -> bool:
+        return self._holds
+
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
-        if not self._holds or not event.at_broker:
+        if not event.at_broker:
             return
         if event.sides is Sides.RECEIVER:
             self._odd.add(event.conn)
