@@ -266,6 +266,16 @@ def test_letter_that_a_fault_refused_is_no_riddle() -> None:
     assert _codes(story.judged(BuriedThenAcked)) == ["acked-first"]
 
 
+def test_letter_that_a_fault_repeated_has_a_receipt_too_many() -> None:
+    story = _refused_twice()
+    for _ in range(2):
+        story.send_frame(0, producer_id=5, fate=Fate.DUPLICATED, sides=Sides.RECEIVER)
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "ServiceNotReady"})
+    story.posts()
+    story.acks()
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
 def test_chunks_before_the_last_become_no_letters() -> None:
     story = _Letters(chunk=0, chunks=3)
     story.message(0, handle=STORED, redelivery_count=2)

@@ -67,7 +67,9 @@ class _Settling(ConsumerCheck, LetterCheck):
         """Original -> errand."""
         self._acked: set[Entry] = set()
         self._torn_letters: set[str] = set()
-        """Topics of letters that a fault repeated or took on their way: which receipt is whose, nobody knows."""
+        """Topics of letters that a fault took on their way, or changed: which receipt is whose, nobody knows."""
+        self._repeated_letters: set[str] = set()
+        """Topics of letters that a fault repeated: there is a receipt too many, whatever is answered later."""
         self._registering: dict[tuple[int, int], tuple[Address, Frame]] = {}
 
     def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
@@ -87,7 +89,7 @@ class _Settling(ConsumerCheck, LetterCheck):
     def on_its_way(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
         if session is not None and is_torn(event):
-            self._torn_letters.add(session.topic)
+            (self._repeated_letters if event.fate is Fate.DUPLICATED else self._torn_letters).add(session.topic)
 
     @on(Frame, "SEND_ERROR")
     def answered_for(self, event: Frame) -> None:
@@ -157,7 +159,8 @@ class _Settling(ConsumerCheck, LetterCheck):
             if errand is None or errand.source != entry:
                 continue
             del self.errands[origin]
-            if errand.letter is not None and errand.letter.line.topic in self._torn_letters:
+            riddles = self._torn_letters | self._repeated_letters
+            if errand.letter is not None and errand.letter.line.topic in riddles:
                 continue
             if errand.receipt is None:
                 self.breach(
