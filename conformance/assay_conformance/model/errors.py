@@ -31,6 +31,14 @@ class HarnessError(AssayError):
     exit_code = 4
 
 
+def cause_of(error: BaseException) -> str:
+    """What the first of a chain of errors says, for libraries wrap the one that tells what happened."""
+    cause = error
+    while cause.__context__ is not None:
+        cause = cause.__context__
+    return str(getattr(cause, "strerror", None) or cause).strip()
+
+
 class AgentError(AssayError):
     """The agent, or the client inside it, died, hung or spoke nonsense. A verdict about it, never a crash of ours."""
 

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError
+from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError, cause_of
 from assay_faults.toxiproxy.toxics import Toxic
 
 T = TypeVar("T")
@@ -45,6 +45,10 @@ class Proxy(msgspec.Struct, frozen=True):
     listen: str
     upstream: str
     enabled: bool
+
+
+class _Refusal(msgspec.Struct, frozen=True):
+    error: str
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -134,16 +138,24 @@ class Api:
         try:
             response = getattr(self._consumer, method)(path, **how)
         except (library.ProxyExists, library.NotFound, library.InvalidToxic) as refusal:
-            raise HarnessError(f"{self._who()}: {method} {path}: refused: {refusal}") from refusal
+            raise HarnessError(f"{self._who()}: {method} {path}: refused: {_reason(refusal.args[0])}") from refusal
         except requests.RequestException as error:
-            raise HarnessError(f"{self._who()}: {method} {path}: no answer: {error}; does it still run?") from error
+            raise HarnessError(f"{self._who()}: {method} {path}: no answer: {cause_of(error)}") from error
         if response.status_code // 100 != 2:
-            raise HarnessError(f"{self._who()}: {method} {path}: answers {response.status_code}: {response.text}")
+            said = f"{response.status_code}: {_reason(response.content)}"
+            raise HarnessError(f"{self._who()}: {method} {path}: answers {said}")
         content: bytes = response.content
         return content
 
     def _who(self) -> str:
         return f"toxiproxy at {self.url}"
+
+
+def _reason(content: bytes) -> str:
+    try:
+        return msgspec.json.decode(content, type=_Refusal).error
+    except msgspec.MsgspecError:
+        return "in a form that is not toxiproxy's"
 
 
 def _library() -> Any:

@@ -32,7 +32,7 @@ class RunningServer:
         try:
             await asyncio.to_thread(self._api.version)
         except HarnessError as error:
-            raise UnavailableError(f"{error} Start it, or leave it to assay") from error
+            raise UnavailableError(f"{error}; start a server there, or name none and have one started") from error
         return self._api
 
 

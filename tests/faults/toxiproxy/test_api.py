@@ -86,8 +86,19 @@ def test_server_elsewhere_is_refused() -> None:
 
 
 def test_server_that_was_named_and_does_not_run_is_unavailable() -> None:
-    with pytest.raises(UnavailableError, match="no answer"):
+    told = r"^toxiproxy at http://127\.0\.0\.1:9: get /version: no answer: Connection refused; start a server there"
+    with pytest.raises(UnavailableError, match=told):
         asyncio.run(RunningServer("http://127.0.0.1:9")())
+
+
+def test_something_else_at_its_address_is_told_without_its_page() -> None:
+    page, theirs = b"<html>Not found</html>", "in a form that is not toxiproxy's"
+    with (
+        answering(404, page) as api,
+        pytest.raises(UnavailableError, match=theirs) as told,
+    ):
+        asyncio.run(RunningServer(api.url)())
+    assert "html" not in str(told.value)
 
 
 def test_program_that_ends_at_once_is_the_benchs_trouble(ledger: Ledger, tmp_path: Path) -> None:
