@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import fcntl
+import os
 import socket
 import ssl
 import struct
@@ -54,7 +55,9 @@ class SocketNetwork:
             hint = "another process listens there" if error.errno == errno.EADDRINUSE else "choose another address"
             # An address that was asked for is the caller's to change.
             kind = HarnessError if (self._host, self._port) == (_LOOPBACK, 0) else UsageError
-            raise kind(f"cannot listen on {self._host}:{self._port}: {error.strerror}; {hint}") from error
+            # The loop's own text repeats the address.
+            why = os.strerror(error.errno) if error.errno else error.strerror
+            raise kind(f"cannot listen on {self._host}:{self._port}: {why}; {hint}") from error
 
     async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
         try:
