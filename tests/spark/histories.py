@@ -241,7 +241,8 @@ class _History:
             ),
         )
         consumers = [sub * 2 + one for one in range(1 if kind == "Exclusive" else chance.randint(1, 2))]
-        given = self._given(kind, consumers, messages)
+        joined = self._joined(kind, consumers, messages)
+        given = self._given(kind, consumers, messages, joined)
         if restart:
             given = self._restarted(sub, given)
         left_at = None
@@ -249,10 +250,19 @@ class _History:
             given, left_at = self._handed_on(given, sub * 2 + 1)
             self.packed.add("consumer", Consumer(sub * 2 + 1, sub, f"consumer-{sub * 2 + 1}", t_from=left_at))
         for consumer in consumers:
-            self.packed.add("consumer", Consumer(consumer, sub, f"consumer-{consumer}", t_from=CAME_US, t_to=left_at))
+            came_us = CAME_US if joined is None or consumer == consumers[0] else joined
+            self.packed.add("consumer", Consumer(consumer, sub, f"consumer-{consumer}", t_from=came_us, t_to=left_at))
         self._certify(sub, given, {(m.stream, m.seq): m.due for m in messages if m.due is not None})
 
-    def _given(self, kind: str, consumers: list[int], messages: list[_Message]) -> list[_Given]:
+    def _joined(self, kind: str, consumers: list[int], messages: list[_Message]) -> int | None:
+        """When the second consumer of a key's subscription comes, if the first one was alone for a while."""
+        if kind != "Key_Shared" or len(consumers) < 2 or self.chance.random() < 0.5:
+            return None
+        return self.chance.choice(messages).t
+
+    def _given(
+        self, kind: str, consumers: list[int], messages: list[_Message], joined: int | None = None
+    ) -> list[_Given]:
         chance, given = self.chance, list[_Given]()
         active = consumers[0]
         for message in messages:
@@ -261,9 +271,13 @@ class _History:
             if kind in ("Shared", "Key_Shared"):
                 slot = message.key if kind == "Key_Shared" else chance.getrandbits(8)
                 active = consumers[(slot + self.hit("key_moved")) % len(consumers)]
+                if joined is not None and message.t < joined:
+                    active = consumers[0]
             t = message.t + 8_000
             if message.due is not None and kind in ("Shared", "Key_Shared") and not self.hit("before_time", 0.5):
                 t = max(t, message.due)
+            if kind == "Key_Shared" and message.key != NONE and self.hit("overtaken", 0.2):
+                t += 300_000
             given += self._lives(active, message, t)
             if self.hit("phantom"):
                 ghost = _Message(
@@ -295,12 +309,13 @@ class _History:
         """The consumer leaves behind its last message; what it had not acknowledged goes to the next one."""
         left_at = max(max(one.t, one.said_at or 0) for one in given) + 1_000
         again = list[_Given]()
-        for one in sorted(given, key=lambda one: one.message.t):
-            if one.said == AckKind.ACK and self.chance.random() < 0.1:
+        jumbled = "left_disorder" in self.defects
+        for one in sorted(given, key=lambda one: one.message.t, reverse=jumbled):
+            if one.said == AckKind.ACK and self.chance.random() < (0.5 if jumbled else 0.1):
                 one.said = one.said_at = None
                 if not self.hit("forgotten", 0.5):
                     t = left_at + 1_000 + len(again)
-                    again.append(_Given(heir, one.message, t, 0, t + 1_000, AckKind.ACK))
+                    again.append(_Given(heir, one.message, t, int(jumbled), t + 1_000, AckKind.ACK))
         return [*given, *again], left_at
 
     def _lives(self, consumer: int, message: _Message, t: int) -> list[_Given]:
@@ -402,12 +417,14 @@ DEFECTS = (
     "key_disorder",
     "key_moved",
     "left",
+    "left_disorder",
     "log_disorder",
     "lost",
     "never_again",
     "not_counted",
     "ok_unstored",
     "outlived",
+    "overtaken",
     "phantom",
     "stored_disorder",
     "stored_twice",

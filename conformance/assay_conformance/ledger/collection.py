@@ -128,7 +128,8 @@ class Sums(NamedTuple):
     `exercised`: requirement -> how often its precondition occurred, as `TALLIES` count it; `series`: sorted, of
     `unit_us` each; `last_seq`: stream -> greatest number asked for; `last_given`: (sub, stream) -> greatest number
     delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row; `moved`: keys that
-    two consumers had at once; `behind`: messages that lie in the log behind later ones.
+    two consumers had at once; `overtaken`: messages of a key that came to one consumer after later ones to another;
+    `behind`: messages that lie in the log behind later ones.
     """
 
     exercised: Mapping[str, int]
@@ -140,6 +141,7 @@ class Sums(NamedTuple):
     unit_us: int = US_PER_S
     last_given: Mapping[tuple[int, int], int] = {}
     moved: tuple[keys.Moved, ...] = ()
+    overtaken: tuple[keys.Overtaken, ...] = ()
     behind: tuple[log.Behind, ...] = ()
 
 
@@ -172,6 +174,7 @@ def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) ->
         unit_us,
         last_given,
         keys.moved(rows.deliveries, small, keys.crossing(turns)),
+        keys.overtaken(rows.deliveries, small, info),
         in_log.behind,
     )
 

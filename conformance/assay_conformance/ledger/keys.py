@@ -1,7 +1,9 @@
-"""Whose a key was: the consumers of a Key_Shared subscription, while nobody came or went and no fault acted.
+"""Whose a key was, and in which order several consumers of a Key_Shared subscription got it.
 
 A key may be handed on for a while after somebody came: what its former consumer has in its queue is handed over late,
-and the next one gets it only then. So one turn behind the other proves nothing; turns that overlap do.
+and the next one gets it only then. So one turn behind the other proves nothing; while nobody came or went and no fault
+acted, turns that overlap do. And whoever comes or goes, nobody gets a message of a key before another one has got all
+that was sent before it: a certificate tells that of one consumer, and here it is told across them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Iterable
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.info import LedgerInfo, Order
 from assay_conformance.ledger.rows import Delivery
 from assay_conformance.ledger.tables import NONE, Again
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 KEYED_TYPE = "Key_Shared"
 MOST_MOVED = 1_000
-"""Keys that are told of; a ledger with more of them has said enough."""
+"""Keys that are told of, and messages that were overtaken; a ledger with more of them has said enough."""
 
 _LEAST_US, _MOST_US = -(1 << 62), 1 << 62
 
@@ -54,6 +56,67 @@ class Moved(NamedTuple):
     other: Turn
     stream: int
     seq: int
+
+
+class Crew(NamedTuple):
+    """A time in which a subscription's consumers were the same; both ends belong to it."""
+
+    sub: int
+    number: int
+    from_us: int
+    to_us: int
+
+
+class Overtaken(NamedTuple):
+    """`consumer` got message `seq` for the first time at `t`; another one had got the later message `by_seq` of its
+    stream and key before, at `by_t`."""
+
+    sub: int
+    stream: int
+    seq: int
+    key: int
+    consumer: int
+    t: int
+    by_seq: int
+    by_t: int
+    by_consumer: int
+
+
+def crews(small: Small, info: LedgerInfo) -> tuple[Crew, ...]:
+    """Of every Key_Shared subscription that keeps order and has had several consumers."""
+    found: list[Crew] = []
+    for subscription in small.subscriptions.values() if info.order is not Order.NONE else ():
+        mine = [one for one in small.consumers.values() if one.sub == subscription.sub]
+        if subscription.type != KEYED_TYPE or len(mine) < 2:
+            continue
+        cuts = sorted({t for one in mine for t in (one.t_from, one.t_to) if t is not None})
+        ends = zip([_LEAST_US, *cuts], [*(cut - 1 for cut in cuts), _MOST_US], strict=True)
+        found += (Crew(subscription.sub, number, *end) for number, end in enumerate(ends))
+    return tuple(found)
+
+
+def in_turn(row: Delivery) -> bool:
+    """Whether a delivery has its place in the order of its key. What has a time is delivered by that."""
+    return counts(row) and row.wait is None
+
+
+def overtaken(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) -> tuple[Overtaken, ...]:
+    """The first of them. What one consumer got in disorder is not among them: its certificates say so."""
+    subs = {one.sub for one in crews(small, info)}
+    first: dict[tuple[int, int, int], dict[int, tuple[int, int]]] = {}
+    for row in deliveries:
+        if row.sub in subs and in_turn(row):
+            came = (row.t, row.consumer)
+            of_key = first.setdefault((row.sub, row.stream, row.key), {})
+            of_key[row.seq] = min(came, of_key.get(row.seq, came))
+    found = []
+    for (sub, stream, key), messages in first.items():
+        furthest = (-1, 0, NONE)
+        for t, seq, consumer in sorted((t, seq, consumer) for seq, (t, consumer) in messages.items()):
+            if seq < furthest[0] and consumer != furthest[2]:
+                found.append(Overtaken(sub, stream, seq, key, consumer, t, *furthest))
+            furthest = max(furthest, (seq, t, consumer))
+    return tuple(sorted(found)[:MOST_MOVED])
 
 
 def calms(small: Small, info: LedgerInfo) -> tuple[Calm, ...]:

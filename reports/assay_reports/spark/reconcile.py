@@ -7,7 +7,7 @@ history.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.clauses import CHUNKS, CLAUSES, KEEPS_KEYS, ORDER, Clause
 from assay_conformance.ledger.collection import Counted, Second, Small, Sums
 from assay_conformance.ledger.judge import judge_rows
-from assay_conformance.ledger.log import InLog
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, STORED
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError
@@ -26,7 +25,7 @@ from assay_reports.ledgers.opening import BadPart, Ledger, smalls
 from assay_reports.spark import folds, picking, screen, views
 from assay_reports.spark.log import in_log
 from assay_reports.spark.progress import Progress
-from assay_reports.spark.turns import Keys, keys
+from assay_reports.spark.turns import keys, overtaken
 from assay_reports.spark.windows import windows
 
 MOST_ROWS = 2_000_000
@@ -82,11 +81,8 @@ def reconcile(
         series = _series(session, folded)
         views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
         result = _screened(session, folded, stack, tuple(clauses), most_rows)
-        whose = keys(session, ledger, small, folded.bad)
-        stored = in_log(session, ledger, small, folded.bad)
-        sums = _sums(session, ledger, small, folded, series, result.exercised, whose, stored)
-        singled_out = [*((one.stream, one.seq) for one in whose.moved), *((one[0], one[1]) for one in stored.behind)]
-        buckets = {*result.buckets, *((stream, seq >> BUCKET_BITS) for stream, seq in singled_out)}
+        sums = _sums(session, ledger, small, folded, series, result.exercised)
+        buckets = {*result.buckets, *_singled_out(sums)}
     with told.stage("judge"):
         picked = picking.pick(ledger, picking.ranges(buckets), most_rows, bad)
         bad = (*bad, *picked.bad)
@@ -101,6 +97,13 @@ def reconcile(
         folded.rows,
         recount,
     )
+
+
+def _singled_out(sums: Sums) -> Iterator[tuple[int, int]]:
+    """The buckets of what no word tells."""
+    for found in (sums.moved, sums.overtaken, sums.behind):
+        for one in found:
+            yield one.stream, one.seq >> BUCKET_BITS
 
 
 def _partitions(ledger: Ledger) -> int:
@@ -234,9 +237,9 @@ def _sums(
     folded: folds.Folded,
     series: tuple[Second, ...],
     exercised: Mapping[str, int],
-    whose: Keys,
-    stored: InLog,
 ) -> Sums:
+    whose = keys(session, ledger, small, folded.bad)
+    stored = in_log(session, ledger, small, folded.bad)
     counts = Counter(exercised) + Counter({KEEPS_KEYS: whose.kept, ORDER: stored.messages})
     return Sums(
         dict(counts),
@@ -244,9 +247,10 @@ def _sums(
         windows(session, ledger, small, folded.bad),
         {stream: seq for (_, stream), seq in _furthest(session, folded, ATTEMPT.name, "sb").items()},
         sum(ledger.rows(table.name) for table in EVENTS),
-        _end_us(ledger),
+        end_us(ledger),
         last_given=_furthest(session, folded, DELIVERY.name, "db"),
         moved=whose.moved,
+        overtaken=overtaken(session, ledger, small, folded.bad),
         behind=stored.behind,
     )
 
@@ -270,7 +274,7 @@ def _tuples(content: Any) -> Iterable[tuple[Any, ...]]:
     return zip(*(column.to_pylist() for column in content.columns), strict=True)
 
 
-def _end_us(ledger: Ledger) -> int:
+def end_us(ledger: Ledger) -> int:
     """The time of the last row: the footers know it."""
     ends = (part.t_to for table in screen.IN_SERIES for part in ledger.parts[table])
     return max((end for end in ends if end is not None), default=0)

@@ -1,4 +1,5 @@
-"""Whose each key was, as `ledger.keys` says of rows in memory: one aggregate, and the first messages of what moved."""
+"""Whose each key was and in which order it came, as `ledger.keys` says of rows in memory: for each of the two an
+aggregate, and a closer look at the keys that it does not clear."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from assay_conformance.ledger.collection import Small
-from assay_conformance.ledger.keys import Moved, Turn, calms, crossing, moved
+from assay_conformance.ledger.keys import MOST_MOVED, Moved, Overtaken, Turn, calms, crews, crossing, moved
 from assay_conformance.ledger.rows import Delivery
 from assay_conformance.ledger.tables import DELIVERY, NONE, Again
 from assay_reports.ledgers.opening import BadPart, Ledger, as_rows
@@ -21,6 +22,11 @@ MOST_SUSPECTS = 10_000
 _CALM, _TURNS, _WANTED = "calm", "turns", "wanted"
 _COUNTS = f"d.key <> {NONE} and d.batch = {NONE} and d.redeliv = 0 and d.again = {Again.FIRST.value}"
 _KEY = "sub, topic, key, calm"
+
+
+_CREWS, _STINTS, _UNCLEAR, _CAME = "crews", "stints", "unclear", "came"
+_IN_TURN = f"{_COUNTS} and d.wait is null"
+_LINE = "sub, stream, key"
 
 
 class Keys(NamedTuple):
@@ -79,3 +85,63 @@ def _firsts(session: Any, pairs: Iterable[tuple[Turn, Turn]]) -> Iterable[Delive
         f"join {STREAMS} x on d.stream = x.stream and x.topic = w.topic where {_COUNTS}"
     ).toArrow()
     return as_rows(DELIVERY, content)
+
+
+# --- in which order --------------------------------------------------------------------------------------------------
+
+
+def overtaken(session: Any, ledger: Ledger, small: Small, bad: Iterable[BadPart] = ()) -> tuple[Overtaken, ...]:
+    """As `ledger.keys.overtaken` says it of rows. Most keys are cleared by what their consumers had of them at the
+    least and the most; only the messages of others are put in order."""
+    of = crews(small, ledger.info)
+    if not of:
+        return ()
+    views.show_rows(session, ledger, (DELIVERY,), bad)
+    kinds = {"of": pa.int16(), "crew": pa.int32(), "from_us": pa.int64(), "to_us": pa.int64()}
+    views.show(session, _CREWS, kinds, [(one.sub, one.number, one.from_us, one.to_us) for one in of])
+    session.sql(_stints()).createOrReplaceTempView(_STINTS)
+    session.sql(_unclear()).persist().createOrReplaceTempView(_UNCLEAR)
+    try:
+        session.sql(_came()).createOrReplaceTempView(_CAME)
+        found = session.sql(_overtaken()).collect()
+    finally:
+        session.table(_UNCLEAR).unpersist()
+    return tuple(Overtaken(*row) for row in found)
+
+
+def _stints() -> str:
+    """What each consumer got of a key of a stream, while the consumers were the same: from the least to the greatest
+    number and time."""
+    return (
+        f"select /*+ broadcast(c) */ d.sub, d.stream, d.key, c.crew, d.consumer, min(d.seq) first, max(d.seq) last, "
+        f"min(d.t) first_us, max(d.t) last_us from raw_delivery d join {_CREWS} c on d.sub = c.of "
+        f"and d.t between c.from_us and c.to_us where {_IN_TURN} group by d.sub, d.stream, d.key, c.crew, d.consumer"
+    )
+
+
+def _unclear() -> str:
+    """Keys with a stint that does not lie wholly behind all that began before it, in time and in number."""
+    before = f"partition by {_LINE} order by first_us, first rows between unbounded preceding and 1 preceding"
+    return (
+        f"select distinct {_LINE} from (select {_LINE}, first, first_us, max(last) over ({before}) last, "
+        f"max(last_us) over ({before}) last_us from {_STINTS}) where first <= last or first_us <= last_us"
+    )
+
+
+def _came() -> str:
+    """The messages of these keys, with who got them first."""
+    return (
+        f"select d.sub, d.stream, d.key, d.seq, min(struct(d.t, d.consumer)) came from raw_delivery d "
+        f"left semi join {_UNCLEAR} u on d.sub = u.sub and d.stream = u.stream and d.key = u.key where {_IN_TURN} "
+        "group by d.sub, d.stream, d.key, d.seq"
+    )
+
+
+def _overtaken() -> str:
+    before = f"partition by {_LINE} order by came.t, seq rows between unbounded preceding and 1 preceding"
+    furthest = f"max(struct(seq, came.t, came.consumer)) over ({before}) by"
+    return (
+        f"select sub, stream, seq, key, came.consumer, came.t, by.seq by_seq, by.t by_t, by.consumer by_consumer "
+        f"from (select *, {furthest} from {_CAME}) where seq < by.seq and came.consumer <> by.consumer "
+        f"order by sub, stream, seq, key, came.consumer, came.t limit {MOST_MOVED}"
+    )

@@ -135,6 +135,46 @@ def a_key_that_moves_when_somebody_comes(s: Script) -> None:
     s.got(2)
 
 
+def a_key_taken_over(s: Script) -> None:
+    """Its first consumer leaves without having said anything of its last two messages."""
+    two_consumers(s)
+    s.sent(0, 1, 2, 3, key=1)
+    s.got(0)
+    s.got(1, 2, ack=False)
+    s.consumers[0] = s.consumers[0]._replace(t_to=8_000)
+    s.at(9).got(1, 2, redeliv=1, consumer=1)
+    s.got(3, consumer=1)
+
+
+def a_refused_message_of_a_key_taken_over(s: Script) -> None:
+    two_consumers(s)
+    s.sent(0, 1, 2, key=1)
+    s.got(0)
+    s.got(1, ack=False)
+    s.nacked(1)
+    s.consumers[0] = s.consumers[0]._replace(t_to=8_000)
+    s.at(9).got(2, consumer=1)
+    s.at(200).got(1, redeliv=1, consumer=1)
+
+
+def a_delayed_message_of_a_key(s: Script) -> None:
+    s.sent(0, key=1, deliver_at=50_000)
+    s.sent(1, key=1)
+    s.got(1)
+    s.at(60).got(0)
+
+
+def forgotten_by_a_broker_that_was_killed(s: Script) -> None:
+    """The next consumer has got later ones before the broker forgets what the first one had acknowledged."""
+    two_consumers(s)
+    s.sent(0, 1, 2, key=1)
+    s.got(0, 1)
+    s.consumers[0] = s.consumers[0]._replace(t_to=8_000)
+    s.at(9).got(2, consumer=1)
+    s.epoch(20, 30, restart=1)
+    s.at(40).got(1, 2, consumer=1)
+
+
 SHARED: dict[str, Any] = {"type": "Shared", "nack_delay": 1_000_000}
 KEYED: dict[str, Any] = {"type": "Key_Shared"}
 GOOD: list[tuple[Story, dict[str, Any]]] = [
@@ -152,6 +192,11 @@ GOOD: list[tuple[Story, dict[str, Any]]] = [
     (sent_again, SHARED),
     (a_key_handed_on_late, KEYED),
     (a_key_that_moves_when_somebody_comes, KEYED),
+    (a_key_taken_over, KEYED),
+    (a_refused_message_of_a_key_taken_over, KEYED),
+    (a_delayed_message_of_a_key, KEYED),
+    (forgotten_by_a_broker_that_was_killed, KEYED),
+    (forgotten_by_a_broker_that_was_killed, {"type": "Failover"}),
 ]
 
 
@@ -265,6 +310,25 @@ def a_key_at_two_consumers(s: Script) -> None:
     s.got(2)
 
 
+def a_key_overtaken_by_who_came(s: Script) -> None:
+    """The second consumer gets a message of the key while an earlier one waits with the first."""
+    s.consumer(t_from=4_000)
+    s.sent(0, 1, 2, key=1)
+    s.got(0)
+    s.at(10).got(2, consumer=1)
+    s.got(1)
+
+
+def a_key_left_behind_comes_late(s: Script) -> None:
+    two_consumers(s)
+    s.sent(0, 1, 2, key=1)
+    s.got(0)
+    s.got(1, ack=False)
+    s.consumers[0] = s.consumers[0]._replace(t_to=8_000)
+    s.at(9).got(2, consumer=1)
+    s.got(1, redeliv=1, consumer=1)
+
+
 def incomplete(s: Script) -> None:
     s.sent(0, stored=False)
     s.stored(0, chunks=3, chunk=0)
@@ -362,6 +426,8 @@ BAD: list[tuple[Story, dict[str, Any], dict[str, list[str]]]] = [
     (told_in_the_order_they_were_stored, {}, {clauses.ORDER: ["stored-out-of-order"]}),
     (stored_behind_later, SHARED, {clauses.ORDER: ["stored-behind-later"]}),
     (key_disorder, KEYED, {clauses.KEY_ORDER: ["key-out-of-order"]}),
+    (a_key_overtaken_by_who_came, KEYED, {clauses.KEY_ORDER: ["key-overtaken"]}),
+    (a_key_left_behind_comes_late, KEYED, {clauses.KEY_ORDER: ["key-out-of-order"]}),
     (a_key_at_two_consumers, KEYED, {clauses.KEEPS_KEYS: ["key-at-two-consumers"]}),
     (incomplete, {}, {clauses.CHUNKS: ["delivered-incomplete"]}),
     (outlived, {}, {clauses.SURVIVES: ["came-again"]}),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from assay_conformance.ledger import clauses
-from assay_conformance.ledger.info import Order
-from assay_conformance.ledger.lives import Life
+from assay_conformance.ledger.info import Order, Origin
+from assay_conformance.ledger.lives import UNBATCHED, Evidence, Life
 from assay_conformance.ledger.rows import Delivery, Outcome, place
 from assay_conformance.ledger.rules.base import Rule, at, id_of
-from assay_conformance.ledger.tables import Result
+from assay_conformance.ledger.tables import NONE, Result
 from assay_conformance.ledger.words import BUCKET_BITS
 
 
@@ -27,7 +27,9 @@ class KeepsSendOrder(Rule):
             return
         for sub, copies in life.given.items():
             late = next((row for row in copies if row.gap < 1 and row.redeliv == 0), None)
-            if late is not None and self.evidence.scopes[sub, life.stream].ordered:
+            if late is None or not self.evidence.scopes[sub, life.stream].ordered:
+                continue
+            if not forgotten(self.evidence, sub, copies, late):
                 self.breach("delivered-out-of-order", self._late(life, sub, late), life, sub)
         if self.info.order is Order.PARTITION:
             for row in life.outcomes:
@@ -70,26 +72,74 @@ class KeepsSendOrder(Rule):
 
 
 class KeyKeepsOrder(Rule):
-    """Messages of one stream and key come to a consumer for the first time as they were sent. Copies may come later."""
+    """Messages of one stream and key come to a subscription for the first time as they were sent, whoever of its
+    consumers gets them; and what a consumer that is gone leaves behind comes to the next one in that order, too.
+
+    Other copies may come later. What has a time of delivery comes by that. Of connections that broke by themselves only
+    our own runs know: then what was in a queue may be handed over late, to a consumer that lost the key meanwhile.
+    """
 
     requirement = clauses.KEY_ORDER
 
     def look(self, life: Life) -> None:
-        if not life.sent_once:
+        if not life.sent_once or any(row.deliver_at is not None for row in life.attempts):
             return
         for sub, copies in life.given.items():
-            late = next((row for row in copies if row.kgap < 1 and row.redeliv == 0), None)
-            if late is None or not self.evidence.scopes[sub, life.stream].keyed:
+            if not self.evidence.scopes[sub, life.stream].keyed:
                 continue
-            key = self.small.keys.get(late.key)
-            self.breach(
-                "key-out-of-order",
-                f"{self.consumer(late.consumer)} of {self.subscription(sub)} got {self.message(life)} of key "
-                f"{key.text if key else late.key} at {at(late.t)} for the first time, when it had got message "
-                f"{life.seq - late.kgap} of that key already",
-                life,
-                sub,
-            )
+            late = next((row for row in copies if row.kgap < 1 and self._in_turn(life, sub, copies, row)), None)
+            if late is not None:
+                what = "for the first time" if late is copies[0] else f"which {self._before(copies)} left behind"
+                self.breach(
+                    "key-out-of-order",
+                    f"{self.consumer(late.consumer)} of {self.subscription(sub)} got {self.message(life)} of key "
+                    f"{self._key(late.key)} at {at(late.t)}, {what}, when it had got message {life.seq - late.kgap} of "
+                    "that key already",
+                    life,
+                    sub,
+                )
+
+    def finish(self) -> None:
+        for one in self.evidence.sums.overtaken if self.info.origin is not Origin.MAPPED else ():
+            life = self.evidence.lives.get((one.stream, one.seq)) or Life(one.stream, one.seq)
+            error_us = self.evidence.clock_error(consumers=(one.consumer, one.by_consumer))
+            if error_us is None:
+                self.undecided("nobody knows how far the clocks of two consumers are apart")
+            elif life.sent_once and one.by_t + error_us < one.t and self._calm(one.sub, one.by_t, one.t + error_us):
+                self.breach(
+                    "key-overtaken",
+                    f"{self.consumer(one.consumer)} of {self.subscription(one.sub)} got {self.message(life)} of key "
+                    f"{self._key(one.key)} at {at(one.t)} for the first time, when {self.consumer(one.by_consumer)} "
+                    f"had got message {one.by_seq} of that key already, at {at(one.by_t)}",
+                    life,
+                    one.sub,
+                )
+
+    def _calm(self, sub: int, from_us: int, to_us: int) -> bool:
+        asks_again = self.small.subscriptions[sub].ack_timeout != NONE
+        return not asks_again and not self.evidence.faulted(sub, from_us, to_us)
+
+    def _in_turn(self, life: Life, sub: int, copies: list[Delivery], row: Delivery) -> bool:
+        """Whether nothing but the order of its key decides when this copy comes."""
+        if row.redeliv == 0:
+            return not forgotten(self.evidence, sub, copies, row)
+        before = [copy for copy in copies if copy.t < row.t]
+        left = [self.small.consumers[copy.consumer].t_to for copy in before if copy.consumer != row.consumer]
+        return (
+            0 < len(left) == len(before)
+            and all(t_to is not None and t_to <= row.t for t_to in left)
+            and row.batch == UNBATCHED
+            and not any(said.t <= row.t for said in life.said.get(sub, ()))
+            and self.info.origin is not Origin.MAPPED
+            and self._calm(sub, copies[0].t, row.t)
+        )
+
+    def _before(self, copies: list[Delivery]) -> str:
+        return self.consumer(copies[0].consumer)
+
+    def _key(self, number: int) -> str:
+        key = self.small.keys.get(number)
+        return key.text if key else str(number)
 
 
 class DeliversWholeOnly(Rule):
@@ -112,3 +162,11 @@ class DeliversWholeOnly(Rule):
                 life,
                 sub,
             )
+
+
+def forgotten(evidence: Evidence, sub: int, copies: list[Delivery], row: Delivery) -> bool:
+    """Whether it had come before, and a broker that ended since may have forgotten how far the subscription was."""
+    return row is not copies[0] and any(
+        epoch.restart and epoch.t_from <= row.t and (epoch.t_to is None or copies[0].t <= epoch.t_to)
+        for epoch in evidence.epochs_of(sub)
+    )
