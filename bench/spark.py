@@ -5,7 +5,8 @@
 For each size a plain ledger is made up (three events a message; one that is there is used again). Then, round after
 round: the whole screen over all rows by DuckDB, and by Spark on two cores. After the rounds: folding once, the screen
 over the folds, and a whole `reconcile` of a ledger with anomalies, with the share of the judge. CPU seconds compare on
-a busy machine as long as both are measured in one round; the other figures need an idle one. With `--mix` the ledger
+a busy machine as long as both are measured in one round; the other figures need an idle one. `--rounds 0` leaves the
+screens over all rows out: what remains is what `assay reconcile` does, stage by stage. With `--mix` the ledger
 holds what healthy runs hold besides (resends, redeliveries, chunks, restarts ...), and Spark is measured alone.
 
 Goals on two cores: at 10^8 messages 10 M events/s and at most twice the CPU seconds of DuckDB; the screen over the
@@ -115,8 +116,9 @@ def _measure(ledger: Ledger, rounds: int, memory: str, *, compared: bool) -> Non
                 theirs = _by_duckdb(session, ledger)
             if ours != theirs:
                 raise SystemExit(f"Spark flags {ours} buckets, DuckDB {theirs}: one of them is wrong")
-        print(spark.told("Spark, all rows", events))
-        if compared:
+        if rounds:
+            print(spark.told("Spark, all rows", events))
+        if rounds and compared:
             print(duck.told("DuckDB, all rows", events))
             print(f"  CPU ratio {statistics.median(spark.cpu_s) / statistics.median(duck.cpu_s):.2f}")
         _folded(session, ledger, rounds, events, pid)
@@ -134,7 +136,7 @@ def _folded(session: Any, ledger: Ledger, rounds: int, events: int, pid: int) ->
             frame.createOrReplaceTempView(f"kept_{table.name}")
             sources[table.name] = f"select * from kept_{table.name}"
     query = screen.screen(screen.stacked(sources))
-    for _ in range(rounds + 1):
+    for _ in range(max(1, rounds) + 1):
         with merge.measured(lambda: _cpu_s(pid)):
             session.sql(query).where("mask <> 0").count()
     merge.wall_s.pop(0)

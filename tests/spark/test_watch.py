@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.growing import Growing
+from bench.growing import SMALL, Growing
 
 from assay_conformance.ledger import clauses
+from assay_conformance.ledger.rows import Subscription, Topic
 from assay_reports.ledgers.opening import open_ledger
 from assay_reports.spark.alarms import Alarm
 from assay_reports.spark.watch import CONF, Watch
@@ -70,3 +71,43 @@ def test_breaches_are_said_as_they_land_and_once(streaming: Any, growing: Growin
     # Somebody starts the watcher again.
     growing.go_on()
     assert watched(streaming, growing, [lambda _said: True]) == []
+
+
+def test_keys_refusals_and_rates_are_watched_too(streaming: Any, tmp_path: Path) -> None:
+    promised: dict[str, list[tuple[Any, ...]]] = {
+        **SMALL,
+        "topic": [Topic(0, "t", publish_rate=1)],
+        "subscription": [Subscription(0, "s", "Key_Shared", dispatch_rate=1)],
+    }
+    growing = Growing(tmp_path / "ledger", time.time_ns() // 1_000_000 - 60_000, promised, grace_us=500_000)
+    wanted = {
+        (clauses.KEY_ORDER, 0, 170),
+        (clauses.WINDOW, 0, 130),
+        (clauses.DISPATCH, 0, -1),
+        (clauses.PUBLISH, -1, -1),
+    }
+
+    def broken(_said: list[Alarm]) -> bool:
+        growing.land(0, 3_000, key_disorder={170}, refused={130}, over_s=20)
+        return True
+
+    def clean(_said: list[Alarm]) -> bool:
+        growing.land(3_010, 3_020)
+        return True
+
+    def time_passed(_said: list[Alarm]) -> bool:
+        if time.monotonic() < began_s + 1:
+            return False
+        growing.land(3_000, 3_010)
+        return True
+
+    def all_said(said: list[Alarm]) -> bool:
+        return wanted <= {(alarm.requirement, alarm.sub, alarm.seq) for alarm in said}
+
+    began_s = time.monotonic()
+    said = watched(streaming, growing, [broken, time_passed, all_said])
+    assert {(alarm.requirement, alarm.sub, alarm.seq) for alarm in said} == wanted
+    assert len(said) == len(wanted)
+    # Somebody starts the watcher again, and the run goes on.
+    growing.go_on()
+    assert watched(streaming, growing, [clean]) == []

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from assay_conformance.ledger import clauses
 from assay_conformance.ledger.clauses import CLAUSES, Clause, Scope
 from assay_conformance.ledger.info import LedgerInfo
-from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, NONE, OUTCOME
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME
 from assay_conformance.ledger.words import EMPTY, WORDS, Bucket, Words, both
 
-TABLES: Final = (ATTEMPT, OUTCOME, DELIVERY)
-"""What is looked at while a run goes on; what it says of acknowledgments and of what is stored is for its end."""
+TABLES: Final = (ATTEMPT, OUTCOME, DELIVERY, ACK)
+"""What is looked at while a run goes on; what is stored is read back at its end."""
 
 AT_ONCE_S: Final = 0.0
 TOLD_LATER_S: Final = 1.0
@@ -37,9 +38,28 @@ _IN_TIME: Final[Mapping[str, float]] = {
     "before_time": AT_ONCE_S,
     "twice": TOLD_LATER_S,
     "acked_again": TOLD_LATER_S,
+    "acked_twice": TOLD_LATER_S,
+    "outlived": TOLD_LATER_S,
     "phantom": WRITTEN_LATER_S,
+    "unasked": WRITTEN_LATER_S,
+    "unlike": WRITTEN_LATER_S,
 }
-_LATE: Final = "lost"
+_MISSING: Final = ("lost", "never_again", "left")
+"""What is looked for after the grace, and again after another one: it may still come."""
+_READ_BACK: Final = "what is stored: it is read back then"
+AT_THE_END: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (clauses.INVENTED, clauses.FAILED, clauses.STORED_OK, clauses.DEDUP, clauses.CHUNKS),
+        _READ_BACK,
+    ),
+    clauses.ORDER: "the order of the log, where no subscription shows it",
+    clauses.KEY_ORDER: "the order of a key across its consumers: it takes all of the key's messages",
+    clauses.KEEPS_KEYS: "whose a key is: when nobody came or went is known behind it",
+    clauses.WINDOWS: "how messages fared: numbers, which every message changes",
+    clauses.DISPATCH: "a stretch of more than 40 minutes",
+    clauses.PUBLISH: "a stretch of more than 40 minutes",
+}
+"""Requirement -> what of it is not said while a run goes on."""
 _FULL: Final = -1
 """A word in which every bit is set."""
 
@@ -60,23 +80,31 @@ class Update(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """What a rule says of a message, with nothing that changes from one look to the next."""
+    """What a rule says of a message, or of a topic or epoch (`about`), as it was said."""
 
     requirement: str
     sub: int
     stream: int
     seq: int
     sentence: str
+    about: int = NONE
 
     @property
-    def key(self) -> tuple[str, int, int, int]:
-        return (self.requirement, self.sub, self.stream, self.seq)
+    def key(self) -> tuple[str, int, int, int, int]:
+        """What does not change from one look to the next."""
+        return (self.requirement, self.sub, self.stream, self.seq, self.about)
 
 
 def live_clauses(info: LedgerInfo) -> dict[str, tuple[Clause, float]]:
     """Name -> clause, and for how long it has to hold before somebody looks."""
-    waits = {**_IN_TIME, _LATE: info.grace_us / 1e6}
+    waits = {**_IN_TIME, **dict.fromkeys(_MISSING, info.grace_us / 1e6)}
     return {name: (CLAUSES[name], wait_s) for name, wait_s in waits.items()}
+
+
+def live_waits(requirement: str) -> list[float | None]:
+    """How long it takes until somebody looks for this requirement, shortest first; None is the ledger's grace."""
+    known = {_IN_TIME.get(name) for name in (*_IN_TIME, *_MISSING) if CLAUSES[name].requirement == requirement}
+    return sorted(known, key=lambda wait: float("inf") if wait is None else wait)
 
 
 @dataclass
@@ -86,6 +114,8 @@ class Watching:
     info: LedgerInfo
     _scopes: Mapping[tuple[int, int], Scope] = field(default_factory=dict)
     _subs: dict[int, list[int]] = field(default_factory=dict)
+    _acking: set[int] = field(default_factory=set)
+    """Subscriptions that acknowledge at all."""
     _words: dict[Bucket, dict[int, Words]] = field(default_factory=dict)
     _unnamed: set[tuple[int, int]] = field(default_factory=set)
     _due: dict[Look, float] = field(default_factory=dict)
@@ -104,11 +134,15 @@ class Watching:
     def knows(self, stream: int) -> bool:
         return stream in self._subs
 
-    def name(self, scopes: Mapping[tuple[int, int], Scope]) -> None:
-        """The run's streams and subscriptions, as far as they are known: `Small.scopes`."""
+    def name(self, scopes: Mapping[tuple[int, int], Scope], now_s: float = 0.0) -> None:
+        """The run's streams and subscriptions, as far as they are known: `Small.scopes`. Where anything else holds now,
+        because somebody left or a broker ended, what is in mind is weighed again."""
+        changed = {pair[1] for pair, scope in scopes.items() if self._scopes.get(pair, scope) != scope}
         self._scopes, self._subs = scopes, {}
         for sub, stream in scopes:
             self._subs.setdefault(stream, []).append(sub)
+        for stream, b in {(bucket.stream, bucket.b) for bucket in self._words if bucket.stream in changed}:
+            self._weigh(stream, b, now_s)
 
     def take(self, updates: Iterable[Update], now_s: float) -> None:
         """Buckets as they are now. The same ones may come again, in any order."""
@@ -117,6 +151,8 @@ class Watching:
             bucket = update.bucket
             self._words.setdefault(bucket, {})[update.era] = update.words
             touched.add((bucket.stream, bucket.b))
+            if update.words.an:
+                self._acking.add(bucket.sub)
             if bucket.sub != NONE and update.words.db:
                 last = (bucket.b << 6) + (update.words.db & 0xFFFF_FFFF_FFFF_FFFF).bit_length() - 1
                 pair = (bucket.sub, bucket.stream)
@@ -136,11 +172,11 @@ class Watching:
         """It was looked into. What is missing is looked for again, for it may still come; the rest when it changes."""
         self._due.pop(look, None)
         words = self._whole(look.bucket)
-        if look.requirement == self._clauses[_LATE][0].requirement:
-            if self._holds(_LATE, look.bucket, words):
-                self._due[look] = now_s + self._clauses[_LATE][1]
-            return
         self._well[look] = words
+        for name in _MISSING:
+            clause, wait_s = self._clauses[name]
+            if clause.requirement == look.requirement and self._holds(name, look.bucket, words):
+                self._due[look] = now_s + wait_s
 
     def _weigh(self, stream: int, b: int, now_s: float) -> None:
         pending = False
@@ -154,7 +190,7 @@ class Watching:
                 look = Look(bucket, clause.requirement)
                 if self._holds(name, bucket, words):
                     if self._well.get(look) != words:
-                        self._due.setdefault(look, now_s + wait_s)
+                        self._due[look] = min(now_s + wait_s, self._due.get(look, now_s + wait_s))
                 elif not self._held_by_another(clause, bucket, words):
                     self._due.pop(look, None)
                     self._well.pop(look, None)
@@ -184,7 +220,8 @@ class Watching:
         return words
 
     def _settled(self, stream: int, b: int, subs: list[int]) -> bool:
-        """Every message was asked for, told of, and given to everybody: nothing more is expected."""
+        """Every message was asked for, told of, given to everybody, and acknowledged where anything is: nothing more is
+        expected."""
         whole = [sub for sub in subs if sub != NONE and self._scopes[sub, stream].whole]
         if not whole:
             return False
@@ -192,6 +229,7 @@ class Watching:
             (words := self._whole(Bucket(sub, stream, b))).sb == _FULL
             and words.rb | words.xb == _FULL
             and words.rb & ~words.db == 0
+            and (sub not in self._acking or words.db & ~words.ab == 0)
             for sub in whole
         )
 

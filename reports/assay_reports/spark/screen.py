@@ -168,6 +168,12 @@ _SERIES: Mapping[str, tuple[str, str]] = {
 """Table -> what its rows count as, and which of them."""
 
 IN_SERIES = tuple(_SERIES)
+SECOND = f"cast(floor(t / {US_PER_S}) as int)"
+
+
+def counted(table: str) -> tuple[str, str]:
+    """What a row of the table counts as, and whether it does; SQL over its columns."""
+    return _SERIES[table]
 
 
 def series(table: str, source: str) -> str | None:
@@ -175,11 +181,10 @@ def series(table: str, source: str) -> str | None:
     if table not in _SERIES:
         return None
     what, where = _SERIES[table]
-    second = f"cast(floor(t / {US_PER_S}) as int)"
     if table in GIVEN:
-        return f"select {what} what, cast(sub as int) of, {second} second, count(*) n from {source} group by 1, 2, 3"
+        return f"select {what} what, cast(sub as int) of, {SECOND} second, count(*) n from {source} group by 1, 2, 3"
     return (
-        f"select /*+ broadcast(x) */ {what} what, x.topic of, {second} second, count(*) n from {source} join {STREAMS} "
+        f"select /*+ broadcast(x) */ {what} what, x.topic of, {SECOND} second, count(*) n from {source} join {STREAMS} "
         f"x using (stream) where {where} group by 1, 2, 3"
     )
 

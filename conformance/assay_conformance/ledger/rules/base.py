@@ -27,13 +27,15 @@ _PRUNED_AT = 1_000
 
 
 class Breach(NamedTuple):
-    """Sorted as findings are. `sub` is -1 where it is no subscription's matter, `stream` where it is no message's."""
+    """Sorted as findings are. `sub` is -1 where it is no subscription's matter, `stream` where it is no message's; then
+    `about` tells breaches of one subscription apart: the topic, or the epoch, that it is about."""
 
     sub: int
     stream: int
     seq: int
     code: str
     sentence: str
+    about: int = NONE
 
 
 class Rule:
@@ -71,10 +73,10 @@ class Rule:
         """The first of them."""
         return sorted(self._breaches)[:KEPT]
 
-    def breach(self, code: str, sentence: str, life: Life | None = None, sub: int = NONE) -> None:
+    def breach(self, code: str, sentence: str, life: Life | None = None, sub: int = NONE, about: int = NONE) -> None:
         stream, seq = (life.stream, life.seq) if life else (NONE, NONE)
         self.count += 1
-        self._breaches.append(Breach(sub, stream, seq, code, sentence))
+        self._breaches.append(Breach(sub, stream, seq, code, sentence, about))
         if len(self._breaches) > _PRUNED_AT:
             self._breaches = self.breaches
 

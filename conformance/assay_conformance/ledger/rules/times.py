@@ -87,6 +87,7 @@ class _RateRule(Rule):
                     f"{at((times[last] + 1) * unit_us)} {round(excess)} more came than that, where {round(allowed)} "
                     "are the most",
                     sub=self.sub(number),
+                    about=number,
                 )
 
     def name(self, number: int) -> str:
@@ -162,6 +163,7 @@ class FlowsAfterHeal(Rule):
                         f"{took(self.info.stall_us)} after that {told} messages were taken in, and "
                         f"{self.subscription(sub)} got none",
                         sub=sub,
+                        about=epoch.epoch,
                     )
 
     def _healed(self, sub: int) -> list[Epoch]:
