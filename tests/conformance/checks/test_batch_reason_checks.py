@@ -113,6 +113,21 @@ def test_burst_in_half_batches_is_found() -> None:
     assert told(FramesByBatchSize, _burst(*[2] * 8)) == (["too-many-frames"], 0)
 
 
+@pytest.mark.parametrize(("header_bytes", "codes"), [(MESSAGE_BYTES, []), (0, ["too-many-frames"])])
+def test_what_stands_in_front_of_messages_may_fill_the_frames_of_a_burst(header_bytes: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(**{**LIMITS, "batching_max_bytes": 4 * MESSAGE_BYTES})
+    story.at(100)
+    asks(story, *range(16))
+    size = 2 * (MESSAGE_BYTES + header_bytes)
+    for first in range(0, 16, 2):
+        meta = Meta(producer_name=NAME, sequence_id=first, batch=2, uncompressed_size=size)
+        story.send_frame(first, first + 1, batch=True, meta=meta)
+    for number in range(16):
+        story.ok(number)
+    assert told(FramesByBatchSize, story.done())[0] == codes
+
+
 def test_messages_that_come_slowly_are_no_burst() -> None:
     story = Script()
     story.producer(**LIMITS)

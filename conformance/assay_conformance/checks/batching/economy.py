@@ -88,14 +88,15 @@ class FramesByBatchSize(Check):
         first, last = sends[0].invoke.number or 0, sends[-1].invoke.number or 0
         inside = [one for one in units if first <= one.numbers[0] and one.numbers[-1] <= last]
         for _, of_line in groupby(sorted(inside, key=lambda one: (one.line.topic, one.index)), lambda one: one.line):
-            self._line(list(of_line), most, min(calls))
+            self._line(list(of_line), limits, most, min(calls))
 
-    def _line(self, units: list[Unit], most: int, since_ns: int) -> None:
+    def _line(self, units: list[Unit], limits: Limits, most: int, since_ns: int) -> None:
         messages = sum(len(unit.numbers) for unit in units)
         fewest = math.ceil(messages / most)
         if fewest < 2 or not admitted_by(units[0], since_ns):
             return
-        if len(units) <= fewest + FRAMES_OVER:
+        not_full = sum(not limits.reached_by(unit, after, headers=True) for unit, after in pairwise(units))
+        if len(units) <= fewest + FRAMES_OVER or not not_full:
             self.exercise(units[-1].first)
             return
         self.breach(
