@@ -20,6 +20,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -35,6 +36,7 @@ from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.needs import needs
 from assay_conformance.model.verdict import Verdict
+from assay_fixtures.agents.errors import AgentHung
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.packs import Pack, load_packs
 from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
@@ -42,6 +44,9 @@ from assay_fixtures.runner.load import LoadSampler
 
 AT_ONCE: Final = 8
 """Lives over sockets that run side by side: they mostly wait."""
+
+MOST_BEGINNINGS: Final = 5
+"""Over sockets an agent may be kept, by a busy machine, from its first answer, ahead of anything that is judged."""
 
 OFTEN: Final = 100
 """A requirement whose precondition occurred less often has not been shown to be quiet."""
@@ -112,8 +117,12 @@ def over_sockets(cases: Sequence[Case]) -> list[Life]:
         turn, sampler = asyncio.Semaphore(AT_ONCE), LoadSampler()
 
         async def one(number: int, case: Case) -> Life:
+            trying = replace(trial(number), sampler=sampler)
             async with turn:
-                return life_of(await replace(trial(number), sampler=sampler).over_sockets(case))
+                for _ in range(MOST_BEGINNINGS - 1):
+                    with suppress(AgentHung):
+                        return life_of(await trying.over_sockets(case))
+                return life_of(await trying.over_sockets(case))
 
         await sampler.start()
         try:
