@@ -53,7 +53,7 @@ def spoilt_behind_another() -> Case:
         "resend/spoilt-behind-another",
         "A SEND is spoilt on its way, and the broker says so while the one before it has no receipt",
         ("robustness.operations-end",),
-        faults=(lost_receipts(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
+        faults=(lost_before_cut(1, k=2), Fault(trigger=up("SEND", k=3), action=Corrupt())),
         limits=QUICK,
         # The C++ core does not survive it.
         isolation=Isolation.OWN_PROCESS,

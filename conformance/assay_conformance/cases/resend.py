@@ -37,8 +37,8 @@ def lost_receipts(times: int, k: int = 1) -> Fault:
 
 
 def lost_before_cut(times: int, k: int = 1) -> Fault:
-    """The receipts of those sends in front of the one that takes the cut. A broker that is far away has not sent them
-    by then, and needs none dropped."""
+    """The receipts of those sends in front of the one that takes the cut, or over which the client hangs up. A broker
+    that is far away has not sent them by then, and needs none dropped."""
     return msgspec.structs.replace(lost_receipts(times, k), optional=True)
 
 
