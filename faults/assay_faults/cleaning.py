@@ -135,8 +135,10 @@ def _remove(entry: Entry, killed: Sequence[int], more: Removers) -> Cleaned:
         if entry.kind is Kind.PROCESS:
             return Cleaned(entry, _process(entry, killed))
         return Cleaned(entry, {**_REMOVERS, **more}[entry.kind](entry))
-    except (_TroubleError, AssayError) as trouble:
+    except _TroubleError as trouble:
         return Cleaned(entry, trouble=str(trouble))
+    except AssayError as error:
+        return Cleaned(entry, trouble=f"{entry.kind} {entry.name}: {error}")
     except OSError as error:
         return Cleaned(entry, trouble=f"{entry.kind} {entry.name}: {error.strerror or error}")
 
