@@ -36,7 +36,9 @@ def streaming(spark: Any) -> Iterator[Any]:
         (spark.conf.unset(name) if value is None else spark.conf.set(name, value))
 
 
-def watched(session: Any, ledger: Growing, steps: list[Callable[[list[Alarm]], bool]]) -> list[Alarm]:
+def watched(
+    session: Any, ledger: Growing, steps: list[Callable[[list[Alarm]], bool]], notes: list[str] | None = None
+) -> list[Alarm]:
     """Every step is asked again and again until it is done; then the run ends."""
     said: list[Alarm] = []
     left, until_s = list(steps), time.monotonic() + DEADLINE_S
@@ -49,7 +51,7 @@ def watched(session: Any, ledger: Growing, steps: list[Callable[[list[Alarm]], b
             ledger.end()
         return False
 
-    Watch(session, open_ledger(str(ledger.where)), said.append).run(go_on)
+    Watch(session, open_ledger(str(ledger.where)), said.append, notes.append if notes is not None else print).run(go_on)
     return said
 
 
@@ -71,6 +73,28 @@ def test_breaches_are_said_as_they_land_and_once(streaming: Any, growing: Growin
     # Somebody starts the watcher again.
     growing.go_on()
     assert watched(streaming, growing, [lambda _said: True]) == []
+
+
+def test_a_damaged_part_is_named_and_what_can_be_seen_without_it_is_said(streaming: Any, growing: Growing) -> None:
+    growing.land(0, 100)
+    part = next((growing.where / "delivery").glob("*.parquet"))
+    content = bytearray(part.read_bytes())
+    content[4:400] = bytes(396)
+    part.write_bytes(content)
+    notes: list[str] = []
+
+    def broken(_said: list[Alarm]) -> bool:
+        growing.land(100, 200, disorder=set(range(110, 160)))
+        return True
+
+    def all_said(said: list[Alarm]) -> bool:
+        return len(said) >= 50 and bool(notes)
+
+    said = watched(streaming, growing, [broken, all_said], notes)
+    assert {(alarm.requirement, alarm.seq) for alarm in said} == {(clauses.ORDER, seq) for seq in range(110, 160)}
+    assert len(said) == 50
+    (named,) = notes
+    assert named.startswith(f"delivery/{part.name}: its rows cannot be read")
 
 
 def test_keys_refusals_and_rates_are_watched_too(streaming: Any, tmp_path: Path) -> None:

@@ -46,6 +46,10 @@ _IN_TIME: Final[Mapping[str, float]] = {
 }
 _MISSING: Final = ("lost", "never_again", "left")
 """What is looked for after the grace, and again after another one: it may still come."""
+OF_WHAT_IS_NOT_THERE: Final = frozenset(
+    {clauses.LOST, clauses.INVENTED, clauses.WINDOW, clauses.KEEPS, clauses.CONTRACT, clauses.FLOWS}
+)
+"""What a row that nobody can read would seem to break."""
 _READ_BACK: Final = "what is stored: it is read back then"
 AT_THE_END: Final[Mapping[str, str]] = {
     **dict.fromkeys(

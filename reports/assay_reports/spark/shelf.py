@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from assay_conformance.ledger.collection import Rows
 from assay_conformance.ledger.tables import PARTS
-from assay_reports.ledgers.opening import Ledger, Part, grown
+from assay_reports.ledgers.opening import BadPart, Ledger, Part, grown
 from assay_reports.spark import picking
 
 
@@ -27,10 +27,16 @@ class Shelf:
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self._held: dict[str, Held] = {}
+        self._damaged: dict[str, BadPart] = {}
 
     def look(self) -> None:
         """As it is now. UsageError as `open_ledger`."""
         self.ledger = grown(self.ledger)
+
+    @property
+    def bad(self) -> tuple[BadPart, ...]:
+        """Parts that turned out unreadable so far."""
+        return (*self.ledger.bad, *self._damaged.values())
 
     def rows(self, buckets: Iterable[tuple[int, int]], most_rows: int) -> Rows:
         """Of these (stream, b), with their neighbours."""
@@ -39,7 +45,9 @@ class Shelf:
             table.name: tuple(part for part in self.ledger.parts[table.name] if self._may_hold(part, wanted))
             for table in PARTS
         }
-        return picking.pick(dataclasses.replace(self.ledger, parts=parts), wanted, most_rows).rows
+        picked = picking.pick(dataclasses.replace(self.ledger, parts=parts), wanted, most_rows)
+        self._damaged |= {part.file: part for part in picked.bad}
+        return picked.rows
 
     def _may_hold(self, part: Part, wanted: picking.Ranges) -> bool:
         held = self._held.get(part.file)

@@ -25,7 +25,7 @@ from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger, smalls
-from assay_reports.spark.alarms import Alarm, Look, Watching
+from assay_reports.spark.alarms import OF_WHAT_IS_NOT_THERE, Alarm, Look, Watching
 from assay_reports.spark.flows import Flows
 from assay_reports.spark.growth import BEGIN_US, BUCKETS, all_rows, folded, heard_of, update_of
 from assay_reports.spark.reconcile import end_us
@@ -49,6 +49,8 @@ CONF: Final = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.metricsEnabled": "false",
+    # A part that cannot be read is named when its rows are asked for, or its footer; the others are watched.
+    "spark.sql.files.ignoreCorruptFiles": "true",
 }
 """What the session of a watcher has to be told."""
 
@@ -56,12 +58,14 @@ Said = Callable[[Alarm], None]
 
 
 class Watch:
-    """Of one ledger, in one session. `say` hears of each breach once."""
+    """Of one ledger, in one session. `say` hears of each breach once, `note` of each part that cannot be read."""
 
-    def __init__(self, session: Any, ledger: Ledger, say: Said) -> None:
+    def __init__(self, session: Any, ledger: Ledger, say: Said, note: Callable[[str], None] = lambda _: None) -> None:
         self._session = session
         self._shelf = Shelf(ledger)
         self._say = say
+        self._note = note
+        self._noted: set[str] = set()
         self._folder = _folder(ledger)
         self._log = self._folder / "alarms.jsonl"
         self.said: dict[tuple[str, int, int, int, int], Alarm] = {alarm.key: alarm for alarm in _read(self._log)}
@@ -140,7 +144,8 @@ class Watch:
 
     def _told(self, alarms: Iterable[Alarm]) -> None:
         for alarm in alarms:
-            if alarm.key not in self.said:
+            doubtful = self._shelf.bad and alarm.requirement in OF_WHAT_IS_NOT_THERE
+            if alarm.key not in self.said and not doubtful:
                 self.said[alarm.key] = alarm
                 _append(self._log, alarm)
                 self._say(alarm)
@@ -164,7 +169,7 @@ class Watch:
         ):
             wanted = {(look.requirement, look.bucket.stream, look.bucket.b) for look in mine}
             for rule in judged(Evidence(rows, small, info, known)) if mine else ():
-                for breach in rule.breaches:
+                for breach in rule.known:
                     if (rule.requirement, breach.stream, breach.seq >> BUCKET_BITS) in wanted:
                         yield Alarm(rule.requirement, breach.sub, breach.stream, breach.seq, breach.sentence)
 
@@ -186,7 +191,14 @@ class Watch:
             self._rename()
             flows = list(self._flows.alarms(smalls(self._shelf.ledger), now_s))
         self._told(flows)
+        self._name_bad()
         return self._shelf.ledger.info.ended_unix_ms is not None
+
+    def _name_bad(self) -> None:
+        for part in self._shelf.bad:
+            if part.file not in self._noted:
+                self._noted.add(part.file)
+                self._note(f"{part}; what seems to be missing since is not told until the end")
 
 
 def _now_us(ledger: Ledger) -> int:

@@ -71,7 +71,12 @@ class Rule:
     @property
     def breaches(self) -> list[Breach]:
         """The first of them."""
-        return sorted(self._breaches)[:KEPT]
+        return self.known[:KEPT]
+
+    @property
+    def known(self) -> list[Breach]:
+        """More of them, for whoever tells each of few buckets."""
+        return sorted(self._breaches)
 
     def breach(self, code: str, sentence: str, life: Life | None = None, sub: int = NONE, about: int = NONE) -> None:
         stream, seq = (life.stream, life.seq) if life else (NONE, NONE)
