@@ -23,7 +23,9 @@ MOST_EVENTS = 6
 def ledger_of(view: View) -> HistoryJudged:
     """Made when it is asked for first."""
     if view.tracker.ledger is None:
-        view.tracker.ledger = judge_history(transcribe(view.tracker.history, view.case, view.facts))
+        asked = {check.requirement for check in RowsCheck.__subclasses__()}
+        transcript = transcribe(view.tracker.history, view.case, view.facts, asked=asked)
+        view.tracker.ledger = judge_history(transcript, asked)
     return view.tracker.ledger
 
 

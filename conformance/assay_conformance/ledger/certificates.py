@@ -32,6 +32,10 @@ class Certified(NamedTuple):
     wait: int | None
 
 
+ORDINARY = Certified(1, 1, Again.FIRST, None)
+"""Of a delivery for the first time, right behind the one before."""
+
+
 def of_consumer(
     deliveries: Iterable[Delivery], acks: Iterable[Ack] = (), due: Mapping[Message, int] | None = None
 ) -> Iterator[Certified]:

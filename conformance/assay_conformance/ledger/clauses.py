@@ -188,35 +188,42 @@ class Tally:
     """How often the precondition of a requirement occurred in a bucket. As a `Clause`, in every bucket, summed up."""
 
     requirement: str
+    words: tuple[str, ...]
     sql: str
     count: Callable[[Words, Scope], int]
     of_subscription: bool = True
 
 
 _TALLIES = (
-    Tally(LOST, "if(whole = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.whole else 0),
-    Tally(INVENTED, "bit_count(db)", lambda w, _: bits(w.db)),
-    Tally(FAILED, "bit_count(xb)", lambda w, _: bits(w.xb), False),
-    Tally(STORED_OK, "if(read_back = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.read_back else 0, False),
-    Tally(AS_SENT, "if(compared = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.compared else 0),
-    Tally(CONTRACT, "bit_count(db)", lambda w, _: bits(w.db)),
-    Tally(DEDUP, "if(dedup = 1, bit_count(bb), 0)", lambda w, s: bits(w.bb) if s.dedup else 0, False),
-    Tally(ORDER, "if(ordered = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.ordered else 0),
-    Tally(KEY_ORDER, "if(keyed = 1, kn, 0)", lambda w, s: w.kn if s.keyed else 0),
-    Tally(CHUNKS, "cn", lambda w, _: w.cn, False),
+    Tally(LOST, ("rb",), "if(whole = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.whole else 0),
+    Tally(INVENTED, ("db",), "bit_count(db)", lambda w, _: bits(w.db)),
+    Tally(FAILED, ("xb",), "bit_count(xb)", lambda w, _: bits(w.xb), False),
     Tally(
-        LEAST, "if(shared = 1 and nack_delay >= 0, wn, 0)", lambda w, s: w.wn if s.shared and s.nack_delay >= 0 else 0
+        STORED_OK, ("rb",), "if(read_back = 1, bit_count(rb), 0)", lambda w, s: bits(w.rb) if s.read_back else 0, False
     ),
-    Tally(WINDOW, "bit_count(nb)", lambda w, _: bits(w.nb)),
+    Tally(AS_SENT, ("db",), "if(compared = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.compared else 0),
+    Tally(CONTRACT, ("db",), "bit_count(db)", lambda w, _: bits(w.db)),
+    Tally(DEDUP, ("bb",), "if(dedup = 1, bit_count(bb), 0)", lambda w, s: bits(w.bb) if s.dedup else 0, False),
+    Tally(ORDER, ("db",), "if(ordered = 1, bit_count(db), 0)", lambda w, s: bits(w.db) if s.ordered else 0),
+    Tally(KEY_ORDER, ("kn",), "if(keyed = 1, kn, 0)", lambda w, s: w.kn if s.keyed else 0),
+    Tally(CHUNKS, ("cn",), "cn", lambda w, _: w.cn, False),
+    Tally(
+        LEAST,
+        ("wn",),
+        "if(shared = 1 and nack_delay >= 0, wn, 0)",
+        lambda w, s: w.wn if s.shared and s.nack_delay >= 0 else 0,
+    ),
+    Tally(WINDOW, ("nb",), "bit_count(nb)", lambda w, _: bits(w.nb)),
     Tally(
         SURVIVES,
+        ("least_done_us", "ab"),
         "if(exists(restarts, one -> least_done_us <= one.durable_us), bit_count(ab), 0)",
         lambda w, s: bits(w.ab) if any(w.least_done_us <= one.durable_us for one in s.restarts) else 0,
     ),
-    Tally(ENDS, "bit_count(ab & nb)", lambda w, _: bits(w.ab & w.nb)),
-    Tally(KEEPS, "bit_count(mb & ~nb & ab)", lambda w, _: bits(w.mb & ~w.nb & w.ab)),
-    Tally(COUNTED, "if(shared = 1, gn, 0)", lambda w, s: w.gn if s.shared else 0),
-    Tally(DUE, "if(shared = 1, dn, 0)", lambda w, s: w.dn if s.shared else 0),
+    Tally(ENDS, ("ab", "nb"), "bit_count(ab & nb)", lambda w, _: bits(w.ab & w.nb)),
+    Tally(KEEPS, ("mb", "nb", "ab"), "bit_count(mb & ~nb & ab)", lambda w, _: bits(w.mb & ~w.nb & w.ab)),
+    Tally(COUNTED, ("gn",), "if(shared = 1, gn, 0)", lambda w, s: w.gn if s.shared else 0),
+    Tally(DUE, ("dn",), "if(shared = 1, dn, 0)", lambda w, s: w.dn if s.shared else 0),
 )
 TALLIES: Mapping[str, Tally] = {tally.requirement: tally for tally in _TALLIES}
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -145,12 +146,20 @@ class Sums(NamedTuple):
     behind: tuple[log.Behind, ...] = ()
 
 
-def sums(rows: Rows, small: Small, info: LedgerInfo, unit_us: int = US_PER_S) -> Sums:
-    """Of a whole ledger in memory."""
-    buckets = with_streams(fold(row for table in rows for row in table), small, info)
+def sums(
+    rows: Rows,
+    small: Small,
+    info: LedgerInfo,
+    unit_us: int = US_PER_S,
+    asked: Container[str] = TALLIES,
+) -> Sums:
+    """Of a whole ledger in memory. Only requirements that are `asked` for are counted as `exercised`."""
+    tallies = [tally for tally in TALLIES.values() if tally.requirement in asked]
+    names = {name for tally in tallies for name in tally.words}
+    buckets = with_streams(fold((row for table in rows for row in table), names), small, info)
     exercised: Counter[str] = Counter()
     for bucket, words, holds in buckets:
-        for tally in TALLIES.values():
+        for tally in tallies:
             if tally.of_subscription is (bucket.sub != NONE):
                 exercised[tally.requirement] += tally.count(words, holds)
     last_seq: dict[int, int] = {}
@@ -222,17 +231,24 @@ def windows(rows: Rows, small: Small) -> tuple[Window, ...]:
     times: dict[Message, dict[int, list[int]]] = {}
     for delivery in rows.deliveries:
         times.setdefault((delivery.stream, delivery.seq), {}).setdefault(delivery.sub, []).append(delivery.t)
-    return tuple(_window(epoch, sent, told, times, small) for epoch in small.epochs.values())
+    by_time = sorted(sent, key=sent.__getitem__)
+    sent_us = [sent[message] for message in by_time]
+
+    def inside(epoch: Epoch) -> Sequence[Message]:
+        end = len(sent_us) if epoch.t_to is None else bisect_right(sent_us, epoch.t_to)
+        return by_time[bisect_left(sent_us, epoch.t_from) : end]
+
+    return tuple(_window(epoch, inside(epoch), sent, told, times, small) for epoch in small.epochs.values())
 
 
 def _window(
     epoch: Epoch,
+    inside: Sequence[Message],
     sent: Mapping[Message, int],
     told: Set[Message],
     times: Mapping[Message, Mapping[int, list[int]]],
     small: Small,
 ) -> Window:
-    inside = [message for message, t in sent.items() if epoch.t_from <= t and (epoch.t_to is None or t <= epoch.t_to)]
     latencies = sorted(min(got) - sent[message] for message in inside for got in times.get(message, {}).values())
     again = sum(len(got) - 1 for message in inside for got in times.get(message, {}).values())
     lost = sum(
@@ -253,16 +269,14 @@ def quantile(ordered: Sequence[int], share: float) -> int:
 def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, ...]:
     """Messages a second (or another unit), of each topic and subscription."""
     topic_of = {stream.stream: stream.topic for stream in small.streams.values()}
-    found: Counter[tuple[Counted, int, int]] = Counter()
-    for sent in rows.attempts:
-        found[Counted.SENT, topic_of[sent.stream], sent.t // unit_us] += 1
-    for outcome in rows.outcomes:
-        if outcome.code == Result.OK:
-            found[Counted.TOLD, topic_of[outcome.stream], outcome.t // unit_us] += 1
-    for row in rows.deliveries:
-        what = Counted.AGAIN if row.again or row.redeliv else Counted.FIRST
-        found[what, row.sub, row.t // unit_us] += 1
-    for said in rows.acks:
-        what = Counted.REFUSED if said.kind == AckKind.NACK else Counted.ACKED
-        found[what, said.sub, said.t // unit_us] += 1
-    return tuple(Second(*key, count) for key, count in sorted(found.items()))
+    ok, nack = Result.OK, AckKind.NACK
+    counted: Mapping[Counted, Iterable[tuple[int, int]]] = {
+        Counted.SENT: ((topic_of[row.stream], row.t // unit_us) for row in rows.attempts),
+        Counted.TOLD: ((topic_of[row.stream], row.t // unit_us) for row in rows.outcomes if row.code == ok),
+        Counted.FIRST: ((row.sub, row.t // unit_us) for row in rows.deliveries if not (row.again or row.redeliv)),
+        Counted.AGAIN: ((row.sub, row.t // unit_us) for row in rows.deliveries if row.again or row.redeliv),
+        Counted.ACKED: ((row.sub, row.t // unit_us) for row in rows.acks if row.kind != nack),
+        Counted.REFUSED: ((row.sub, row.t // unit_us) for row in rows.acks if row.kind == nack),
+    }
+    found = (Second(what, *place, n) for what, places in counted.items() for place, n in Counter(places).items())
+    return tuple(sorted(found))

@@ -5,7 +5,7 @@ The rows may be all there are, or those of flagged buckets. The verdicts are the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.ledger.collection import Rows, Small, Sums
@@ -46,9 +46,9 @@ def judged(evidence: Evidence) -> tuple[Rule, ...]:
     return tuple(rule for rule in all_rules(evidence) if rule.count or rule.promised())
 
 
-def all_rules(evidence: Evidence) -> tuple[Rule, ...]:
+def all_rules(evidence: Evidence, kinds: Iterable[type[Rule]] = RULES) -> tuple[Rule, ...]:
     """Every rule, having seen every life."""
-    rules = [rule(evidence) for rule in RULES]
+    rules = [kind(evidence) for kind in kinds]
     looking = [rule.look for rule in rules if type(rule).look is not Rule.look]
     for life in evidence.lives.values():
         for look in looking:

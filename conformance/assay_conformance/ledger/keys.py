@@ -153,6 +153,8 @@ def turns(deliveries: Iterable[Delivery], small: Small, info: LedgerInfo) -> tup
     calm: dict[int, list[Calm]] = {}
     for one in calms(small, info):
         calm.setdefault(one.sub, []).append(one)
+    if not calm:
+        return ()
     found: dict[tuple[int, int, int, int, int], list[int]] = {}
     for row in deliveries:
         if row.sub in calm and counts(row):
@@ -182,6 +184,8 @@ def crossing(all_turns: Iterable[Turn]) -> list[tuple[Turn, Turn]]:
 def moved(deliveries: Iterable[Delivery], small: Small, pairs: Iterable[tuple[Turn, Turn]]) -> tuple[Moved, ...]:
     """Each pair with the first message of its second turn, which is among these deliveries."""
     wanted = {_first(other): (one, other) for one, other in pairs}
+    if not wanted:
+        return ()
     found: dict[tuple[int, ...], tuple[int, int]] = {}
     for row in deliveries:
         if counts(row):

@@ -48,6 +48,8 @@ def unshown(small: Small, info: LedgerInfo) -> frozenset[int]:
 def in_log(stored: Iterable[Stored], small: Small, info: LedgerInfo) -> InLog:
     """Of every message its first copy counts."""
     streams = unshown(small, info)
+    if not streams:
+        return InLog()
     first: dict[tuple[int, int], Place] = {}
     for row in stored:
         if row.stream in streams and row.chunk == 0:

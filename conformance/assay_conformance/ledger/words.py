@@ -10,7 +10,7 @@ engine runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from assay_conformance.ledger.tables import (
     Integrity,
     Plain,
     Result,
+    Table,
 )
 
 BUCKET_BITS = 6
@@ -187,17 +188,30 @@ WORDS: tuple[Folded, ...] = (
 """In the order of `Words`. The smallest and the greatest of no rows are NEVER and 0."""
 
 
-def fold(rows: Iterable[Attempt | Outcome | Delivery | Ack | Stored]) -> dict[Bucket, Words]:
-    """The words of these rows. Of any split of a ledger the folds merge into that of the whole."""
+Row = Attempt | Outcome | Delivery | Ack | Stored
+
+
+def fold(rows: Iterable[Row], names: Container[str] = Words._fields) -> dict[Bucket, Words]:
+    """The words of these rows that are among `names`; others stay as without rows, and so do buckets that have none of
+    them. Of any split of a ledger the folds merge into that of the whole."""
     found: dict[Bucket, list[int]] = {}
+    wanted = {
+        kind: [(place, word.of, _MERGES[word.merge]) for place, word in words if word.name in names]
+        for kind, words in _BY_ROW.items()
+    }
     for row in rows:
-        table = type(row).__name__.lower()
+        todo = wanted[type(row)]
+        if not todo:
+            continue
         sub = row.sub if isinstance(row, Delivery | Ack) else NONE
-        values = found.setdefault(Bucket(sub, row.stream, row.seq >> BUCKET_BITS), list(EMPTY))
-        for place, folded in _BY_TABLE[table]:
-            value = folded.of(row)
+        bucket = Bucket(sub, row.stream, row.seq >> BUCKET_BITS)
+        values = found.get(bucket)
+        if values is None:
+            values = found[bucket] = list(EMPTY)
+        for place, of, merged in todo:
+            value = of(row)
             if value is not None:
-                values[place] = _MERGES[folded.merge](values[place], value)
+                values[place] = merged(values[place], value)
     return {bucket: Words(*values) for bucket, values in found.items()}
 
 
@@ -213,9 +227,16 @@ def both(one: Words, other: Words) -> Words:
     return Words(*(_MERGES[word.merge](one[place], other[place]) for place, word in enumerate(WORDS)))
 
 
-_BY_TABLE = {
-    table.name: [(place, word) for place, word in enumerate(WORDS) if word.table == table.name]
-    for table in (ATTEMPT, OUTCOME, DELIVERY, ACK, STORED)
+_TABLES: Mapping[type, Table] = {
+    Attempt: ATTEMPT,
+    Outcome: OUTCOME,
+    Delivery: DELIVERY,
+    Ack: ACK,
+    Stored: STORED,
+}
+_BY_ROW = {
+    kind: [(place, word) for place, word in enumerate(WORDS) if word.table == table.name]
+    for kind, table in _TABLES.items()
 }
 _MERGES: Mapping[Merge, Callable[[int, int], int]] = {
     Merge.OR: lambda one, other: one | other,

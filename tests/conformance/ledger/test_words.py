@@ -7,7 +7,7 @@ import random
 import pytest
 
 from assay_conformance.ledger.certificates import plain
-from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Scope
+from assay_conformance.ledger.clauses import CLAUSES, TALLIES, Restart, Scope, Tally
 from assay_conformance.ledger.rows import Ack, Attempt, Delivery, Outcome, Stored
 from assay_conformance.ledger.tables import NONE, Plain
 from assay_conformance.ledger.words import ALL, EMPTY, NEVER, WORDS, Bucket, Words, bit, bits, fold, merge
@@ -91,6 +91,30 @@ def test_a_bucket_without_rows_gives_no_reason_to_look() -> None:
     scope = Scope(shared=1, whole=1, nack_delay=100, max_redeliv=3, acks=1, dedup=1, read_back=1, ordered=1, keyed=1)
     assert not [clause.name for clause in CLAUSES.values() if clause.holds(EMPTY, scope)]
     assert not any(tally.count(EMPTY, scope) for tally in TALLIES.values())
+
+
+class Only:
+    """Words of which only some can be read, all of them with every bit set."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> int:
+        assert name in self._names
+        return -1
+
+
+@pytest.mark.parametrize("tally", TALLIES.values(), ids=TALLIES)
+def test_a_tally_reads_the_words_it_names_and_no_others(tally: Tally) -> None:
+    always = Restart(NEVER, NEVER)
+    scope = Scope(whole=1, nack_delay=0, dedup=1, read_back=1, ordered=1, keyed=1, shared=1, restarts=(always,))
+    tally.count(Only(tally.words), scope)  # type: ignore[arg-type]
+
+
+def test_words_that_are_not_asked_for_stay_as_without_rows() -> None:
+    assert fold(ROWS, {"db"}) == {
+        bucket: EMPTY._replace(db=words.db) for bucket, words in fold(ROWS).items() if bucket.sub != NONE and words.db
+    }
 
 
 def test_a_least_wait_is_that_of_deliveries_to_who_had_the_message() -> None:

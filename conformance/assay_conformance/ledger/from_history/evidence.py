@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from assay_conformance.ledger.from_history.subscribers import ONLY_CONTENT
@@ -10,7 +10,7 @@ from assay_conformance.ledger.from_history.transcript import OUTAGE, Transcript
 from assay_conformance.ledger.judge import all_rules
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rows import Epoch
-from assay_conformance.ledger.rules import Rule
+from assay_conformance.ledger.rules import RULES, Rule
 
 
 class HistoryEvidence(Evidence):
@@ -42,12 +42,13 @@ class HistoryEvidence(Evidence):
 
 @dataclass(frozen=True, slots=True)
 class HistoryJudged:
-    """An attempt's rows, and every rule that has seen them, by requirement."""
+    """An attempt's rows, and the rules that have seen them, by requirement."""
 
     transcript: Transcript
     rules: Mapping[str, Rule]
 
 
-def judge_history(transcript: Transcript) -> HistoryJudged:
-    rules = all_rules(HistoryEvidence(transcript))
+def judge_history(transcript: Transcript, asked: Container[str]) -> HistoryJudged:
+    """By the rules of the requirements that are asked for."""
+    rules = all_rules(HistoryEvidence(transcript), [rule for rule in RULES if rule.requirement in asked])
     return HistoryJudged(transcript, {rule.requirement: rule for rule in rules})

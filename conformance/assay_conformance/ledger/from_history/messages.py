@@ -169,7 +169,7 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
             message.left_out = message.left_out or where[1] in events.touched_positions
             message.damaged = message.damaged or where[1] in events.damaged_positions
             found.at[entry.topic, where[1], max(batch, 0)] = message
-    for message in found.all:
+    for message in found.all if found.chunks else ():
         parts = {chunk.id.position for entry, _, _ in message.copies for chunk in _chunks_of(found, entry)}
         message.left_out = message.left_out or not parts.isdisjoint(events.touched_positions)
         message.damaged = message.damaged or not parts.isdisjoint(events.damaged_positions)
@@ -289,7 +289,8 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
     rows = []
     for pairs in by_stream.values():
         heard = [row for _, row in sorted(pairs, key=lambda pair: pair[0])]
-        rows += [row._replace(ord=ord) for row, ord in zip(heard, of_outcomes(heard), strict=True)]
+        ords = of_outcomes(heard)
+        rows += [row if row.ord == ord else row._replace(ord=ord) for row, ord in zip(heard, ords, strict=True)]
     return rows
 
 
@@ -299,14 +300,16 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
         return Result.UNKNOWN
     if events.torn_sends and end.message_id is not None and end.message_id.is_duplicate_marker:
         return Result.UNKNOWN
-    identities = _identities(message, events)
-    if not events.torn_chunks.isdisjoint(identities):
+    if events.torn_chunks and not events.torn_chunks.isdisjoint(_identities(message, events)):
         return Result.UNKNOWN
     code = CODES[end.outcome]
-    written = sum(events.sends.get(identity, 0) for identity in identities)
-    if (code is Result.FAIL and written > 1) or _is_nowhere_to_see(message, end, found):
+    if (code is Result.FAIL and _written(message, events) > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
     return code
+
+
+def _written(message: Message, events: Sorted) -> int:
+    return sum(events.sends.get(identity, 0) for identity in _identities(message, events))
 
 
 def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bool:

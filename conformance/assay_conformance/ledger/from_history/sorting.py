@@ -85,14 +85,13 @@ class _Chunks:
     messages: dict[Identity, str] = field(default_factory=dict)
 
     def see(self, event: Frame) -> None:
-        where = (event.conn, event.producer_id, event.sequence_id)
         if event.command == "SEND" and event.meta is not None and event.meta.uuid:
-            self.sent[where] = event.meta.uuid
+            self.sent[_where(event)] = event.meta.uuid
             self.messages.update((one.identity, event.meta.uuid) for one in event.members if one.identity is not None)
             if _is_torn(event):
                 self.torn.add(event.meta.uuid)
-        elif event.command == "SEND_RECEIPT" and event.fate is Fate.DUPLICATED and where in self.sent:
-            self.torn.add(self.sent[where])
+        elif event.command == "SEND_RECEIPT" and event.fate is Fate.DUPLICATED and _where(event) in self.sent:
+            self.torn.add(self.sent[_where(event)])
 
 
 def sort(events: Iterable[Event]) -> Sorted:
@@ -152,6 +151,10 @@ def _touch(found: Sorted, frames: Iterable[Frame], changed: Mapping[int, bool]) 
         elif damaged is not None:
             found.touched.update(member.identity for member in frame.members if member.identity is not None)
             found.touched_positions.update(id.position for id in frame.ids)
+
+
+def _where(event: Frame) -> tuple[int, int | None, int | None]:
+    return (event.conn, event.producer_id, event.sequence_id)
 
 
 def _is_torn(event: Frame) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 
-from assay_conformance.ledger.certificates import of_consumer
+from assay_conformance.ledger.certificates import ORDINARY, of_consumer
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Message, Messages, signed
 from assay_conformance.ledger.from_history.sorting import Sorted
 from assay_conformance.ledger.rows import Ack, Attempt, Consumer, Delivery, Subscription
@@ -175,13 +176,18 @@ def _deliver(
     """(handle, ordinal) -> the delivery, as acknowledgments name it."""
     heard = {}
     stored_topics = {entry.topic for entry in events.stored}
-    for event in events.received:
-        candidates = by_handle.get(event.handle, [])
-        base = None if event.topic is None else base_topic(events.topic(event.topic))
+
+    @cache
+    def taker(handle: int, full: str | None) -> Opened | None:
+        candidates = by_handle.get(handle, [])
+        base = None if full is None else base_topic(events.topic(full))
         of = [one for one in candidates if base is None or one.topic == base]
-        if len(of) != 1 or (base is None and len(candidates) != 1):
+        return of[0] if len(of) == 1 else None
+
+    for event in events.received:
+        one, id = taker(event.handle, event.topic), event.message_id
+        if one is None:
             continue
-        one, id = of[0], event.message_id
         topic = partition_name(one.topic, id.partition)
         if topic not in stored_topics and partition_name(one.topic, 0) in stored_topics:
             continue
@@ -253,7 +259,7 @@ def deliveries(found: Subscribers, messages: Messages, sent: list[Attempt]) -> l
     for one in found.opened:
         mine = [_delivery(one, pos, event, message, messages) for pos, (event, message, _) in enumerate(one.got)]
         for row, certified in zip(mine, of_consumer(mine, one.said, due), strict=True):
-            rows.append(row._replace(**certified._asdict()))
+            rows.append(row if certified == ORDINARY else row._replace(**certified._asdict()))
     return rows
 
 

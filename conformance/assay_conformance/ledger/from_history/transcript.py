@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
+from assay_conformance.ledger.clauses import TALLIES
 from assay_conformance.ledger.collection import Counted, Rows, Second, Small, Sums, sums
 from assay_conformance.ledger.from_history import messages, subscribers
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Messages
@@ -53,8 +54,15 @@ class Transcript:
     limited: frozenset[int]
 
 
-def transcribe(events: Iterable[Event], case: Case, facts: ClientFacts, info: LedgerInfo | None = None) -> Transcript:
-    """The rows of one attempt. `info`: the run's, whose fields are kept but for those that the history decides."""
+def transcribe(
+    events: Iterable[Event],
+    case: Case,
+    facts: ClientFacts,
+    info: LedgerInfo | None = None,
+    asked: Container[str] = TALLIES,
+) -> Transcript:
+    """The rows of one attempt. `info`: the run's, whose fields are kept but for those that the history decides.
+    `asked`: the requirements whose occasions are counted."""
     known = sort(events)
     unix_ms = 0 if known.began is None else known.began.unix_ms
     sent = messages.collect(known, case)
@@ -82,7 +90,8 @@ def transcribe(events: Iterable[Event], case: Case, facts: ClientFacts, info: Le
     told |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
     spans = subscribers.attention(subs, known)
     limited = subscribers.limited(subs, case)
-    return Transcript(rows, small, full, _with_refusals(sums(rows, small, full, UNIT_US), subs), told, spans, limited)
+    known_sums = _with_refusals(sums(rows, small, full, UNIT_US, asked), subs)
+    return Transcript(rows, small, full, known_sums, told, spans, limited)
 
 
 def _with_refusals(known: Sums, subs: Subscribers) -> Sums:
