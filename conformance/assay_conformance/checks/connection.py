@@ -12,6 +12,7 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.outside import Timeout
 from assay_conformance.model.requirement import RequirementId
 
+_TO_CLIENT = Direction.TO_CLIENT
 _HANDSHAKE = ("CONNECT", "AUTH_RESPONSE")
 
 
@@ -31,7 +32,7 @@ class ConnectsFirst(Check):
     @on(Frame)
     def frame(self, event: Frame) -> None:
         if event.conn in self._connected:
-            if event.conn in self._waited and event.dir is Direction.TO_BROKER and event.from_sender:
+            if self._waited and event.conn in self._waited and event.dir is Direction.TO_BROKER and event.from_sender:
                 self._waited.discard(event.conn)
                 self.exercise(event)
         elif event.dir is Direction.TO_CLIENT:
@@ -145,7 +146,7 @@ class LeavesSilentPeer(Check):
         if not self._interval_ns:
             return
         silence = self._silences.get(event.conn)
-        if event.dir is Direction.TO_CLIENT:
+        if event.dir is _TO_CLIENT:
             if event.to_receiver and self._deaf is None and (silence is not None or event.command == "CONNECTED"):
                 self._heard(silence, event)
         elif silence is not None and event.from_sender:
@@ -155,9 +156,12 @@ class LeavesSilentPeer(Check):
                 silence.spoke = True
 
     def _heard(self, silence: _Silence | None, event: Frame) -> None:
-        if silence is not None and event.t_ns - silence.since_ns > self._interval_ns:
+        if silence is None:
+            self._silences[event.conn] = _Silence(event.t_ns, event)
+            return
+        if event.t_ns - silence.since_ns > self._interval_ns:
             self._judge(event.conn, silence, event.t_ns, None)
-        self._silences[event.conn] = _Silence(event.t_ns, event)
+        silence.since_ns, silence.last, silence.pinged, silence.spoke = event.t_ns, event, None, False
 
     @on(Fired)
     def fired(self, event: Fired) -> None:

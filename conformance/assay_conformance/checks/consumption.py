@@ -7,8 +7,9 @@ A consumer whose wire session is not certain (two consumers of one subscription 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from assay_conformance.checks.base import Check, View, listening, on, tell
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
@@ -32,6 +33,11 @@ from assay_conformance.model.fault import Direction
 REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)
 """How a call ends that the client did not take."""
 
+
+# As in `model.event`: a frame is asked by dozens of checks, and members of enums are slow to find.
+_BOTH: Final = Sides.BOTH
+_TO_BROKER: Final = Direction.TO_BROKER
+_TO_CLIENT: Final = Direction.TO_CLIENT
 
 SessionKey = tuple[int, int]
 """A session: connection and consumer id; state of one is dropped when it is over."""
@@ -228,15 +234,18 @@ def plain_acks(event: Frame) -> bool:
     return event.fields.get("validation_error") is None
 
 
-def acked_entries(session: ConsumerSession, event: Frame) -> Iterator[Entry]:
-    """The entries that an individual ACK settles whole: those without an ack_set."""
-    for place, id in enumerate(event.ids):
-        if not (place < len(event.ack_sets) and event.ack_sets[place]):
-            yield entry_on(session, id)
+def acked_entries(session: ConsumerSession, event: Frame) -> tuple[Entry, ...]:
+    """The entries that an individual ACK settles whole: those without an ack_set. The same values for whoever asks."""
+    before = session.acked
+    if before is None or before[0] is not event:
+        sets = event.ack_sets
+        ids = (id for place, id in enumerate(event.ids) if not (place < len(sets) and sets[place]))
+        before = session.acked = (event, tuple(Entry(session.topic, id.ledger, id.entry) for id in ids))
+    return before[1]
 
 
 def to_client(event: Frame) -> bool:
-    return event.dir is Direction.TO_CLIENT and event.sides is not Sides.SENDER
+    return event.dir is _TO_CLIENT and event.to_receiver
 
 
 def of_earlier_epoch(message: Frame, request: Frame) -> bool:
@@ -248,11 +257,11 @@ def of_earlier_epoch(message: Frame, request: Frame) -> bool:
 
 def is_torn(event: Frame) -> bool:
     """Damaged, or lost, held back or made up on its way; not what ended with its connection, and comes again."""
-    return event.intact is False or (event.sides is not Sides.BOTH and event.fate is not Fate.CUT)
+    return event.intact is False or (event.sides is not _BOTH and event.fate is not Fate.CUT)
 
 
 def from_client(event: Frame) -> bool:
-    return event.dir is Direction.TO_BROKER and event.sides is not Sides.RECEIVER
+    return event.dir is _TO_BROKER and event.from_sender
 
 
 def elapsed(later_ns: int, earlier_ns: int) -> str:

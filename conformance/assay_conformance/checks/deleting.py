@@ -46,8 +46,6 @@ class KeepsWhatIsUnacked(DispatchLedger):
         topology = self.view.case.topology
         self._policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
         self._check_ms = topology.settings.expiry_check_ms
-        self._log: dict[str, list[Stored]] = {}
-        self._placed: dict[tuple[str, Position], Stored] = {}
         self._began: dict[Group, Frame] = {}
         self._unloaded: dict[str, _Unloaded] = {}
         self._held: dict[str, ReadBack] = {}
@@ -61,11 +59,6 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def _keeps_its_policies(self, topic: Topic) -> bool:
         changed = [step.args.get("topic") for step in self.view.case.steps if step.verb in ("set_policy", "delete")]
         return topic.name not in changed and None not in changed
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        self._log.setdefault(event.topic, []).append(event)
-        self._placed.setdefault((event.topic, event.id.position), event)
 
     @on(Stepped)
     def stepped(self, event: Stepped) -> None:
@@ -94,8 +87,10 @@ class KeepsWhatIsUnacked(DispatchLedger):
         self._began.setdefault(group, member.joined)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        entry = self._placed.get((group.topic, position))
-        if group.kind not in IN_ORDER or not group.durable or entry is None or member.served:
+        if member.served or group.kind not in IN_ORDER or not group.durable:
+            return
+        entry = self.tracker.stored_at.get((group.topic, *position))
+        if entry is None:
             return
         self._judge_age(group, member, frame, entry)
         if frame.redelivery_count or group.acked or group.unacked or not self._from_the_beginning(group):
@@ -106,7 +101,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def _judge_missing(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
         """A new subscription begins with the first entry that somebody still needs, at the latest."""
         unloaded = self._unloaded.get(group.topic)
-        for entry in self._log[group.topic]:
+        for entry in self.tracker.stored[group.topic]:
             holder = next((other for other in self._others(group) if self._needs(other, entry)), None)
             if holder is None or self._is_old(entry, frame.t_ns):
                 continue
@@ -130,7 +125,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
             return
         if self._began[group].t_ns - unloaded.step.t_ns <= tolerance.slack_ns:
             return
-        log = self._log[group.topic]
+        log = self.tracker.stored[group.topic]
         gone = [entry for entry in log if unloaded.may_go(entry, log)]
         if first in gone:
             self.breach(
@@ -159,7 +154,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
                 first,
                 frame,
             )
-        elif any(self._is_old(entry, member.joined.t_ns) for entry in self._log[group.topic]):
+        elif any(self._is_old(entry, member.joined.t_ns) for entry in self.tracker.stored[group.topic]):
             self.exercise(frame)
 
     # --- what is left ----------------------------------------------------------------------------------------------
@@ -167,7 +162,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def finish(self) -> None:
         for cursor in self._cursors:
             held = self._held.get(cursor.topic)
-            batched = any(entry.meta.messages > 1 for entry in self._log.get(cursor.topic, ()))
+            batched = any(entry.meta.messages > 1 for entry in self.tracker.stored.get(cursor.topic, ()))
             if held is not None and batched:
                 self._judge_backlog(cursor, held)
 

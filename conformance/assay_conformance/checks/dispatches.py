@@ -92,7 +92,10 @@ class Group:
         return [member for member in self.members if member.lives]
 
     def member_of(self, session: ConsumerSession | None) -> Member | None:
-        return next((member for member in reversed(self.members) if member.session is session), None)
+        for member in reversed(self.members):
+            if member.session is session:
+                return member
+        return None
 
     def __str__(self) -> str:
         return f"{self.kind} subscription {self.name} of topic {self.topic}"

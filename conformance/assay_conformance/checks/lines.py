@@ -11,7 +11,6 @@ Everything here is the client's side of the wire: SENDs as the client wrote them
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -184,7 +183,11 @@ class Lines:
             unit.sends.append((session, event))
             if numbers and not unit.numbers:
                 unit.numbers = numbers
-        session.waiting.setdefault(event.sequence_id or 0, deque()).append(unit)
+        waiting = session.waiting.get(event.sequence_id or 0)
+        if waiting is None:
+            session.waiting[event.sequence_id or 0] = [unit]
+        else:
+            waiting.append(unit)
         session.queue.append(unit)
         if session.furthest is None or unit.index > session.furthest[0].index:
             session.furthest = (unit, event)
@@ -209,7 +212,9 @@ class Lines:
             self.stale = True
             self.unit = next((u for u in reversed(session.line.units) if u.sequence_id == event.sequence_id), None)
             return
-        self.unit = waiting.popleft()
+        self.unit = waiting.pop(0)
+        if not waiting:
+            del session.waiting[event.sequence_id or 0]
         (self.unit.receipts if event.command == "SEND_RECEIPT" else self.unit.errors).append(event)
         if self.unit is self.head:
             queue.popleft()
@@ -240,9 +245,12 @@ class Lines:
 
     def numbers(self, members: tuple[Member, ...], topic: str) -> tuple[int, ...]:
         """The message numbers inside, when every one is a payload of this Case's."""
-        if not members or any(self.handle_of(member, topic) is None for member in members):
-            return ()
-        return tuple(member.identity.number for member in members if member.identity is not None)
+        numbers = []
+        for member in members:
+            if member.identity is None or self.handle_of(member, topic) is None:
+                return ()
+            numbers.append(member.identity.number)
+        return tuple(numbers)
 
     def handle_of(self, member: Member, topic: str) -> int | None:
         """The producer that wrote this message to `topic`. A consumer's copy of it for a retry or dead letter topic

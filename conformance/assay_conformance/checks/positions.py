@@ -47,7 +47,11 @@ class IdsGrow(Check):
             self._damaged[event.conn, event.producer_id or 0, event.sequence_id or 0] += 1
         elif event.to_receiver:
             waiting = self._sends.setdefault((event.conn, event.producer_id or 0), {})
-            waiting.setdefault(event.sequence_id or 0, deque()).append(event)
+            same = waiting.get(event.sequence_id or 0)
+            if same is None:
+                waiting[event.sequence_id or 0] = deque((event,))
+            else:
+                same.append(event)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:

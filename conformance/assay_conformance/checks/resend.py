@@ -104,7 +104,8 @@ class UnreceiptedAgain(Check):
         for unit in line.units:
             if unit.first.seq > ready.seq:
                 break
-            if not self._owed(unit, ready):
+            receipted = unit.receipts and unit.receipts[0].seq < ready.seq
+            if receipted or not self._owed(unit, ready):
                 continue
             again = unit.sent_on(session)
             if again is not None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import entry_on, to_client
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
-from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received, Stored
+from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
-_ODD_FIELDS = ("key", "properties", "event_time_ms")
+_ODD_FIELDS = frozenset({"key", "properties", "event_time_ms"})
 _TORN = (Fate.ALTERED, Fate.INJECTED)
 
 
@@ -30,11 +31,6 @@ class RoundTrip(HandoverCheck):
         super().start()
         self._asked: dict[tuple[int, int], Invoke] = {}
         self._altered: set[Entry] = set()
-        self._stored: dict[Entry, Stored] = {}
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        self._stored.setdefault(Entry(event.topic, event.id.ledger, event.id.entry), event)
 
     @on(Invoke, "send")
     def asked_for(self, event: Invoke) -> None:
@@ -63,11 +59,14 @@ class RoundTrip(HandoverCheck):
             self._differs(event, entry, f"{event.size} bytes of digest {event.digest:08x}", f"{member.size} bytes")
         elif (event.key or None) != (member.key or None):
             self._differs(event, entry, f"key {event.key!r}", repr(member.key))
-        elif not self._asked_differently(event, entry) and self._is_odd(event, member):
-            self.exercise(event)
+        else:
+            args = self._args(event, entry)
+            if not self._asked_differently(event, entry, args) and _is_odd(member, args):
+                self.exercise(event)
 
-    def _asked_differently(self, event: Received, entry: Entry) -> bool:
-        args = self._args(event)
+    def _asked_differently(self, event: Received, entry: Entry, args: Mapping[str, Any]) -> bool:
+        if not args:
+            return False
         properties, time_ms = args.get("properties"), args.get("event_time_ms")
         if properties is not None and event.properties != properties:
             sent = f"{len(properties)} properties, {sum(map(len, properties.values()))} characters"
@@ -79,7 +78,7 @@ class RoundTrip(HandoverCheck):
         return True
 
     def _differs(self, event: Received, entry: Entry, came: str, sent: str) -> None:
-        stored = self._stored.get(entry)
+        stored = self.tracker.stored_at.get(entry)
         self.breach(
             "changed",
             f"consumer {event.handle} handed {entry} over at {ms(event.t_ns)} with {came}, expected {sent}",
@@ -87,26 +86,21 @@ class RoundTrip(HandoverCheck):
             event,
         )
 
-    def _is_odd(self, event: Received, member: Member) -> bool:
-        args = self._args(event)
-        return (
-            member.size <= 1 or bool(member.key) or any(key in args for key in ("key", "properties", "event_time_ms"))
-        )
-
-    def _args(self, event: Received) -> dict[str, Any]:
+    def _args(self, event: Received, entry: Entry) -> Mapping[str, Any]:
+        """What the application asked for besides the payload."""
         identity = self.tracker.own(event.identity)
         if identity is None:
             return {}
-        invoke, entry = self._asked.get((identity.handle, identity.number)), self.tracker.entries.get(event.seq)
+        invoke = self._asked.get((identity.handle, identity.number))
         opening = self.tracker.lines.openings.get(identity.handle)
-        if invoke is None or entry is None or opening is None:
+        if invoke is None or opening is None:
             return {}
         # A letter is a copy: it says in properties of its own where it comes from.
         letter = base_topic(entry.topic) != opening.args.get("topic", entry.topic)
         return {} if letter else invoke.args
 
     def _member(self, entry: Entry, index: int) -> Member | None:
-        stored = self._stored.get(entry)
+        stored = self.tracker.stored_at.get(entry)
         if stored is None or stored.meta.chunk_id is not None:
             return None
         return stored.members[index] if index < len(stored.members) else None
@@ -114,3 +108,7 @@ class RoundTrip(HandoverCheck):
     def what(self, offer: Offer) -> str:
         del offer
         return "an empty message or one of a single byte"
+
+
+def _is_odd(member: Member, args: Mapping[str, Any]) -> bool:
+    return member.size <= 1 or bool(member.key) or not _ODD_FIELDS.isdisjoint(args)

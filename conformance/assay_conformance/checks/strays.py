@@ -24,8 +24,8 @@ class SendNeedsProducer(Check):
         self._there: set[Place] = set()
         self._asked: dict[tuple[int, int], Place] = {}
         self._strays: dict[int, Frame] = {}
-        self._regular: Counter[int] = Counter()
-        self._stored: dict[int, list[Stored]] = {}
+        self._stray: set[int] = set()
+        """Their events."""
 
     @on(Frame, "PRODUCER")
     def asked(self, event: Frame) -> None:
@@ -48,20 +48,24 @@ class SendNeedsProducer(Check):
     def send(self, event: Frame) -> None:
         if not event.to_receiver or event.unit is None:
             return
-        if (event.conn, event.producer_id or 0) in self._there:
-            self._regular[event.unit] += 1
-        else:
+        if (event.conn, event.producer_id or 0) not in self._there:
             self._strays[event.unit] = event
+            self._stray.add(event.seq)
             self.exercise(event)
 
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        self._stored.setdefault(event.unit, []).append(event)
-
     def finish(self) -> None:
+        if not self._strays:
+            return
+        stored: dict[int, list[Stored]] = {}
+        regular: Counter[int | None] = Counter()
+        for event in self.tracker.history:
+            if isinstance(event, Stored) and event.unit in self._strays:
+                stored.setdefault(event.unit, []).append(event)
+            elif isinstance(event, Frame) and event.command == "SEND" and event.to_receiver:
+                regular[event.unit] += event.seq not in self._stray
         for unit, send in self._strays.items():
-            entries = self._stored.get(unit, [])
-            if len(entries) > self._regular[unit]:
+            entries = stored.get(unit, [])
+            if len(entries) > regular[unit]:
                 place = entries[-1]
                 self.breach(
                     "stray-stored",

@@ -87,7 +87,9 @@ class SettlesWhatItNames(DispatchLedger):
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         size = (frame.meta.batch if frame.meta is not None else None) or 1
         kept = self._of(group)
-        known = kept.named.setdefault(position, _Named(size, set(range(size))))
+        known = kept.named.get(position)
+        if known is None:
+            known = kept.named[position] = _Named(size, set(range(size)))
         void = kept.void.pop(position, None)
         if void is not None:
             self.exercise(frame)
@@ -155,7 +157,10 @@ class SettlesWhatItNames(DispatchLedger):
         self._all.pop(id(group), None)
 
     def _of(self, group: Group) -> _Kept:
-        return self._all.setdefault(id(group), _Kept(group, {}, {}))
+        kept = self._all.get(id(group))
+        if kept is None:
+            kept = self._all[id(group)] = _Kept(group, {}, {})
+        return kept
 
 
 def _settle(named: _Named, id: MessageId, words: tuple[int, ...], event: Frame) -> None:

@@ -86,7 +86,7 @@ class HeldNotDelivered(AckCheck):
     def flow(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None and from_client(event):
-            self._permits.setdefault(session.request.seq, _Permits()).granted += event.permits or 0
+            self._permits_of(session).granted += event.permits or 0
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -95,7 +95,7 @@ class HeldNotDelivered(AckCheck):
             return
         key = (session.consumer.handle, entry_on(session, event.ids[0]))
         meta = event.meta
-        permits = self._permits.setdefault(session.request.seq, _Permits())
+        permits = self._permits_of(session)
         permits.dispatched += event.messages
         permits.last = event
         plain = meta is not None and not meta.batch and meta.chunk_id is None and event.intact is not False
@@ -107,6 +107,12 @@ class HeldNotDelivered(AckCheck):
         held.again = event
         if held.call.cumulative:
             self._settle(session, held, event)
+
+    def _permits_of(self, session: ConsumerSession) -> _Permits:
+        permits = self._permits.get(session.request.seq)
+        if permits is None:
+            permits = self._permits[session.request.seq] = _Permits()
+        return permits
 
     def _covering(self, key: Key) -> _Held | None:
         """The ack, held as far as is known, that covers this entry; a cumulative one covers all before it."""
@@ -125,7 +131,7 @@ class HeldNotDelivered(AckCheck):
         key = (event.handle, entry)
         session = consumer.live_on(entry.topic)
         if session is not None:
-            self._permits.setdefault(session.request.seq, _Permits()).used += 1
+            self._permits_of(session).used += 1
         held = self._held.get(key)
         if held is None or held.again is None or held.stale > 0:
             self._copies[key] = max(0, self._copies.get(key, 0) - 1)
@@ -152,7 +158,7 @@ class HeldNotDelivered(AckCheck):
         """From here on it is certain that the message had to be dropped."""
         held.certain = True
         self.exercise(event)
-        permits = self._permits.setdefault(session.request.seq, _Permits())
+        permits = self._permits_of(session)
         if held.handed is None:
             permits.used += 1
         else:

@@ -59,14 +59,14 @@ class TellsLastId(Check):
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
-        if event.to_receiver and session is not None and session.name is not None:
+        session = self.tracker.producer_of(event) if self._on else None
+        if session is not None and session.name is not None and event.to_receiver:
             name = self._names.setdefault((session.topic, session.name), Name())
             name.arrived = max(name.arrived, event.sequence_id or 0, told_highest(event))
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
-        if not checked_later(event.meta):
+        if self._on and not checked_later(event.meta):
             name = self._names.setdefault((event.topic, event.meta.producer_name), Name())
             name.stored = max(name.stored, highest_id(event))
             name.loads = self._loads.of(event.topic)

@@ -22,6 +22,7 @@ from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke,
 from assay_conformance.model.requirement import RequirementId
 
 DEFAULT_MAX_PENDING = 1_000
+_OK = Outcome.OK
 SETTLED_NS = 100 * MS
 """How long before a call another send must have ended for its place to be certainly free."""
 
@@ -72,7 +73,7 @@ class InFlight(Check):
     def _succeeding(self, handle: int, unit: Unit) -> Iterator[Operation]:
         for number in unit.numbers:
             send = self.tracker.send_of(handle, number)
-            if send is not None and self.tracker.foresight.outcomes.get(send.invoke.op) is Outcome.OK:
+            if send is not None and self.tracker.foresight.outcomes.get(send.invoke.op) is _OK:
                 yield send
 
     def _count(self, handle: int, sends: tuple[Operation, ...], sign: int) -> None:

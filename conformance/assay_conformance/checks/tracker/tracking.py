@@ -41,6 +41,7 @@ from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic, renamed
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
+_DUPLICATED, _OK, _SENDER, _BOTH = Fate.DUPLICATED, Outcome.OK, Sides.SENDER, Sides.BOTH
 
 DEFAULT_SUBSCRIPTION = "s"
 """The subscription of an open_consumer step that names none."""
@@ -65,6 +66,8 @@ class Tracker:
     """Ack or nack operation -> the messages of its own consumer that it names, in call order."""
     stored: dict[str, list[Stored]] = field(default_factory=dict)
     """Local topic -> entries in order of storage."""
+    stored_at: dict[tuple[str, int, int], Stored] = field(default_factory=dict)
+    """The same by `Entry`; of two that are told of, the first."""
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
@@ -186,7 +189,7 @@ class Tracker:
         if (operation := self.operations.get(event.op)) is not None and operation.completion is None:
             operation.completion = event
             if event.verb == "send":
-                if event.outcome is not Outcome.OK and event.handle is not None:
+                if event.outcome is not _OK and event.handle is not None:
                     self.lines.failed(event.handle, operation.invoke.number or 0)
                 return
             if event.verb == "close":
@@ -234,6 +237,7 @@ class Tracker:
 
     def _stored(self, event: Stored) -> None:
         self.stored.setdefault(event.topic, []).append(event)
+        self.stored_at.setdefault((event.topic, event.id.ledger, event.id.entry), event)
         self.lines.appended(event)
 
     def _opened(self, event: Opened) -> None:
@@ -252,7 +256,9 @@ class Tracker:
         if handler is not None:
             handler(self, event)
         # Most checks that get a frame ask whose it is.
-        self._its_producer, self._its_consumer = self.producer_of(event), self.consumer_of(event)
+        producer, consumer = event.producer_id, event.consumer_id
+        self._its_producer = None if producer is None else self.producers.get((event.conn, producer))
+        self._its_consumer = None if consumer is None else self.consumers.get((event.conn, consumer))
         self._frame_seen = event
 
     def _producer(self, event: Frame) -> None:
@@ -286,9 +292,9 @@ class Tracker:
         session = self.producer_of(event)
         if event.fate in _FORGED:
             self.lines.forged(session, event)
-        elif event.fate is Fate.DUPLICATED and session is not None:
+        elif event.fate is _DUPLICATED and session is not None:
             self.lines.torn(session)
-        elif event.sides is Sides.SENDER and session is not None:
+        elif event.sides is _SENDER and session is not None:
             self._astray.setdefault(event.conn, {})[event.frame] = session
         if event.from_sender:
             self.lines.sent(session, event)
@@ -300,14 +306,14 @@ class Tracker:
             self._receipt_order(event)
         if event.to_receiver:
             self.lines.answered(self.producer_of(event), event)
-            if event.fate is Fate.DUPLICATED:
+            if event.fate is _DUPLICATED:
                 self.lines.receipted_twice()
 
     def _receipt_order(self, event: Frame) -> None:
         producer = (event.conn, event.producer_id or 0)
-        if event.sides is Sides.SENDER:
+        if event.sides is _SENDER:
             self._kept_receipts.add(producer)
-        elif event.sides is Sides.RECEIVER:
+        elif event.sides is not _BOTH:
             self._kept_receipts.discard(producer)
         elif producer in self._kept_receipts:
             self.torn_receipts.setdefault(event.conn, event)

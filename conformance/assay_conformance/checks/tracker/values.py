@@ -50,7 +50,7 @@ class ProducerSession:
     """Whose it is, as soon as that is known."""
     sent_away: Frame | None = None
     """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
-    waiting: dict[int, deque[Unit]] = field(default_factory=dict)
+    waiting: dict[int, list[Unit]] = field(default_factory=dict)
     """Sequence id -> units sent here that have no answer yet."""
     queue: deque[Unit] = field(default_factory=deque)
     """The same in order: the client's queue, as far as this session shows it."""
@@ -76,6 +76,8 @@ class ConsumerSession:
     """The last request for everything unacknowledged: a client may throw away what waits in its queue with it."""
     entry_asked: tuple[MessageId, Entry] | None = None
     """The entry that was asked for last, under the id it was asked by."""
+    acked: tuple[Frame, tuple[Entry, ...]] | None = None
+    """The ACK that was asked about last, and the entries it settles whole."""
 
     @property
     def is_return(self) -> bool:
