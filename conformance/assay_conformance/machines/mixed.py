@@ -50,6 +50,8 @@ MOST_ADDED = 2
 """Partitions that a topic gets while it is used."""
 
 SEND_TIMEOUT_MS = 2_000
+OPERATION_TIMEOUT_MS = 2_000
+"""An opening that is refused goes on for so long; with the thirty seconds of most clients it would outlast its Case."""
 
 
 class Do(StrEnum):
@@ -337,7 +339,11 @@ def case_of(
             brokers=terms.brokers,
             max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else Topology().max_message_bytes,
         ),
-        config=ClientConfig(producer=_producer_config(terms), consumer=_consumer_config(terms)),
+        config=ClientConfig(
+            client={"operation_timeout_ms": OPERATION_TIMEOUT_MS},
+            producer=_producer_config(terms),
+            consumer=_consumer_config(terms),
+        ),
         capabilities=tuple(sorted(EVERY_LIFE, reverse=True)),
         limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
         generated=True,

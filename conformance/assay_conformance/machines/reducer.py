@@ -24,7 +24,7 @@ from assay_conformance.model.needs import changed
 _WIDEST: Final = 4
 """Steps in a row that are taken as one where every single step is tried as well."""
 
-_KEPT = frozenset({"send_timeout_ms", "producer_name", "initial_position"})
+_KEPT = frozenset({"send_timeout_ms", "operation_timeout_ms", "producer_name", "initial_position"})
 """Without these a Case takes its client's patience, or another position, and a bug of a name cannot show."""
 
 _NUMBERS = ("count", "number", "size")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.model.case import Case, Step, Topology, Who
-from assay_conformance.model.fault import Fault
+from assay_conformance.model.fault import AnswerError, Fault
 from assay_conformance.model.needs import changed
 
 Shape = frozenset[str]
@@ -24,9 +24,12 @@ _FAMILY = {
     **dict.fromkeys(("hold", "delay", "reorder"), "something is late"),
     "duplicate": "something comes twice",
     **dict.fromkeys(("corrupt", "resegment", "rewrite", "inject"), "something is garbled"),
-    "answer-error": "something is refused",
 }
-"""What a client suffers, by action: at which frame is another matter, and often the same bug."""
+"""What a client suffers, by action: at which frame is another matter, and often the same bug. A refusal is told by its
+error, since a client treats each in its own way."""
+
+_PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
+"""Settings that decide how long a Case takes, and are never taken from it."""
 
 
 def shape(case: Case) -> Shape:
@@ -40,7 +43,7 @@ def _words(case: Case) -> Iterator[str]:
     yield from _of_topology(case.topology)
     for part in ("client", "producer", "consumer"):
         for key, value in getattr(case.config, part).items():
-            if value is not False and value != "NONE":
+            if key not in _PATIENCE and value is not False and value != "NONE":
                 yield f"{part} {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"{part} {key}"
 
 
@@ -51,6 +54,8 @@ def _of_step(step: Step) -> Iterator[str]:
 
 
 def _of_fault(fault: Fault) -> str:
+    if isinstance(fault.action, AnswerError):
+        return f"refused: {fault.action.error}"
     action = str(fault.action.__struct_config__.tag)
     return _FAMILY.get(action, action)
 

@@ -7,7 +7,7 @@ import msgspec
 from assay_conformance.machines.causes import MOST_SHAPES, Breach, Cause, Causes
 from assay_conformance.machines.shape import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
-from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, OnFrame
+from assay_conformance.model.fault import AnswerError, Cut, CutHow, Direction, Drop, Fault, OnFrame
 
 LOSS: Breach = ("resend.unreceipted-again", "lost")
 TWICE: Breach = ("dedup.stored-once", "twice")
@@ -34,6 +34,19 @@ def test_a_shape_does_not_say_at_which_frame_or_how_a_connection_ended() -> None
     finished = Fault(trigger=OnFrame(command="SEND", direction=Direction.TO_BROKER), action=Cut(how=CutHow.FIN))
     one, two = (msgspec.structs.replace(_case("send"), faults=(fault,)) for fault in (reset, finished))
     assert shape(one) == shape(two)
+
+
+def test_a_shape_says_which_error_a_refusal_was() -> None:
+    busy, fenced = (
+        msgspec.structs.replace(_case("send"), faults=(Fault(trigger=RECEIPT, action=AnswerError(error)),))
+        for error in ("ProducerBusy", "ProducerFenced")
+    )
+    assert shape(busy) ^ shape(fenced) == {"refused: ProducerBusy", "refused: ProducerFenced"}
+
+
+def test_a_shape_does_not_say_how_patient_the_client_is() -> None:
+    patient = ClientConfig(client={"operation_timeout_ms": 2_000}, producer={"send_timeout_ms": 2_000})
+    assert shape(msgspec.structs.replace(_case("send"), config=patient)) == shape(_case("send"))
 
 
 def test_a_shape_says_what_topic_and_configuration_change() -> None:
