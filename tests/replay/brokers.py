@@ -7,13 +7,16 @@ again, and looked up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from assay_conformance.model.case import Case
+from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
+from assay_fixtures.agents import manifest
 from assay_fixtures.packs import Pack, load_packs
 from assay_fixtures.runner.folder import StoredRun
 from assay_reports.verdicts import read_verdicts
@@ -151,13 +154,13 @@ class Cell(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-def compared(embedded: Summary, real: Summary, requirement: str) -> Cell:
-    """`same` needs occurrences on both sides."""
+def compared(embedded: Summary, real: Summary, requirement: str, undeclared: str = "") -> Cell:
+    """`same` needs occurrences on both sides. `undeclared`: what the client would have to be capable of."""
     here, there = embedded.rows.get(requirement), real.rows.get(requirement)
     levers = "; ".join(real.missing.get(requirement, ()))
     if here is None or not here.exercised:
-        reason = f"{embedded.client} does not get there" if levers == "" else levers
-        return Cell("not runnable", reason)
+        lacks = f"its agent declares no {undeclared}" if undeclared else "does not get there"
+        return Cell("not runnable", levers or f"{embedded.client}: {lacks}")
     if there is None or not there.exercised:
         unseen = "no part of that run" if there is None else "its precondition did not occur in that run"
         return Cell("not runnable", levers) if levers else Cell("undecided", unseen)
@@ -183,7 +186,7 @@ def section(summaries: Sequence[Summary]) -> Iterator[str]:
     )
     sides = {name: row.side for embedded, _ in pairs for name, row in embedded.rows.items()}
     table = {
-        (real.file, requirement): compared(embedded, real, requirement)
+        (real.file, requirement): compared(embedded, real, requirement, _undeclared(real, requirement))
         for embedded, real in pairs
         for requirement in sides
     }
@@ -201,6 +204,17 @@ def section(summaries: Sequence[Summary]) -> Iterator[str]:
         shown = " | ".join(f"{cell.word}: {cell.why}" if cell.why else cell.word for cell in cells)
         yield f"| `{requirement}` | {side} | {shown} |"
     yield ""
+
+
+def _undeclared(run: Summary, requirement: str) -> str:
+    declared = _declared(run.client, run.client_version)
+    stated = load_packs().catalogue.requirements.get(RequirementId(requirement))
+    return ", ".join(sorted(set(stated.capabilities) - declared)) if stated is not None else ""
+
+
+@cache
+def _declared(client: str, version: str) -> frozenset[str]:
+    return frozenset(manifest.find(client).facts(version).capabilities)
 
 
 def _pairs(summaries: Sequence[Summary]) -> Iterator[tuple[Summary, Summary]]:

@@ -38,8 +38,7 @@ live Apache Pulsar 4.0.8, and compares what both answer and store. The same fiel
 of topics, which are; and these rules hold.
 
 When a thousand of them were last played (seed 7; 28,013 commands, 28 a sequence in the middle, a third of them refused
-by both, each command that is served at least 109 times, 159 s) two disagreements came of it: one was mended, the other
-is listed below.
+by both, each command that is served at least 109 times, 113 s) no disagreement came of it.
 """
 
 

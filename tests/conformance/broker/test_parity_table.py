@@ -39,6 +39,11 @@ def test_what_cannot_run_names_the_lever() -> None:
     assert cell == Cell("not runnable", "no hold_store")
 
 
+def test_what_the_client_is_not_capable_of_is_named() -> None:
+    cell = compared(ran("embedded", exercised=0), ran("jvm", exercised=0), R, "ack_receipt")
+    assert cell == Cell("not runnable", "reference: its agent declares no ack_receipt")
+
+
 def test_other_verdict_differs_and_waits_for_its_reason() -> None:
     cell = compared(ran("embedded"), ran("jvm", Verdict.FAIL), R)
     assert cell == Cell("differs", "pass and fail: not explained yet")
