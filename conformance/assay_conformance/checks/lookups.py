@@ -30,19 +30,22 @@ class _Opening:
     doubtful: Frame | None = None
     """An answer that some clients take for final and others do not, or that the producer or consumer was refused by."""
     last: dict[str, Frame] = field(default_factory=dict)
-    """By topic, which may be a partition: the answer that failed last, and how many look-ups left right behind one."""
+    """By topic, which may be a partition: the answer that failed last, until it is asked again, and how many look-ups
+    left right behind one."""
     hasty: Counter[str] = field(default_factory=Counter)
 
 
 class RetriesLookups(TimedCheck):
-    """Within the operation time-out, and with a pause. Judged while something is being opened, of topics that nothing
-    else is opened on."""
+    """Within the operation time-out, and with a pause. Judged while something is being opened; pauses, of topics that
+    nothing else is opened on."""
 
     requirement = RequirementId("connection.retries-lookups")
 
     def start(self) -> None:
         self._openings: dict[int, _Opening] = {}
         self._topics: dict[tuple[int, int], str] = {}
+        self._company: set[str] = set()
+        """Topics that something was opened on: it may look them up as well, when its connection is lost."""
         timeout = self.view.setting("client", "operation_timeout_ms")
         self._timeout_ns = int(timeout or 0) * MS
 
@@ -69,8 +72,8 @@ class RetriesLookups(TimedCheck):
                 opening.final,
                 event,
             )
-        last = opening.last.get(topic)
-        if last is None:
+        last = opening.last.pop(topic, None)
+        if last is None or base_topic(topic) in self._company:
             return
         opening.hasty[topic] = opening.hasty[topic] + 1 if event.t_ns - last.t_ns < LEAST_PAUSE_NS else 0
         if opening.hasty[topic] == 3:
@@ -112,6 +115,8 @@ class RetriesLookups(TimedCheck):
     @on(Completion, "open_producer", "open_consumer")
     def opened(self, event: Completion) -> None:
         opening = self._openings.pop(event.op, None)
+        if opening is not None and event.outcome is Outcome.OK:
+            self._company |= opening.topics
         if opening is None or not (opening.failures or opening.final):
             return
         if event.outcome is Outcome.OK or opening.final is not None:

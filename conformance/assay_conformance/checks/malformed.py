@@ -14,7 +14,9 @@ from assay_conformance.wire import ProtocolError, decode
 
 
 class BadFrame(TimedCheck):
-    """Behind bytes that are no frame nothing can be read: the connection is over, and the client makes a new one."""
+    """Behind bytes that are no frame nothing can be read: the connection is over, and the client makes a new one.
+
+    Where a fault holds what comes over that connection, such bytes wait with it."""
 
     requirement = RequirementId("robustness.bad-frame-ends-connection")
 
@@ -23,6 +25,9 @@ class BadFrame(TimedCheck):
         self._closed: list[tuple[Fired, Closed]] = []
         self._opened_ns: list[int] = []
         self._left_ns: int | None = None
+        self._held: set[int] = set()
+        """Connections over which nothing comes at the moment."""
+        self._released_ns: dict[int, int] = {}
 
     @on(Invoke, *LEAVING)
     def leaving(self, event: Invoke) -> None:
@@ -37,6 +42,16 @@ class BadFrame(TimedCheck):
         if action.raw and not _is_frame(action.raw):
             self._bad.setdefault(event.conn, event)
 
+    @on(Frame)
+    def held_back(self, event: Frame) -> None:
+        if event.dir is not Direction.TO_CLIENT or event.fate not in (Fate.HELD, Fate.RELEASED):
+            return
+        if event.fate is Fate.HELD:
+            self._held.add(event.conn)
+        else:
+            self._held.discard(event.conn)
+            self._released_ns[event.conn] = event.t_ns
+
     @on(Opened)
     def opened(self, event: Opened) -> None:
         self._opened_ns.append(event.t_ns)
@@ -46,8 +61,8 @@ class BadFrame(TimedCheck):
         fired = self._bad.pop(event.conn, None)
         if fired is None or event.by is not ClosedBy.CLIENT:
             return
-        if late("answer", fired.t_ns, event.t_ns):
-            self._kept(fired, event)
+        if self._is_late(event.conn, fired, event.t_ns):
+            self._kept(event.conn, fired, event)
         else:
             self.exercise(event)
             self._closed.append((fired, event))
@@ -55,9 +70,9 @@ class BadFrame(TimedCheck):
     @on(Ended)
     def ended(self, event: Ended) -> None:
         until_ns = event.t_ns if self._left_ns is None else self._left_ns
-        for fired in self._bad.values():
-            if late("answer", fired.t_ns, until_ns):
-                self._kept(fired, event)
+        for conn, fired in self._bad.items():
+            if self._is_late(conn, fired, until_ns):
+                self._kept(conn, fired, event)
         for fired, closed in self._closed:
             back = any(opened_ns >= closed.t_ns for opened_ns in self._opened_ns)
             if not back and late("reconnect", closed.t_ns, until_ns):
@@ -72,14 +87,20 @@ class BadFrame(TimedCheck):
                     closed,
                 )
 
-    def _kept(self, fired: Fired, event: Event) -> None:
+    def _came_ns(self, conn: int, fired: Fired) -> int:
+        return max(fired.t_ns, self._released_ns.get(conn, 0))
+
+    def _is_late(self, conn: int, fired: Fired, seen_ns: int) -> bool:
+        return conn not in self._held and late("answer", self._came_ns(conn, fired), seen_ns)
+
+    def _kept(self, conn: int, fired: Fired, event: Event) -> None:
         self.overdue(
             "answer",
-            fired.t_ns,
+            self._came_ns(conn, fired),
             event.t_ns,
             "kept-open",
-            f"bytes that are no frame came over connection {fired.conn} at {ms(fired.t_ns)}; nothing behind them can "
-            f"be read, and the client had not closed it soon ({ms(event.t_ns)})",
+            f"bytes that are no frame came over connection {conn} at {ms(self._came_ns(conn, fired))}; nothing behind "
+            f"them can be read, and the client had not closed it soon ({ms(event.t_ns)})",
             fired,
             event,
         )

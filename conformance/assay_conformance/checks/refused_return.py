@@ -23,8 +23,9 @@ LONGEST_FIRST_WAIT_MS = 7_000
 """pulsar-rs waits 5 s before each attempt, DotPulsar 3 s; who doubles waits from 100 ms on is back long before."""
 FIRST_ATTEMPTS = 3
 
-_TIMED_OUT = frozenset({ErrorClass.TIMEOUT, ErrorClass.CLOSED})
-"""How a send may end while its producer waits to come back."""
+_OF_ITS_OWN = frozenset({ErrorClass.TIMEOUT, ErrorClass.CLOSED, ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL})
+"""How a send may end while its producer waits to come back: its time is up, its producer is closed, or the client never
+took it."""
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ class KeepsReturning(TimedCheck):
 
     @on(Completion, "send")
     def ended(self, event: Completion) -> None:
-        if event.outcome in (Outcome.OK, Outcome.UNSUPPORTED) or event.error in _TIMED_OUT:
+        if event.outcome in (Outcome.OK, Outcome.UNSUPPORTED) or event.error in _OF_ITS_OWN:
             return
         asked = self.tracker.operations.get(event.op)
         for waiting in self._waiting.values():

@@ -68,6 +68,13 @@ def test_opening_that_fails_when_its_time_is_up_is_accepted() -> None:
     assert _codes(story.judged()) == []
 
 
+def test_lookups_of_others_behind_one_that_failed_are_no_haste() -> None:
+    story = _LookedUp("ServiceNotReady")
+    for number in range(1, 5):
+        story.look_up(number)
+    assert _codes(story.judged()) == []
+
+
 def test_lookups_without_any_pause_are_found() -> None:
     assert _codes(_LookedUp(*["ServiceNotReady"] * 5, pause_ms=1).judged()) == ["without-pause"]
 

@@ -136,6 +136,15 @@ def test_connection_that_is_kept_over_no_frame_is_found() -> None:
     assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == ["kept-open"]
 
 
+def test_no_frame_that_waits_with_what_a_fault_holds_ends_the_connection_when_that_comes() -> None:
+    story = _after_injection()
+    story.message(0, fate=Fate.HELD, sides=Sides.SENDER)
+    story.after(600)
+    story.message(0, fate=Fate.RELEASED, sides=Sides.RECEIVER)
+    story.closed()
+    assert judged(BadFrame, story, _injecting(NO_FRAME)) == ([], 1)
+
+
 def test_client_that_does_not_come_back_is_found() -> None:
     story = _after_injection()
     story.closed()

@@ -73,9 +73,10 @@ def test_send_that_fails_over_a_passing_refusal_is_found() -> None:
     assert story.judged(KeepsReturning)[0] == ["failed-pending"]
 
 
-def test_send_whose_time_is_over_may_fail() -> None:
+@pytest.mark.parametrize("error", [ErrorClass.TIMEOUT, ErrorClass.TOO_LARGE])
+def test_send_whose_time_is_over_or_that_was_never_taken_may_fail(error: ErrorClass) -> None:
     story = _Refused()
-    story.complete(story.asked, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    story.complete(story.asked, Outcome.UNKNOWN, error=error)
     assert story.judged(KeepsReturning)[0] == []
 
 
