@@ -59,7 +59,10 @@ def main(parts: int, every_s: float) -> None:
         if warm:
             middle = statistics.median(warm)
             print(f"landing to alarm  {min(warm):.2f} s, {middle:.2f} s, {max(warm):.2f} s ({len(warm)} alarms)")
-        print(f"missed {missed}, false {false}; {watch.batches} batches, {watch.most_open} buckets in mind at most")
+        print(
+            f"missed {missed}, false {false}; {watch.batches} batches, {watch.most_open} buckets and "
+            f"{watch.most_seconds} counts of a second in mind at most"
+        )
 
 
 if __name__ == "__main__":

@@ -155,14 +155,14 @@ class Watch:
         with self._lock:
             self._rename()
             small, info = smalls(self._shelf.ledger), self._shelf.ledger.info
-            series = self._flows.series(small)
+            series, landed_us = self._flows.series(small), end_us(self._shelf.ledger)
         rows = self._shelf.rows({(look.bucket.stream, look.bucket.b) for look in looks}, _MOST_ROWS)
         now_us = _now_us(self._shelf.ledger)
         # The run goes on: somebody has just sent something, so nothing is missing that nobody has overtaken.
         going_on = tuple(Second(Counted.SENT, topic, now_us // 1_000_000, 1) for topic in small.topics)
         sums = Sums({}, series=(*series, *going_on), end_us=now_us, last_given=given)
         # What has not come again may have, as long as no later rows have landed.
-        landed = sums._replace(end_us=end_us(self._shelf.ledger))
+        landed = sums._replace(end_us=landed_us)
         for known, mine in (
             (sums, [look for look in looks if look.requirement == LOST]),
             (landed, [look for look in looks if look.requirement != LOST]),
