@@ -58,9 +58,10 @@ LEAST_INTERVAL_MS = 40
 def in_force(view: View, consumer: OpenedConsumer, key: str) -> ConfigValue | None:
     """A consumer's configuration value: fixed by the client, else its own step's or the Case's, else the default."""
     known = consumer.settings
-    if key not in known:
-        known[key] = view.setting("consumer", key, consumer.invoke.args.get("config"))
-    return known[key]
+    try:
+        return known[key]
+    except KeyError:
+        return known.setdefault(key, view.setting("consumer", key, consumer.invoke.args.get("config")))
 
 
 def number_in_force(view: View, consumer: OpenedConsumer, key: str) -> int | None:
@@ -160,11 +161,9 @@ class ConsumerCheck(TimedCheck):
 
     def session_of(self, call: Call) -> ConsumerSession | None:
         """The session on which this call's message came and can still be settled."""
-        for session in reversed(call.consumer.sessions):
-            if session.topic == call.entry.topic:
-                alive = session.ended is None and session.ready is not None
-                return session if alive and session.request.seq < call.message.seq else None
-        return None
+        session = call.consumer.live_on(call.entry.topic)
+        there = session is not None and session.ready is not None and session.request.seq < call.message.seq
+        return session if there else None
 
 
 class ConsumerLife:

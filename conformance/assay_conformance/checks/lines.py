@@ -59,7 +59,10 @@ class Unit:
 
     def sent_on(self, session: ProducerSession) -> Frame | None:
         """Its first SEND on this session."""
-        return next((frame for on, frame in self.sends if on is session), None)
+        for on, frame in self.sends:
+            if on is session:
+                return frame
+        return None
 
     def __str__(self) -> str:
         what = f"sequence id {self.sequence_id}"

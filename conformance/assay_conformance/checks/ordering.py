@@ -27,6 +27,7 @@ from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, 
 from assay_conformance.model.requirement import RequirementId
 
 _ORDERED = ("Exclusive", "Failover")
+_OK = Outcome.OK
 
 
 class KeepsSendOrder(HoldingsCheck):
@@ -46,7 +47,7 @@ class KeepsSendOrder(HoldingsCheck):
         return keeps_call_order(self, holding)
 
     def standing(self, holding: Holding, send: Operation) -> Standing:
-        if send.outcome is not Outcome.OK:
+        if send.outcome is not _OK:
             return Standing.POSSIBLE
         # Loss under deduplication or a publish rate, and of chunks, is the matter of the clauses on those.
         if holding.topic.deduplication or holding.topic.publish_rate != Rate():
@@ -244,7 +245,7 @@ class CallbacksInSendOrder(Check):
         handle = event.handle
         if handle is None or not self._judges(handle):
             return
-        if event.outcome is not Outcome.OK and event.error is not ErrorClass.TIMEOUT:
+        if event.outcome is not _OK and event.error is not ErrorClass.TIMEOUT:
             return
         operation = self.tracker.operations[event.op]
         if operation.completion is not event:

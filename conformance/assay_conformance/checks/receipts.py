@@ -26,6 +26,8 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.requirement import RequirementId
 
+_ALTERED = Fate.ALTERED
+
 
 class IgnoresStaleReceipt(Check):
     """A receipt for something older than the head of the queue changes nothing: no completion, no reconnect."""
@@ -59,7 +61,7 @@ class IgnoresStaleReceipt(Check):
     def receipt(self, event: Frame) -> None:
         if not event.to_receiver:
             return
-        if event.fate is Fate.ALTERED:
+        if event.fate is _ALTERED:
             self._spoiled.add(event.conn)
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
@@ -90,7 +92,7 @@ class IgnoresStaleReceipt(Check):
                 event,
                 *(unit.receipts[-1:] if unit else ()),
             )
-        elif event.outcome is Outcome.OK and unit is not None and not unit.receipts and self._stale:
+        elif self._stale and event.outcome is Outcome.OK and unit is not None and not unit.receipts:
             if event.handle in self.tracker.foresight.unsure | self.tracker.lines.torn_sends:
                 return
             stale, _ = self._stale[-1]

@@ -19,6 +19,7 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.requirement import RequirementId
 
+_PASSED = Fate.PASSED
 DEFAULT_SEND_TIMEOUT_MS = 30_000
 
 
@@ -50,7 +51,7 @@ class SendTimeout(Check):
         unit = lines.unit
         if not event.to_receiver:
             return
-        if unit is None or unit is not lines.head or event.fate is not Fate.PASSED:
+        if unit is None or unit is not lines.head or event.fate is not _PASSED:
             self._spoiled.add(event.conn)
         elif event.conn not in self._spoiled and unit.session.sent_away is None and not is_duplicate(event):
             self._receipts.setdefault(unit, event)

@@ -102,7 +102,8 @@ class HeldNotDelivered(AckCheck):
         held = self._covering(key) if plain else None
         if held is None or held.again is not None:
             self._copies[key] = self._copies.get(key, 0) + 1
-            self._held.pop(key, None)
+            if self._held:
+                self._held.pop(key, None)
             return
         held.again = event
         if held.call.cumulative:

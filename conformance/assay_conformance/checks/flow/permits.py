@@ -76,13 +76,15 @@ class PermitCheck(ConsumerCheck):
     def ledger(self, session: ConsumerSession | None) -> Ledger | None:
         if session is None or session.ready is None:
             return None
+        known, consumer = self._ledgers.get(session.request.seq), session.consumer
+        if known is not None:
+            return known if consumer is not None and not consumer.paused else None
         queue = queue_of(self.view, session)
         if queue is None:
             return None
-        if session.request.seq not in self._ledgers:
-            self._ledgers[session.request.seq] = Ledger(queue)
-            self.opened(session)
-        return self._ledgers[session.request.seq]
+        known = self._ledgers[session.request.seq] = Ledger(queue)
+        self.opened(session)
+        return known
 
     def opened(self, session: ConsumerSession) -> None:
         """Its ledger begins."""

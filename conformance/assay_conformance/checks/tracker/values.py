@@ -111,7 +111,10 @@ class OpenedConsumer:
 
     def last_on(self, topic: str) -> ConsumerSession | None:
         """Its latest session there."""
-        return next((session for session in reversed(self.sessions) if session.topic == topic), None)
+        for session in reversed(self.sessions):
+            if session.topic == topic:
+                return session
+        return None
 
     def live_on(self, topic: str) -> ConsumerSession | None:
         """Its latest session there, when that has not ended."""
