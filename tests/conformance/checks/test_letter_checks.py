@@ -64,13 +64,18 @@ def _codes(check: Check) -> list[str]:
     return [finding.code for finding in check.findings]
 
 
-def _refused_twice(**config: Any) -> _Letters:
+def _refused_once_more_than_it_may_be(**config: Any) -> _Letters:
     story = _Letters(**config)
     story.comes(0)
     story.refuse(1)
     story.redeliver_frame(0)
     story.comes(1)
     story.refuse(2)
+    return story
+
+
+def _refused_twice(**config: Any) -> _Letters:
+    story = _refused_once_more_than_it_may_be(**config)
     story.opens()
     return story
 
@@ -255,6 +260,16 @@ def test_original_of_a_letter_that_could_not_be_sent_comes_again_with_a_new_conn
     story.subscribed(1, kind="Shared")
     story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
     assert _codes(story.judged(BuriedThenAcked)) == []
+
+
+@pytest.mark.parametrize(("error", "codes"), [("TopicTerminatedError", []), (None, ["asked-again"])])
+def test_letter_whose_topic_cannot_be_looked_up_is_asked_for_again(error: str | None, codes: list[str]) -> None:
+    story = _refused_once_more_than_it_may_be()
+    story.up("LOOKUP", request_id=70, fields={"topic": f"{story.full('t')}-s-DLQ"})
+    story.down("LOOKUP_RESPONSE", request_id=70, fields={"response": "Failed", "error": error} if error else {})
+    story.opens()
+    story.redeliver_frame(0)
+    assert _codes(story.judged(BuriedThenAcked)) == codes
 
 
 def test_letter_that_a_fault_refused_is_no_riddle() -> None:

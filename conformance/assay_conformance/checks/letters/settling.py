@@ -70,6 +70,7 @@ class _Settling(ConsumerCheck, LetterCheck):
         """Topics of letters that a fault took on their way, or changed: which receipt is whose, nobody knows."""
         self._repeated_letters: set[str] = set()
         """Topics of letters that a fault repeated: there is a receipt too many, whatever is answered later."""
+        self._looking: dict[tuple[int, int], Address] = {}
         self._registering: dict[tuple[int, int], tuple[Address, Frame]] = {}
 
     def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
@@ -102,8 +103,17 @@ class _Settling(ConsumerCheck, LetterCheck):
     def looking_up(self, event: Frame) -> None:
         address = self.addresses.get(str(event.fields.get("topic", "")))
         if address is not None and from_client(event):
+            self._looking[event.conn, event.request_id or 0] = address
             for errand in self._unsent(address):
                 errand.waits = None
+
+    @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+    def looked_up(self, event: Frame) -> None:
+        """One that fails may be tried again, as long as an operation may take, or be the end of the letter."""
+        address = self._looking.pop((event.conn, event.request_id or 0), None)
+        if address is not None and to_client(event) and event.fields.get("error"):
+            for errand in self._unsent(address):
+                errand.failure = event
 
     @on(Frame, "PRODUCER")
     def registering(self, event: Frame) -> None:
