@@ -15,6 +15,7 @@ from assay_conformance.model.needs import changed
 Shape = frozenset[str]
 
 _PLAIN = frozenset({"open_client", "open_producer", "open_consumer"})
+_TOLD_OF_STEPS = ("cumulative", "deliver_after_ms", "key", "mode")
 _TOLD_BY_VALUE = (bool, str)
 """Settings of which every value is a word of its own; of numbers only that they are set."""
 
@@ -50,7 +51,7 @@ def _words(case: Case) -> Iterator[str]:
 def _of_step(step: Step) -> Iterator[str]:
     if step.who is not Who.WAIT and step.verb not in _PLAIN:
         yield f"{step.who.value} {step.verb}"
-        yield from (f"{step.verb} {name}" for name in ("cumulative", "deliver_after_ms", "key") if step.args.get(name))
+        yield from (f"{step.verb} {name}" for name in _TOLD_OF_STEPS if step.args.get(name))
 
 
 def _of_fault(fault: Fault) -> str:
