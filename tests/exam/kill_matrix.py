@@ -128,9 +128,10 @@ def _table(
 _EXPLORED = """\
 ## By exploration alone
 
-Mixed lives that were drawn, and no directed Case, against each mutant, with two minutes of CPU at most
+Mixed lives that were drawn, and no directed Case, against each mutant, for as long as stands here
 (`python -m bench.kill_by_exploration`). Lives that do not exercise the requirement are passed over, as exploration is
-steered. *lives* are those it took. *not reached*: no life that was drawn exercises the requirement.
+steered. *lives* are those it took; where it is not caught, all that there were, or that the time was enough for. *not
+reached*: no life that was drawn exercises the requirement.
 """
 
 

@@ -51,31 +51,47 @@ class Steering:
 
     def best(self, cases: Sequence[Case], count: int) -> list[Case]:
         """The `count` most promising ones, in the order in which they were drawn."""
-        rare = [name for name, seen in self.clauses.items() if 0 < seen < RARE]
-        ranked = sorted(range(len(cases)), key=lambda index: -self._promise(cases[index], rare))
+        rare = _Shares(self._shown, self._runs, [name for name, seen in self.clauses.items() if 0 < seen < RARE])
+        states = _Shares(self._states, self._runs, sorted({state for state, _ in self.pairs}))
+        ranked = sorted(range(len(cases)), key=lambda index: -self._promise(cases[index], rare, states))
         return [cases[index] for index in sorted(ranked[:count])]
 
-    def _promise(self, case: Case, rare: Sequence[str]) -> float:
+    def _promise(self, case: Case, rare: _Shares, states: _Shares) -> float:
         traits = _traits(case)
-        clauses = sum(self._chance(self._shown, traits, name) for name in rare)
         meetings = sum(_NEW_MEETING for pair in combinations(traits, 2) if pair not in self._met)
         faults = {label(fault) for fault in case.faults}
         seldom = sum(1 / (1 + self._faults[fault] / RARE) for fault in faults)
-        return clauses + meetings + seldom + self._new_pairs(traits, faults)
+        return sum(rare.largest(traits)) + meetings + seldom + self._new_pairs(states, traits, faults)
 
-    def _new_pairs(self, traits: Sequence[str], faults: Collection[str]) -> float:
+    def _new_pairs(self, states: _Shares, traits: Sequence[str], faults: Collection[str]) -> float:
         """How many pairs that are still sought a Case may come to, by the states that its traits have led to."""
-        states = {state for state, _ in self.pairs}
-        sought = {state: sum(self._sought((state, fault)) for fault in faults) for state in states}
-        return sum(self._chance(self._states, traits, state) * worth for state, worth in sought.items() if worth)
+        worth = [sum(self._sought((state, fault)) for fault in faults) for state in states.names]
+        return sum(chance * sought for chance, sought in zip(states.largest(traits), worth, strict=False))
 
     def _sought(self, pair: Pair) -> float:
         """1 for a pair nobody has seen, 0 for one that has been seen often."""
         return max(0.0, 1 - self.pairs[pair] / RARE)
 
-    def _chance(self, shown: Mapping[str, Counter[str]], traits: Sequence[str], what: str) -> float:
-        """Of the Cases with one of these traits, the largest share that has shown it."""
-        return max((shown[trait][what] / self._runs[trait] for trait in traits if trait in shown), default=0.0)
+
+class _Shares:
+    """Of the Cases with a trait, the share that has shown each of `names`: worked out once for a round of Cases, which
+    have most of their traits in common."""
+
+    def __init__(self, shown: Mapping[str, Counter[str]], runs: Mapping[str, int], names: Sequence[str]) -> None:
+        self.names = names
+        self._shown = shown
+        self._runs = runs
+        self._rows: dict[str, list[float]] = {}
+
+    def largest(self, traits: Iterable[str]) -> Iterable[float]:
+        """For each name the largest share among these traits; nothing where none of them has been run."""
+        return map(max, zip(*(self._row(trait) for trait in traits if trait in self._shown), strict=True))
+
+    def _row(self, trait: str) -> list[float]:
+        row = self._rows.get(trait)
+        if row is None:
+            row = self._rows[trait] = [self._shown[trait][name] / self._runs[trait] for name in self.names]
+        return row
 
 
 def _traits(case: Case) -> list[str]:
