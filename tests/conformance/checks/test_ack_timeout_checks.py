@@ -227,6 +227,19 @@ def test_batch_acknowledged_half_in_each_of_two_deliveries_may_be_asked_for() ->
     assert story.judged(EndedByAck)[0] == []
 
 
+def test_batch_that_came_again_when_a_part_had_been_handed_over_may_be_asked_for() -> None:
+    story = timed()
+    story.gets_batch(0, 2, only=(0,))
+    story.message(0, 1, entry=0, batch=True)
+    story.member(0, 1, 2)
+    story.member(0, 0, 2)
+    story.ack(2)
+    story.ack(3)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == []
+
+
 def test_refused_message_may_be_asked_for() -> None:
     story = holding()
     story.nack(1)

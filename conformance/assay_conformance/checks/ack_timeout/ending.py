@@ -39,6 +39,10 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         super().start()
         self._since: dict[EntryKey, Received] = {}
         self._indexes: dict[EntryKey, set[int]] = {}
+        self._taken: dict[EntryKey, set[int]] = {}
+        """Indexes that were handed over since the entry came last."""
+        self._mixed: set[EntryKey] = set()
+        """Batches that came again when a part had been handed over: which copy the others are of, nobody can tell."""
         self._settled: dict[EntryKey, _Settled] = {}
         self._refused: set[EntryKey] = set()
         self._unsure: set[int] = set()
@@ -52,8 +56,11 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         if session is None or session.consumer is None or not to_client(event):
             return
         entry = entry_on(session, event.ids[0])
-        self._settled.pop((session.consumer.handle, entry), None)
-        self._indexes.pop((session.consumer.handle, entry), None)
+        key = (session.consumer.handle, entry)
+        self._settled.pop(key, None)
+        self._indexes.pop(key, None)
+        if 0 < len(self._taken.pop(key, ())) < event.messages:
+            self._mixed.add(key)
         if meta is not None and meta.chunk_id is not None:
             held = self._chunks.setdefault((session.request.seq, meta.uuid or ""), [])
             # One that came twice: which of the two is the message's is the chunking chapter's matter.
@@ -63,6 +70,7 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         del span
         key = (consumer.handle, entry)
         self._settled.pop(key, None)
+        self._taken.setdefault(key, set()).add(max(event.message_id.batch_index, 0))
         if frame is None:
             self._unsure.add(consumer.handle)
             self._since.pop(key, None)
@@ -80,7 +88,8 @@ class EndedByAck(TimeoutCheck, RequestCheck):
             return
         frame = self.frames.get(key)
         size = 1 if frame is None else frame.messages
-        if size > 1 and frame is not None and call.message.seq < frame.seq and not call.cumulative:
+        older = frame is not None and (call.message.seq < frame.seq or key in self._mixed)
+        if size > 1 and older and not call.cumulative:
             return  # Of an older delivery of the batch: a client may count those of each delivery for themselves.
         index = max(call.message.message_id.batch_index, 0)
         done = self._indexes.setdefault(key, set())
