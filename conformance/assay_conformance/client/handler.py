@@ -242,6 +242,8 @@ class Handler(ABC):
             return
         self._detach()
         if phase is Phase.READY:
+            # What is settled here makes room, and who has waited for it finds nowhere to send to.
+            self.phase = Phase.WAITING
             self._lost()
         if self.phase is Phase.CLOSED:
             return

@@ -151,6 +151,13 @@ def test_failing_mutant_resends_nothing_written() -> None:
     assert all(isinstance(peer.results[op], Failed) for op in ops)
 
 
+def test_what_waited_for_room_when_the_connection_ended_goes_with_the_next_one() -> None:
+    peer, _ = three_in_flight(Mutation.FAILS_PENDING_ON_LOSS, max_pending_messages=2, block_if_queue_full=True)
+    peer.cut()
+    peer.advance(RECONNECT_MS)
+    assert peer.sent_payloads(conn=1) == [b"c"]
+
+
 def test_receipted_resending_mutant_begins_one_too_early() -> None:
     peer, _ = three_in_flight(Mutation.RESENDS_RECEIPTED)
     peer.receipt(0)
