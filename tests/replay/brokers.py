@@ -30,8 +30,6 @@ _FORGETS = (
 )
 
 EXPLAINED: Final[Mapping[tuple[str, str], str]] = {
-    ("pulsar-python", "batching.keyed-entries-in-order"): "the Case that fails, "
-    "batching/keyed-ids-across-an-early-reconnect, was not there yet when that run was made",
     ("pulsar-python", "chunking.permits-return"): "the Case that fails, chunking/chunks-that-find-no-room, holds the "
     "store and was not run there",
     ("pulsar-python", "connection.limit-of-each"): "the Case that fails, connection/limits-that-differ, needs two "
