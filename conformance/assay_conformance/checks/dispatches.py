@@ -230,12 +230,11 @@ class Groups:
             return
         for number, id in enumerate(event.ids):
             if event.ack_type == "Cumulative":
-                for position in [known for known in group.unacked if known < id.position]:
+                for position in [known for known in {**group.unacked, **member.out} if known < id.position]:
                     self._settle(group, position, event, whole=member.lives)
             # One that crosses the broker's CLOSE_CONSUMER comes to nobody.
             whole = member.lives and (number >= len(event.ack_sets) or not event.ack_sets[number])
-            if id.position in group.unacked:
-                self._settle(group, id.position, event, whole=whole)
+            self._settle(group, id.position, event, whole=whole)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def redeliver(self, event: Frame) -> None:
@@ -271,8 +270,9 @@ class Groups:
     # --- inside ---
 
     def _settle(self, group: Group, position: Position, ack: Frame, *, whole: bool) -> None:
-        frame = group.unacked.pop(position)
-        if whole:
+        """An entry that was acknowledged may be out again: the first ACK was lost, or went with its connection."""
+        frame = group.unacked.pop(position, None)
+        if whole and frame is not None:
             group.acked[position] = frame
             group.acked_ns[position] = ack.t_ns
             tell(self._acknowledged, group, position, ack)

@@ -68,6 +68,16 @@ def test_entry_that_overtakes_what_was_left_behind_is_found() -> None:
     assert judged(story)[0] == ["key-out-of-order"]
 
 
+def test_key_changes_hands_behind_the_second_acknowledgment_when_the_first_came_to_nobody() -> None:
+    story = _two()
+    _sent(story, 0, 0)
+    story.ack_frame(0, conn=0)
+    _sent(story, 0, 0)
+    story.ack_frame(0, conn=0)
+    _sent(story, 1, 1)
+    assert judged(story) == ([], 1)
+
+
 def test_what_was_acknowledged_before_its_consumer_left_does_not_come_first() -> None:
     story = _two()
     _sent(story, 0, 0, 1)
