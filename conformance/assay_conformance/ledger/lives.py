@@ -167,12 +167,15 @@ class Evidence:
             for consumer in self.consumers_of(sub)
         )
 
-    def served_from(self, sub: int, from_us: int) -> bool:
-        """Whether one that was there at `from_us` stayed for as long as makes a stall."""
+    def served_until(self, sub: int, from_us: int, until_us: int) -> bool:
+        """Whether one that was there at the first time stayed until the second."""
         return any(
-            consumer.t_from <= from_us and from_us + self.info.stall_us <= self._end_of(consumer)
-            for consumer in self.consumers_of(sub)
+            consumer.t_from <= from_us and until_us <= self._end_of(consumer) for consumer in self.consumers_of(sub)
         )
+
+    def stall_us(self, _epoch: Epoch) -> int:
+        """So long without a message is a stall, when this is over."""
+        return self.info.stall_us
 
     def outages_of(self, sub: int) -> list[Epoch]:
         """The epochs after which messages have to flow again."""

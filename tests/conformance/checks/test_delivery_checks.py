@@ -216,6 +216,25 @@ def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:
     assert judged(FlowsAfterHeal, story)[0] == []
 
 
+@pytest.mark.parametrize(("back_ms", "codes"), [(6_200, set[str]()), (7_500, {"stalled"})])
+def test_a_client_that_was_away_for_long_may_stay_away_as_long_again(back_ms: int, codes: set[str]) -> None:
+    def story(s: Script) -> None:
+        s.invoke("receive", CONSUMER, args={"count": 1})
+        s.cut()
+        s.at(2_900).opened(1)
+        s.cut(1)
+        s.at(3_000).opened(2)
+        for number, told_ms in enumerate((3_100, 6_100)):
+            s.at(told_ms).send(number)
+            s.stored(number)
+            s.ok(number)
+        s.at(back_ms).received(0)
+        s.received(1)
+        s.at(9_000)
+
+    assert set(judged(FlowsAfterHeal, story)[0]) == codes
+
+
 def test_a_subscription_that_a_rate_may_hold_back_is_not_stalled() -> None:
     limited = Topic(name="t", dispatch_rate=Rate(messages=10))
     case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(limited,)))

@@ -152,15 +152,20 @@ class FlowsAfterHeal(Rule):
         for sub in self.small.subscriptions:
             for epoch in self._healed(sub) if self.evidence.watched(sub) else ():
                 from_us = epoch.t_to or 0
-                until_us = from_us + self.info.stall_us
+                stall_us = self.evidence.stall_us(epoch)
+                until_us = from_us + stall_us
                 told = self._took_in(sub, epoch)
-                if told and self.evidence.served_from(sub, from_us) and not self._got(sub, from_us, until_us + 1):
+                if (
+                    told
+                    and self.evidence.served_until(sub, from_us, until_us)
+                    and not self._got(sub, from_us, until_us + 1)
+                ):
                     if self.evidence.rows_lost(sub, from_us):
                         continue
                     self.breach(
                         "stalled",
                         f"{epoch.action} of {epoch.target} was over at {at(from_us)}; in the "
-                        f"{took(self.info.stall_us)} after that {told} messages were taken in, and "
+                        f"{took(stall_us)} after that {told} messages were taken in, and "
                         f"{self.subscription(sub)} got none",
                         sub=sub,
                         about=epoch.epoch,
@@ -173,10 +178,8 @@ class FlowsAfterHeal(Rule):
             epoch
             for epoch in self.evidence.outages_of(sub)
             if epoch.t_to is not None
-            and epoch.t_to + self.info.stall_us <= self.evidence.end_us
-            and not any(
-                other.t_from <= epoch.t_to + self.info.stall_us and _ends(other) > epoch.t_to for other in epochs
-            )
+            and (until_us := epoch.t_to + self.evidence.stall_us(epoch)) <= self.evidence.end_us
+            and not any(other.t_from <= until_us and _ends(other) > epoch.t_to for other in epochs)
         ]
 
     def _took_in(self, sub: int, epoch: Epoch) -> int:
