@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.flow.limits import DEFAULT_MAX_PENDING, may_hold
 from assay_conformance.checks.lines import Line, Unit
@@ -89,6 +91,8 @@ class PermitsReturn(_ChunkingProducers):
         self._client_limits: dict[int, int] = {}
         self._chunked: dict[int, Frame] = {}
         """Producer handle -> the first chunk that it sent."""
+        self._refusals: list[tuple[int, Invoke, Completion, Frame, list[Operation]]] = []
+        """With the sends that may have held places then."""
 
     @on(Invoke, "open_client")
     def client_opened(self, event: Invoke) -> None:
@@ -113,12 +117,20 @@ class PermitsReturn(_ChunkingProducers):
             self.exercise(event)
 
     def _refused(self, handle: int, invoke: Invoke, event: Completion, chunk: Frame) -> None:
-        if (invoke.size or 0) > chunk.size:
-            return
-        held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, invoke)]
-        places = [self._places(handle, send) for send in held]
+        if (invoke.size or 0) <= chunk.size and self._memory(handle, invoke):
+            held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, invoke)]
+            self._refusals.append((handle, invoke, event, chunk, held))
+
+    def finish(self) -> None:
+        """What an application is told may be seen before what its client writes."""
+        for handle, invoke, event, chunk, held in self._refusals:
+            self._judge(handle, invoke, event, chunk, [self._places(handle, send) for send in held])
+
+    def _judge(
+        self, handle: int, invoke: Invoke, event: Completion, chunk: Frame, places: Sequence[int | None]
+    ) -> None:
         limit, known = self.limit(handle), [count for count in places if count is not None]
-        if len(known) == len(places) and (limit == 0 or sum(known) < limit) and self._memory(handle, invoke):
+        if len(known) == len(places) and (limit == 0 or sum(known) < limit):
             self.breach(
                 "refused-with-room",
                 f"producer {handle}: message {invoke.number} was refused at {ms(event.t_ns)} because a queue is full, "
