@@ -77,6 +77,16 @@ def test_refusal_behind_a_chunked_message_that_has_ended_is_found() -> None:
     assert story.judged(PermitsReturn)[0] == ["refused-with-room"]
 
 
+def test_refusal_that_is_told_before_what_was_written_is_seen_is_found() -> None:
+    story = Story()
+    story.large(answered=True)
+    story.after(200).send(1)
+    story.send(2)
+    story.fail(2, ErrorClass.QUEUE_FULL)
+    story.send_frame(1)
+    assert story.judged(PermitsReturn)[0] == ["refused-with-room"]
+
+
 def test_refusal_beside_chunks_in_flight_is_accepted() -> None:
     story = Story()
     story.large(answered=False)
