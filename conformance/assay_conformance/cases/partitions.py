@@ -63,7 +63,9 @@ def one_partition_away() -> Case:
     )
 
 
-def windows(words: str, title: str, delay_ms: int, delays: int, lasts_ms: int, *capabilities: str) -> Case:
+def windows(
+    words: str, title: str, *, delay_ms: int, delays: int, lasts_ms: int, capabilities: tuple[str, ...] = ()
+) -> Case:
     """A message every PACE_MS for so long, where a window of one partition is so many publish delays."""
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -142,10 +144,10 @@ CASES = (
     windows(
         "windows-of-ten-delays",
         "A message every 20 ms to five partitions, which change after ten publish delays of 20 ms",
-        20,
-        10,
-        900,
-        "partition_switch_frequency",
+        delay_ms=20,
+        delays=10,
+        lasts_ms=900,
+        capabilities=("partition_switch_frequency",),
     ),
     windows_of_two_lengths(),
     no_window(),

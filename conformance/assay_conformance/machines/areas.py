@@ -15,7 +15,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, Act, Do, Harm, Terms, case_of
+from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, NEEDS, Act, Do, Harm, Terms, case_of
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import (
     AnswerError,
@@ -45,14 +45,14 @@ class Area(StrEnum):
 
 _ABOUT: Mapping[Area, frozenset[str]] = {
     Area.CHUNKING: frozenset({"chunking_producer", "chunking_consumer"}),
-    Area.NACK: frozenset({"nack_delay"}),
+    Area.NACK: frozenset({NEEDS[Do.NACK]}),
 }
 
 
 def lacking(area: Area, able: Collection[str]) -> frozenset[str]:
     """Capabilities that are missing from `able` and without which this area has nothing to draw: every life has a
     producer and a consumer, and some areas are about more."""
-    return EVERY_LIFE.union(_ABOUT.get(area, ())).difference(able)
+    return _ABOUT.get(area, frozenset()).union(EVERY_LIFE).difference(able)
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------
