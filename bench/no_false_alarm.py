@@ -90,7 +90,8 @@ def trial(number: int) -> ReferenceTrial:
 
 
 def drawn(seed: int) -> list[Case]:
-    return plan.draw(areas.lives(), ROUND, seed)
+    """As exploration draws: areas take turns."""
+    return plan.draw(areas.lives(areas.by_turns(seed)), ROUND, seed)
 
 
 def directed(seed: int, exercised: Counter[str]) -> list[Case]:

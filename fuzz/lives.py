@@ -28,8 +28,8 @@ LATENCY_MS: Final = 8
 
 
 def tried(seed: int) -> Iterator[Tried]:
-    """One round: every life that the seed draws."""
-    for number, case in enumerate(plan.draw(areas.lives(), ROUND, seed)):
+    """One round: every life that the seed draws, of the area whose turn it is."""
+    for number, case in enumerate(plan.draw(areas.lives(areas.by_turns(seed)), ROUND, seed)):
         yield ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS).in_virtual_time(case)
 
 

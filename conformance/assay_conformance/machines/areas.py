@@ -15,7 +15,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, NEEDS, Act, Do, Harm, Terms, case_of
+from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, NEEDS, Act, Do, Harm, case_of
+from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import (
     AnswerError,
@@ -41,6 +42,12 @@ class Area(StrEnum):
     ACK = "ack"
     NACK = "nack"
     THROTTLING = "throttling"
+
+
+def by_turns(number: int) -> Area:
+    """Whose turn it is, where areas are drawn of one after the other."""
+    areas = tuple(Area)
+    return areas[number % len(areas)]
 
 
 _ABOUT: Mapping[Area, frozenset[str]] = {
@@ -127,6 +134,14 @@ def _lost_or_late(*commands: str) -> Strategy:
     return st.builds(Harm, st.sampled_from(commands), actions, _times, _lasting)
 
 
+def _any_of(*harms: Strategy) -> Strategy:
+    """Each alone."""
+    return st.tuples(st.one_of(*harms))
+
+
+_ONE_HARM = _any_of(HARMS)
+
+
 # --- terms ------------------------------------------------------------------------------------------------------------
 
 TERMS: Mapping[str, Strategy] = {
@@ -156,10 +171,11 @@ TERMS: Mapping[str, Strategy] = {
 
 @dataclass(frozen=True, slots=True)
 class _Bent:
-    """How an area differs: scenes and harms of its own, and the terms it insists on."""
+    """How an area differs: scenes and harms of its own (those that go together are one draw), and the terms it insists
+    on."""
 
     scenes: Strategy = _SCENES
-    harms: Strategy = HARMS
+    harms: Strategy = _ONE_HARM
     terms: Mapping[str, Strategy] = field(default_factory=dict)
 
 
@@ -169,14 +185,14 @@ _AREAS: Mapping[Area, _Bent] = {
     Area.MIXED: _Bent(),
     Area.ORDERING: _Bent(
         scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.SETTLE, Do.FLUSH, Do.OPEN_PRODUCER)),
-        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE"), _anywhere),
+        harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE"), _anywhere),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "failover", "key_shared"))},
     ),
     Area.RESEND: _Bent(
         scenes=st.one_of(
             _SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _SLOW_STORE, _one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER)
         ),
-        harms=st.one_of(
+        harms=_any_of(
             _cut_at("SEND", "SEND_RECEIPT", "PRODUCER", "PRODUCER_SUCCESS", "LOOKUP", "LOOKUP_RESPONSE"),
             _lost_or_late("SEND_RECEIPT"),
             _refused,
@@ -185,7 +201,7 @@ _AREAS: Mapping[Area, _Bent] = {
     ),
     Area.DEDUP: _Bent(
         scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _SLOW_STORE, _one_of(Do.REOPEN_PRODUCER, Do.SETTLE)),
-        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"), _lost_or_late("SEND_RECEIPT"), _torn),
+        harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"), _lost_or_late("SEND_RECEIPT"), _torn),
         terms={"deduplication": st.just(True), "named": st.just(True)},
     ),
     Area.CHUNKING: _Bent(
@@ -195,12 +211,12 @@ _AREAS: Mapping[Area, _Bent] = {
             _SETTLED,
             _AWAY,
         ),
-        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _torn),
+        harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _torn),
         terms={"chunking": st.just(True), "batching": st.just(False), "ack_timeout_ms": st.just(0)},
     ),
     Area.ACK: _Bent(
         scenes=st.one_of(_SETTLED, _SETTLED, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER)),
-        harms=st.one_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), _anywhere),
+        harms=_any_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), _anywhere),
         terms={"chunking": st.just(False), "small_queue": st.just(False)},
     ),
     Area.NACK: _Bent(
@@ -210,12 +226,12 @@ _AREAS: Mapping[Area, _Bent] = {
             _AWAY,
             _one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
         ),
-        harms=st.one_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), _anywhere),
+        harms=_any_of(_cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), _anywhere),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},
     ),
     Area.THROTTLING: _Bent(
         scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _SETTLED, _SLOW_STORE, _one_of(Do.SETTLE, Do.UNLOAD)),
-        harms=st.one_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _anywhere),
+        harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _anywhere),
         terms={
             **_PLAIN,
             "publish_rate": st.sampled_from((0, 10)),
@@ -231,7 +247,9 @@ def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.Se
     numbers them."""
     bent = _AREAS[area]
     return st.builds(
-        lambda scenes, harms, agreed: case_of(chain.from_iterable(scenes), harms, agreed, area.value, able),
+        lambda scenes, harms, agreed: case_of(
+            chain.from_iterable(scenes), chain.from_iterable(harms), agreed, area.value, able
+        ),
         some(bent.scenes),
         some(bent.harms),
         st.builds(Terms, **{**TERMS, **bent.terms}),

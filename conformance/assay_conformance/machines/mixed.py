@@ -10,25 +10,23 @@ that no network would tear are all in them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from assay_conformance.model.case import Case, ClientConfig, Config, Limits, Rate, Step, Topic, Topology, Who
+from assay_conformance.machines.terms import SEND_TIMEOUT_MS, TOPIC, Terms, config_of, topology_of
+from assay_conformance.model.case import Case, Limits, Step, Who
 from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Until
 
 T = TypeVar("T")
 
 CLIENT, FIRST_NUMBER = 1, 2
-TOPIC, SUBSCRIPTION = "t", "s"
+SUBSCRIPTION = "s"
 MAX_SENDS = 40
 MAX_FAULTS = 4
 MAX_HANDLES = 3
 """Producers, and consumers, that are open at once."""
-
-CHUNKING_LIMIT_BYTES = 1_000
-"""The broker's message limit where the producer chunks: small enough that a few kilobytes are several chunks."""
 
 SIZES = (2, 10, 16, 300, 1_500, 2_500)
 """Without an identity, with nothing else, of one chunk, and of several."""
@@ -39,19 +37,10 @@ KEYS = (None, None, "a", "my-key", "é")
 DELAYS_MS = (0, 0, 0, 0, 300)
 """Until a message may be delivered."""
 
-SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
-"""A producer's queue that holds less than a batch does."""
-
 PAUSES_MS = (5, 50, 150, 400)
 RECEIVE_TIMEOUT_MS = 300
-ACK_TIMEOUT_TICK_MS = 50
-PARTITIONS_UPDATE_MS = 200
 MOST_ADDED = 2
 """Partitions that a topic gets while it is used."""
-
-SEND_TIMEOUT_MS = 2_000
-OPERATION_TIMEOUT_MS = 2_000
-"""An opening that is refused goes on for so long; with the thirty seconds of most clients it would outlast its Case."""
 
 
 class Do(StrEnum):
@@ -109,48 +98,6 @@ class Harm(NamedTuple):
     action: Action
     k: int = 1
     after_ms: int = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What holds for a whole life. Rates are messages a second, 0 = none."""
-
-    deduplication: bool = False
-    partitions: int = 0
-    brokers: int = 1
-    publish_rate: int = 0
-    dispatch_rate: int = 0
-    batching: bool = False
-    batching_type: str = "default"
-    batching_max_publish_delay_ms: int = 10
-    small_queue: bool = False
-    routing: str = "round_robin"
-    hashing_scheme: str = "java_string"
-    chunking: bool = False
-    named: bool = True
-    compression: str = "NONE"
-    subscription_type: str = "exclusive"
-    receiver_queue_size: int = 1_000
-    ack_group_ms: int = 100
-    ack_group_max: int = 1_000
-    ack_receipt: bool = False
-    batch_index_ack: bool = False
-    max_pending_messages: int = 1_000
-    nack_delay_ms: int = 100
-    ack_timeout_ms: int = 0
-
-
-WITHOUT: Mapping[str, Mapping[str, Any]] = {
-    "batching": {"batching": False},
-    "key_based_batcher": {"batching_type": "default"},
-    "chunking_producer": {"chunking": False},
-    "chunking_consumer": {"chunking": False},
-    "partitioned_topics": {"partitions": 0},
-    "compression": {"compression": "NONE"},
-    "batch_index_ack": {"batch_index_ack": False},
-    "short_ack_timeout": {"ack_timeout_ms": 0},
-}
-"""The terms that are left to a client without a capability."""
 
 
 DIRECTIONS: dict[str, Direction] = {
@@ -319,10 +266,7 @@ def case_of(
 ) -> Case:
     """The Case these are, of what the client is `able` to do. One producer and one consumer are there from the
     start."""
-    if able is not None:
-        terms = replace(
-            terms, **{key: value for lacks in WITHOUT.keys() - set(able) for key, value in WITHOUT[lacks].items()}
-        )
+    terms = terms.for_client(able)
     life = _Mixed(terms, able)
     for act in (Act(Do.OPEN_PRODUCER), Act(Do.OPEN_CONSUMER), *acts):
         life.live(act)
@@ -334,29 +278,11 @@ def case_of(
         # The last wait keeps the faults in force until the life is over: the epilogue begins by healing them.
         steps=(Step(Who.AGENT, "open_client", {}, saves=CLIENT), *life.steps, Step(Who.WAIT, "ops")),
         faults=tuple(fault_of(harm) for harm in islice(harms, MAX_FAULTS)),
-        topology=Topology(
-            topics=(_topic(terms),),
-            brokers=terms.brokers,
-            max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else Topology().max_message_bytes,
-        ),
-        config=ClientConfig(
-            client={"operation_timeout_ms": OPERATION_TIMEOUT_MS},
-            producer=_producer_config(terms),
-            consumer=_consumer_config(terms),
-        ),
+        topology=topology_of(terms),
+        config=config_of(terms),
         capabilities=EVERY_LIFE,
         limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
         generated=True,
-    )
-
-
-def _topic(terms: Terms) -> Topic:
-    return Topic(
-        name=TOPIC,
-        partitions=terms.partitions,
-        deduplication=terms.deduplication,
-        publish_rate=Rate(messages=terms.publish_rate),
-        dispatch_rate=Rate(messages=terms.dispatch_rate),
     )
 
 
@@ -364,38 +290,6 @@ def fault_of(harm: Harm) -> Fault:
     """An optional one: it may be healed before it is reached."""
     trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k)
     return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
-
-
-def _producer_config(terms: Terms) -> Config:
-    return {
-        "send_timeout_ms": SEND_TIMEOUT_MS,
-        "batching": terms.batching,
-        "batching_max_messages": 3,
-        "batching_max_publish_delay_ms": terms.batching_max_publish_delay_ms,
-        "batching_type": terms.batching_type,
-        "routing": terms.routing,
-        "hashing_scheme": terms.hashing_scheme,
-        "partitions_update_ms": PARTITIONS_UPDATE_MS,
-        "chunking": terms.chunking and not terms.batching,
-        "compression": terms.compression,
-        "max_pending_messages": terms.max_pending_messages,
-        **(SMALL_QUEUE if terms.small_queue else {}),
-    }
-
-
-def _consumer_config(terms: Terms) -> Config:
-    return {
-        "subscription_type": terms.subscription_type,
-        "receiver_queue_size": terms.receiver_queue_size,
-        "ack_group_ms": terms.ack_group_ms,
-        "ack_group_max": terms.ack_group_max,
-        "ack_receipt": terms.ack_receipt,
-        "batch_index_ack": terms.batch_index_ack,
-        "nack_delay_ms": terms.nack_delay_ms,
-        "ack_timeout_ms": terms.ack_timeout_ms,
-        "ack_timeout_tick_ms": ACK_TIMEOUT_TICK_MS,
-        "partitions_update_ms": PARTITIONS_UPDATE_MS,
-    }
 
 
 def _pick(among: Sequence[T], number: int) -> T:

@@ -12,7 +12,8 @@ import pytest
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
-from assay_conformance.machines.mixed import Act, Do, Terms, case_of
+from assay_conformance.machines.mixed import Act, Do, case_of
+from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case
 
 COUNT, SEED = 30, 11
