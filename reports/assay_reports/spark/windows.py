@@ -14,12 +14,12 @@ import pyarrow as pa
 from assay_conformance.ledger.clauses import covers
 from assay_conformance.ledger.collection import Small, Window
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, OUTCOME
-from assay_conformance.ledger.words import BUCKET_BITS
+from assay_conformance.ledger.words import BUCKET_BITS, SQL_BIT
 from assay_reports.ledgers.opening import BadPart, Ledger
 from assay_reports.spark import views
 
 MOST_MESSAGES = 1_000_000
-_EPOCHS, _SENT, _WHOLE, _MESSAGES = "epochs", "sent_inside", "whole", "messages_inside"
+_EPOCHS, _SENT, _INSIDE, _WHOLE, _MESSAGES = "epochs", "sent_inside", "inside", "whole", "messages_inside"
 
 
 def windows(session: Any, ledger: Ledger, small: Small, bad: Iterable[BadPart] = ()) -> tuple[Window, ...]:
@@ -34,10 +34,12 @@ def windows(session: Any, ledger: Ledger, small: Small, bad: Iterable[BadPart] =
     ).first()
     every = -(-inside.n // MOST_MESSAGES) or 1
     session.sql(_sent(every)).persist().createOrReplaceTempView(_SENT)
+    session.sql(_inside()).createOrReplaceTempView(_INSIDE)
+    session.sql(_messages()).persist().createOrReplaceTempView(_MESSAGES)
     try:
-        session.sql(_messages()).createOrReplaceTempView(_MESSAGES)
         found = {row.epoch: row for row in session.sql(_told()).collect()}
     finally:
+        session.table(_MESSAGES).unpersist()
         session.table(_SENT).unpersist()
     return tuple(_window(epoch, found.get(epoch)) for epoch in small.epochs)
 
@@ -72,16 +74,23 @@ def _sent(every: int) -> str:
     )
 
 
+def _inside() -> str:
+    """The same as bits of their buckets, few enough rows for every task to hold."""
+    bucket = f"stream, seq >> {BUCKET_BITS}"
+    return f"select {bucket} b, bit_or({SQL_BIT}) word from {_SENT} group by {bucket}"
+
+
+def _of_these(rows: str) -> str:
+    return f"join {_INSIDE} i on {rows}.stream = i.stream and seq >> {BUCKET_BITS} = i.b where i.word & {SQL_BIT} <> 0"
+
+
 def _messages() -> str:
     """One row for each message of a window and each subscription that got it, or one without."""
     got = (
-        f"select d.sub, d.stream, d.seq, min(d.t) t, count(*) n from raw_delivery d left semi join {_SENT} s "
-        "on d.stream = s.stream and d.seq = s.seq group by d.sub, d.stream, d.seq"
+        f"select /*+ broadcast(i) */ sub, d.stream, seq, min(t) t, count(*) n from raw_delivery d {_of_these('d')} "
+        "group by sub, d.stream, seq"
     )
-    told = (
-        f"select o.stream, o.seq, 1 told from raw_outcome o left semi join {_SENT} s "
-        "on o.stream = s.stream and o.seq = s.seq where o.code = 0 group by o.stream, o.seq"
-    )
+    told = f"select /*+ broadcast(i) */ distinct o.stream, seq, 1 told from raw_outcome o {_of_these('o')} and code = 0"
     return (
         "select s.epoch, s.stream, s.seq, coalesce(o.told, 0) told, g.t - s.t latency, coalesce(g.n - 1, 0) again, "
         f"coalesce(w.whole, 0) whole from {_SENT} s "
