@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import subprocess
 import sys
 from functools import cache
 
 import msgspec
 import pytest
+from hypothesis import strategies as st
 
-from assay_conformance.machines import areas, plan
+from assay_conformance.machines import areas, drawing, plan
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.mixed import Act, Do, case_of
 from assay_conformance.machines.terms import Terms
@@ -79,6 +81,22 @@ def test_the_plan_is_the_same_whatever_else_is_imported(tmp_path: object) -> Non
         file.write("NAMES = ['never-drawn', 'nor-this']\nNUMBERS = [3, 4, 5, 2, 1, 4711, -17]\n")
     with_decoy = f"sys.path.insert(0, {folder!r}); import decoy_constants, xml.dom, json.tool, http.server"
     assert _digest_elsewhere(with_decoy) == _digest_elsewhere("")
+
+
+@pytest.mark.parametrize("area", Area)
+def test_what_is_drawn_is_what_the_engine_draws(area: Area) -> None:
+    """In the same order, whatever was thrown away for being drawn twice."""
+    drawn = dict.fromkeys(map(_unnamed, plan.by_engine(areas.lives(area), COUNT, SEED)))
+    assert list(map(_unnamed, _drawn(area))) == list(drawn)
+
+
+def test_a_case_too_long_for_the_engine_is_left_to_it() -> None:
+    long = st.lists(st.integers(), min_size=5_000)
+    assert drawing.values(long, 3, random.Random(SEED), plan.PlainProvider) is None
+
+
+def _unnamed(case: Case) -> bytes:
+    return msgspec.json.encode(msgspec.structs.replace(case, id=""))
 
 
 def test_a_plan_is_drawn_again_to_the_byte() -> None:
