@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.ledger.clauses import Scope, covers
 from assay_conformance.ledger.collection import Counted, Rows, Small, Sums
-from assay_conformance.ledger.info import LedgerInfo
+from assay_conformance.ledger.info import LedgerInfo, Origin
 from assay_conformance.ledger.rows import (
     Ack,
     Attempt,
@@ -204,7 +204,14 @@ class Evidence:
         it may have got, and acknowledged, what nobody else saw."""
         return any(self.killed_with_rows(consumer, since_us) for consumer in self.consumers_of(sub))
 
+    def unused(self, writer: int) -> int:
+        """How many rows of somebody's logs could not be used: what seems to be missing may stand in one of them."""
+        known = self.small.writers.get(writer) if self.info.origin is Origin.MAPPED else None
+        return 0 if known is None else known.dropped
+
     def killed_with_rows(self, consumer: Consumer, since_us: int) -> bool:
+        if self.unused(consumer.writer):
+            return True
         writer = self.small.writers.get(consumer.writer)
         if writer is None or (writer.closed and not writer.dropped) or not (writer.held or writer.dropped):
             return False

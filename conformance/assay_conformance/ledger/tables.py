@@ -305,7 +305,11 @@ WRITER = Table(
         Column("name", Kind.TEXT, "what it is called in file names"),
         Column("clock_offset", Kind.I64, "µs that were taken from its clock to get the run's"),
         Column("clock_error", Kind.I64, "µs that this may be wrong by; -1: nobody knows"),
-        Column("dropped", Kind.I64, "bytes of a torn last segment that were not read"),
+        Column(
+            "dropped",
+            Kind.I64,
+            "bytes of a torn last segment that were not read; of mapped logs the rows of no use",
+        ),
         Column("closed", Kind.I8, "1: it ended its file itself; 0: it was killed, and its last rows may be missing"),
         Column("held", Kind.I64, "µs for which rows may have waited to be written: what a kill can have lost"),
     ),

@@ -10,12 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay_conformance.catalogue import load
+from assay_conformance.ledger import clauses
+from assay_conformance.ledger.collection import Rows, sums
 from assay_conformance.ledger.info import Order
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, AckKind, Again, Result
+from assay_conformance.ledger.judge import judge_rows
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, PARTS, AckKind, Again, Result
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.mapping import Mapped, map_logs, read_map
-from assay_reports.ledgers.opening import Ledger, open_ledger
+from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "production-logs" / "orders.toml"
 
@@ -137,6 +142,11 @@ def test_parquet_is_read_as_the_others(tmp_path: Path) -> None:
         (sent(0, "yesterday"), "t is 'yesterday', expected a time in ms"),
         (sent(result="MAYBE"), "result is 'MAYBE', which sent.codes does not name"),
         (sent(who=""), "who is empty"),
+        (sent(3.5), "n is '3.5', expected a whole number"),
+        (sent(1 << 40), "n is 1099511627776, expected less than 1099511627776"),
+        (sent("9" * 9_000), f"n is '{'9' * 59}..., expected a whole number"),
+        (sent(0, "inf"), "t is 'inf', expected a time in ms"),
+        (sent(0, 1_780_300_800_000_000), "t is 1780300800000000, 56453 years from run.started if its unit is ms"),
     ],
 )
 def test_a_bad_row_is_counted_and_named(tmp_path: Path, row: dict[str, Any], sentence: str) -> None:
@@ -186,6 +196,10 @@ def test_an_acknowledgment_after_the_second_delivery_was_none_before_it(tmp_path
         ("[run]", "[run", "expected TOML"),
         ('sent_at = "t"', 'sent_at = "when"', "no column 'when', which sent.sent_at names; it has"),
         ('files = "sent.*"', 'files = "missing.*"', "no file matches 'missing.*'"),
+        ('files = "sent.*"', 'files = "/logs/*"', "expected a pattern of names, relative to the map"),
+        ('failed = ["NO"]', 'failed = ["OK"]', "sent.codes: 'OK' stands there twice"),
+        ("[received]", '[[subscription]]\nname = "s"\ntype = "shared"\n[received]', "Invalid enum value 'shared'"),
+        ("[received]", '[[topic]]\nname = "t"\n[[topic]]\nname = "t"\n[received]', "topic: 't' stands there twice"),
     ],
 )
 def test_a_bad_map_is_one_sentence(tmp_path: Path, old: str, new: str, sentence: str) -> None:
@@ -196,3 +210,69 @@ def test_a_bad_map_is_one_sentence(tmp_path: Path, old: str, new: str, sentence:
 def test_logs_of_which_nothing_can_be_used_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="none of the rows that it names can be used; the first one: "):
         mapped(tmp_path, [sent(-1)], [got(-1)])
+
+
+@pytest.mark.parametrize(
+    ("name", "torn", "sentence"),
+    [
+        ("sent.csv", b"p,t,1,k", "has 4 values, expected 6"),
+        ("sent.csv", b"p,t,1,k\xe4,1,OK,?", "has 7 values, expected 6"),
+        ("sent.jsonl", b'{"who": "p", "top', "is no JSON: JSON is malformed: invalid character (byte 17)"),
+        ("sent.jsonl", b'["p"]', "is ['p'], expected an object"),
+    ],
+)
+def test_a_line_that_is_no_row_is_named_and_the_others_are_read(
+    tmp_path: Path, name: str, torn: bytes, sentence: str
+) -> None:
+    lines = {"sent.csv": b"who,topic,n,key,t,result\np,t,0,k,1,OK\n", "sent.jsonl": json.dumps(sent()).encode() + b"\n"}
+    text = MAP.replace('"sent.*"', f'"{name}"')
+    (tmp_path / "map.toml").write_text(text, "utf-8")
+    (tmp_path / name).write_bytes(lines[name] + torn + lines[name].splitlines()[-1].join((b"\n", b"\n")))
+    (tmp_path / "got.jsonl").write_text(json.dumps(got()) + "\n", "utf-8")
+    told = map_logs(read_map(tmp_path / "map.toml"), tmp_path / "map.toml", tmp_path / "ledger", "0")
+    assert (told.rows["attempt"], told.named) == (2, [f"{tmp_path / name}: row 2: {sentence}"])
+
+
+def test_a_key_that_a_line_lacks_is_empty_and_one_that_all_lack_is_refused(tmp_path: Path) -> None:
+    first, second = got(0, 2, nacked=3), got(1, 4)
+    del second["nacked"]
+    ledger, _ = mapped(tmp_path, [sent(0, 1), sent(1, 2)], [first, second])
+    assert [(row.seq, row.kind) for row in ledger.read(ACK)] == [(0, AckKind.NACK)]
+    (tmp_path / "other").mkdir()
+    with pytest.raises(UsageError, match=r"no column 'nacked', which received\.nacked_at names"):
+        mapped(tmp_path / "other", [sent()], [second])
+
+
+def test_what_could_not_be_mapped_is_not_in_the_way_of_the_next_try(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        mapped(tmp_path, [sent()], [got()], MAP.replace('sent_at = "t"', 'sent_at = "when"'))
+    assert mapped(tmp_path, [sent()], [got()])[1].bad == 0
+
+
+def test_clocks_that_differ_by_more_than_the_map_says_are_not_believed(tmp_path: Path) -> None:
+    text = MAP.replace('name = "r"', 'name = "r"\nclock_error_ms = 5')
+    ledger, told = mapped(tmp_path, [sent(0, 5_000)], [got(0, 2_000)], text)
+    assert [row.clock_error for row in ledger.small["writer"]] == [NONE, NONE]
+    assert "a message was delivered 3.000 s before it was sent" in told.notes[0]
+
+
+def test_a_time_of_delivery_behind_the_end_of_the_logs_is_not_their_end(tmp_path: Path) -> None:
+    text = MAP.replace('outcome = "result"', 'outcome = "result"\ndeliver_at = "due"')
+    ledger, _ = mapped(tmp_path, [sent(0, 1, due=9_000_000), sent(1, 2, due=None)], [got(1, 3)], text)
+    assert ledger.info.ended_unix_ms == 3 + ledger.info.grace_us // 1000
+
+
+def test_a_beginning_without_a_zone_is_that_of_utc(tmp_path: Path) -> None:
+    ledger, _ = mapped(tmp_path, [sent()], [got()], MAP.replace("00:00:00Z", "00:00:00"))
+    assert ledger.info.started_unix_ms == 0
+
+
+def test_what_may_stand_in_a_row_that_cannot_be_used_is_neither_lost_nor_invented(tmp_path: Path) -> None:
+    producers = [sent(0, 1), sent(1, 2, result="MAYBE"), sent(2, 3), sent(3, 4)]
+    consumers = [got(0, 5), got(1, 6), got(2, 7, who=""), got(3, 8)]
+    ledger, told = mapped(tmp_path, producers, consumers, MAP.replace('name = "r"', 'name = "r"\ngrace_ms = 0'))
+    rows, small = Rows(*(tuple(ledger.read(table)) for table in PARTS)), smalls(ledger)
+    found = judge_rows(rows, small, ledger.info, sums(rows, small, ledger.info), load())
+    verdicts = {str(row.requirement): row.verdict for row in found}
+    assert told.bad == 2
+    assert (verdicts[clauses.LOST], verdicts[clauses.INVENTED]) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)

@@ -17,8 +17,8 @@ from assay_conformance.ledger.segments import NO_TIME, Block, BlockKind, declare
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, STORED, TABLES
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams, groups
+from assay_reports.ledgers.ingest.clocks import FirstSends
 from assay_reports.ledgers.ingest.covering import Covering
-from assay_reports.ledgers.ingest.flags import Times
 from assay_reports.ledgers.ingest.names import Names, Numbers
 from assay_reports.ledgers.ingest.payloads import checks
 from assay_reports.ledgers.ingest.reading import SegmentFile, columns, segment_files
@@ -26,8 +26,6 @@ from assay_reports.ledgers.layout import NULL, PART_ROWS, PART_S, PartWriter, cr
 
 HOLD_S = 1.0
 """How long deliveries wait for what other processes had written before them: twice what a writer may hold back."""
-SAMPLED = 64
-"""Of so many messages the time of one is kept, to see clocks that are wrong."""
 
 
 @dataclass
@@ -85,7 +83,7 @@ class Ingest:
         self._covering = Covering(self._names.topic_of)
         self._writers: dict[str, _Writer] = {}
         self._sources: dict[Path, _Source] = {}
-        self._sent_at: dict[int, Times] = {}
+        self._first_sends = FirstSends()
         self._skewed: dict[int, str] = {}
         write_smalls(ledger, {})
 
@@ -169,9 +167,7 @@ class Ingest:
         rows = self._in_run_time(writer, _signed(rows), "t", "deliver_at")
         rows["key"] = _mapped(rows["key"], numbers.keys)
         self._consumers.attempts(rows)
-        for (stream,), at in groups(rows["stream"]):
-            first = at[rows["attempt"][at] == 0]
-            self._sent_at.setdefault(stream, Times(NULL, SAMPLED)).set(rows["seq"][first], rows["t"][first])
+        self._first_sends.take(rows)
         self._write(writer, ATTEMPT.name, rows)
 
     def _outcomes(self, writer: _Writer, rows: Columns) -> None:
@@ -212,15 +208,11 @@ class Ingest:
 
     def _see_clocks(self, writer: _Writer, rows: Columns) -> None:
         """A delivery before its attempt, beyond what the clocks may be wrong by, shows that one of them is wrong."""
-        for (stream,), at in groups(rows["stream"]):
-            if stream not in self._sent_at:
-                continue
-            sent = self._sent_at[stream].of(rows["seq"][at])
-            early = np.where(sent == NULL, 0, sent - rows["t"][at])
+        for stream, early_us in self._first_sends.early_us(rows):
             sender = self._names.writer_of_stream[stream]
             errors = [self._names.clocks[name].error_us for name in (writer.name, sender)]
-            if NONE not in errors and early.max() > sum(errors):
-                self._note_skew(writer, self._writers[sender], int(early.max()))
+            if NONE not in errors and early_us > sum(errors):
+                self._note_skew(writer, self._writers[sender], early_us)
 
     def _note_skew(self, one: _Writer, other: _Writer, early_us: int) -> None:
         sentence = (

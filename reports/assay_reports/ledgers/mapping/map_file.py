@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -24,13 +27,26 @@ class Unit(StrEnum):
     ISO = "iso"
 
 
+class SubscriptionType(StrEnum):
+    """As the tables name them."""
+
+    EXCLUSIVE = "Exclusive"
+    FAILOVER = "Failover"
+    SHARED = "Shared"
+    KEY_SHARED = "Key_Shared"
+    READER = "Reader"
+
+
+_NotNegative = msgspec.Meta(ge=0)
+
+
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pass
 
 
 class Run(_Part, frozen=True):
-    """`started` is the zero of the run's clock; `clock_error_ms` how much clocks of producers and consumers may differ,
-    left out: nobody knows, and bounds of time are not judged."""
+    """`started` is the zero of the run's clock, UTC unless it says otherwise; `clock_error_ms` how much clocks of
+    producers and consumers may differ, left out: nobody knows, and bounds of time are not judged."""
 
     name: str
     started: datetime
@@ -38,8 +54,8 @@ class Run(_Part, frozen=True):
     client_version: str = "unknown"
     broker: str = "unknown"
     order: Order = Order.PARTITION
-    grace_ms: int = 10_000
-    clock_error_ms: float | None = None
+    grace_ms: Annotated[int, _NotNegative] = 10_000
+    clock_error_ms: Annotated[float, _NotNegative] | None = None
 
 
 class Codes(_Part, frozen=True):
@@ -101,9 +117,9 @@ class SubscriptionPromise(_Part, frozen=True):
     """What was promised to a subscription; one that is not named is Shared, and nothing may be missing from it."""
 
     name: str
-    type: str = "Shared"
+    type: SubscriptionType = SubscriptionType.SHARED
     whole: bool = True
-    nack_delay_ms: int | None = None
+    nack_delay_ms: Annotated[int, _NotNegative] | None = None
     max_redeliveries: int = NONE
 
 
@@ -130,6 +146,23 @@ def read_map(path: Path) -> Map:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: expected TOML: {error}") from error
     try:
-        return msgspec.convert(found, Map)
+        described = msgspec.convert(found, Map)
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: {error}") from error
+    codes = described.sent.codes
+    for what, names in (
+        ("subscription", [one.name for one in described.subscription]),
+        ("topic", [one.name for one in described.topic]),
+        ("sent.codes", [*codes.ok, *codes.failed, *codes.unknown]),
+    ):
+        if twice := _twice(names):
+            raise UsageError(f"{path}: {what}: {twice[0]!r} stands there twice; expected once")
+    started = described.run.started
+    if started.tzinfo is None:
+        run = msgspec.structs.replace(described.run, started=started.replace(tzinfo=UTC))
+        return msgspec.structs.replace(described, run=run)
+    return described
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]

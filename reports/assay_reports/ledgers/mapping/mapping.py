@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,13 +31,31 @@ from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.topic_names import partition_name
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams
+from assay_reports.ledgers.ingest.clocks import FirstSends
 from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
-from assay_reports.ledgers.mapping.logs import BadRowError, Row, batches, log_files, message_id, text, unix_us, whole
+from assay_reports.ledgers.mapping.logs import (
+    BELOW_16,
+    BELOW_31,
+    BadRowError,
+    Row,
+    batches,
+    has,
+    log_files,
+    message_id,
+    text,
+    unix_us,
+    whole,
+)
 from assay_reports.ledgers.mapping.map_file import Map, Received, Sent
 
 SENDERS, RECEIVERS = 0, 1
 MAX_NAMED = 20
 """Bad rows that are named; the others are counted."""
+_BELOW_SEQ = ATTEMPT.column("seq").below or 0
+_YEAR_US = 365 * 86_400 * 1_000_000
+_FAR_US = 10 * _YEAR_US
+"""No run is so long: a time this far from its beginning is of another unit than the map says."""
+_MOST_DIGITS = 20
 
 
 @dataclass
@@ -52,12 +71,17 @@ class Mapped:
 def map_logs(described: Map, where: Path, ledger: Path, suite: str) -> Mapped:
     """The ledger of these logs. `where` is the map's own path; files are relative to it.
 
-    UsageError for files that are not there or lack a column, and when no row can be used.
+    UsageError for files that are not there or lack a column, and when no row can be used; then nothing is left.
     """
     work = _Mapping(described, where, ledger, suite)
-    work.sent()
-    work.received()
-    return work.finish()
+    try:
+        work.sent()
+        work.received()
+        return work.finish()
+    except BaseException:
+        # Half a ledger would stand in the way of the next try.
+        shutil.rmtree(ledger, ignore_errors=True)
+        raise
 
 
 class _Mapping:
@@ -72,8 +96,12 @@ class _Mapping:
         self._attempts: dict[tuple[int, int], int] = {}
         self._latest: dict[int, int] = {}
         self._past, self._heard = Consumers(), Streams()
+        self._first_sends, self._early_us = FirstSends(), 0
         self._waiting: Columns | None = None
         self._positions: dict[int, int] = {}
+        error_ms = described.run.clock_error_ms
+        self._clock_error_us = NONE if error_ms is None else round(error_ms * 1000)
+        self._unused = {SENDERS: 0, RECEIVERS: 0}
         self._backwards = 0
         self._without_crc = 0
         self._last_t = 0
@@ -89,10 +117,11 @@ class _Mapping:
 
     def sent(self) -> None:
         columns = _columns(self._map.sent)
-        for found in self._usable(self._map.sent.files, columns, self._of_send):
+        for found in self._usable(SENDERS, self._map.sent.files, columns, self._of_send):
             attempts = _stacked([attempt for attempt, _ in found], rows.Attempt)
             outcomes = _stacked([outcome for _, outcome in found], rows.Outcome)
             self._past.attempts(attempts)
+            self._first_sends.take(attempts)
             self._parts[ATTEMPT.name].add(attempts)
             self._parts[OUTCOME.name].add(outcomes | {"ord": self._heard.outcomes(outcomes)})
 
@@ -104,6 +133,8 @@ class _Mapping:
         code = self._code(text(row[names.outcome], names.outcome))
         ledger, entry, batch = _place(names, row)
         due = names.deliver_at is not None and not _empty(row[names.deliver_at])
+        deliver_at = self._run_us(row, names.deliver_at or "", names) if due else NULL
+        size = whole(row[names.size], names.size, BELOW_31) if names.size else 0
         attempt = self._latest_attempt(stream, seq)
         return (
             rows.Attempt(
@@ -111,10 +142,10 @@ class _Mapping:
                 seq,
                 self._key(names, row),
                 t,
-                whole(row[names.size], names.size) if names.size else 0,
+                size,
                 self._crc(names, row),
                 attempt,
-                self._time(row, names.deliver_at or "", names) if due else NULL,
+                deliver_at,
             ),
             rows.Outcome(stream, seq, ledger, entry, batch, told_at, code, attempt),
         )
@@ -138,7 +169,7 @@ class _Mapping:
 
     def received(self) -> None:
         columns = _columns(self._map.received)
-        for found in self._usable(self._map.received.files, columns, self._of_delivery):
+        for found in self._usable(RECEIVERS, self._map.received.files, columns, self._of_delivery):
             deliveries = _stacked([delivery for delivery, _ in found], rows.Delivery)
             self._deliver(deliveries, [ack for _, acks in found for ack in acks])
         if self._waiting is not None:
@@ -146,6 +177,7 @@ class _Mapping:
 
     def _deliver(self, deliveries: Columns, said: list[rows.Ack]) -> None:
         acks = _stacked(said, rows.Ack)
+        self._early_us = max([self._early_us, *(early for _, early in self._first_sends.early_us(deliveries))])
         if self._waiting is not None:
             acks = {name: np.concatenate([self._waiting[name], acks[name]]) for name in acks}
         # What takes effect behind this batch is told with the next one.
@@ -166,7 +198,7 @@ class _Mapping:
         consumer = self._consumer(names, row, t)
         place = _place(names, row)
         count = names.redelivery_count
-        redeliv = whole(row[count], count) if count is not None else 0
+        redeliv = whole(row[count], count, BELOW_16) if count is not None else 0
         acks = [
             rows.Ack(
                 consumer.sub, consumer.consumer, stream, seq, *place, kind, at, at if kind == AckKind.ACK else NULL
@@ -209,20 +241,29 @@ class _Mapping:
 
     # --- both ---
 
-    def _usable(self, pattern: str, columns: Mapping[str, str], of: Callable[[Row], Any]) -> Iterator[list[Any]]:
+    def _usable(
+        self, writer: int, pattern: str, columns: Mapping[str, str], of: Callable[[Row], Any]
+    ) -> Iterator[list[Any]]:
         """What the good rows of each batch are."""
-        for path in log_files(self._where.parent, pattern, str(self._where)):
-            for first, batch in batches(path, columns):
+        files, seen = log_files(self._where.parent, pattern, str(self._where)), dict[str, None]()
+        for path in files:
+            for batch in batches(path, columns):
+                seen |= dict.fromkeys(batch.names)
                 found = []
-                for number, row in enumerate(batch, first):
+                for number, row in batch.rows:
                     try:
+                        if isinstance(row, BadRowError):
+                            raise row
                         found.append(of(row))
                     except BadRowError as error:
                         self.told.bad += 1
+                        self._unused[writer] += 1
                         if len(self.told.named) < MAX_NAMED:
                             self.told.named.append(f"{path}: row {number}: {error}")
                 if found:
                     yield found
+        if seen:
+            has(files[0], seen, columns)
 
     def _crc(self, names: Sent | Received, row: Row) -> int:
         """A number, in digits where the logs hold text; of any other digest its CRC."""
@@ -231,14 +272,14 @@ class _Mapping:
             return 0
         value = row[names.crc]
         told = str(value)
-        number = int(told) if told.isdecimal() else zlib.crc32(told.encode())
+        number = int(told) if told.isdecimal() and len(told) <= _MOST_DIGITS else zlib.crc32(told.encode())
         return int(np.uint32(number & 0xFFFF_FFFF).astype(np.int32))
 
     def _message(self, names: Sent | Received, row: Row) -> tuple[int, int]:
         topic = text(row[names.topic], names.topic)
         if names.partition is not None and not _empty(row[names.partition]):
-            topic = partition_name(topic, whole(row[names.partition], names.partition))
-        seq = whole(row[names.number], names.number)
+            topic = partition_name(topic, whole(row[names.partition], names.partition, BELOW_31))
+        seq = whole(row[names.number], names.number, _BELOW_SEQ)
         self._topics.setdefault(topic, len(self._topics))
         stream = (text(row[names.producer], names.producer), topic)
         return self._streams.setdefault(stream, len(self._streams)), seq
@@ -249,8 +290,17 @@ class _Mapping:
         return self._keys.setdefault(str(row[names.key]), len(self._keys))
 
     def _time(self, row: Row, column: str, names: Sent | Received) -> int:
-        t = unix_us(row[column], column, names.unit) - self._zero_us
+        """When something was done: the run lasts until then."""
+        t = self._run_us(row, column, names)
         self._last_t = max(self._last_t, t)
+        return t
+
+    def _run_us(self, row: Row, column: str, names: Sent | Received) -> int:
+        t = unix_us(row[column], column, names.unit) - self._zero_us
+        if abs(t) > _FAR_US:
+            raise BadRowError(
+                f"{column} is {row[column]}, {abs(t) / _YEAR_US:.0f} years from run.started if its unit is {names.unit}"
+            )
         return t
 
     def finish(self) -> Mapped:
@@ -260,6 +310,7 @@ class _Mapping:
         if not any(self.told.rows.values()):
             first = f"; the first one: {self.told.named[0]}" if self.told.named else ""
             raise UsageError(f"{self._where}: none of the rows that it names can be used{first}")
+        self._see_clocks()
         write_smalls(self._ledger, self._small())
         ended = self._info.started_unix_ms + self._last_t // 1000 + self._info.grace_us // 1000
         info = msgspec.structs.replace(self._info, ended_unix_ms=ended)
@@ -278,11 +329,18 @@ class _Mapping:
         write_info(self._ledger, info)
         return self.told
 
+    def _see_clocks(self) -> None:
+        if NONE != self._clock_error_us < self._early_us:
+            self._clock_error_us = NONE
+            self.told.notes.append(
+                f"a message was delivered {self._early_us / 1e6:.3f} s before it was sent, which is more than "
+                "run.clock_error_ms: the clocks are not believed, and no bound of time is judged by them"
+            )
+
     def _small(self) -> dict[str, list[tuple[Any, ...]]]:
         topics = {one.name: one for one in self._map.topic}
         subscriptions = {one.name: one for one in self._map.subscription}
-        error = self._map.run.clock_error_ms
-        error_us = NONE if error is None else round(error * 1000)
+        error_us = self._clock_error_us
         return {
             "stream": [
                 rows.Stream(number, producer, self._topics[topic], SENDERS)
@@ -301,8 +359,8 @@ class _Mapping:
             # When the last one left is not in the logs.
             "consumer": [one._replace(t_to=None) for one in self._consumers.values()],
             "writer": [
-                rows.Writer(SENDERS, "producers' logs", 0, error_us),
-                rows.Writer(RECEIVERS, "consumers' logs", 0, 0 if error_us >= 0 else NONE),
+                rows.Writer(SENDERS, "producers' logs", 0, error_us, self._unused[SENDERS]),
+                rows.Writer(RECEIVERS, "consumers' logs", 0, 0 if error_us >= 0 else NONE, self._unused[RECEIVERS]),
             ],
         }
 
@@ -314,7 +372,7 @@ def _subscription(number: int, name: str, promised: Any) -> rows.Subscription:
     return rows.Subscription(
         number,
         name,
-        type=promised.type,
+        type=promised.type.value,
         whole=int(promised.whole),
         nack_delay=delay,
         max_redeliv=promised.max_redeliveries,
