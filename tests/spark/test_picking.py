@@ -61,6 +61,12 @@ def test_numbers_beyond_40_bits_are_found(tmp_path: Path) -> None:
     assert picked(where, (1, (1 << 39) // 64 + 1)) == [(1, (1 << 39) + seq) for seq in range(63, 129)]
 
 
+def test_of_more_rows_than_are_allowed_none_are_told(ledger: Path) -> None:
+    """Some of them would say that what the others hold is missing."""
+    found = pick(open_ledger(str(ledger)), ranges([(1, 2), (2, 3)]), 100)
+    assert (found.whole, list(found.rows.attempts)) == (False, [])
+
+
 def test_a_damaged_part_is_named_and_the_others_are_read(ledger: Path) -> None:
     ledgers.add(ledger, ATTEMPT, 2, sent(1, range(300, 400)))
     part = next((ledger / "attempt").glob("w1-*.parquet"))

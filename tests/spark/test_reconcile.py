@@ -14,7 +14,8 @@ from assay_conformance.ledger import clauses
 from assay_conformance.ledger.clauses import CLAUSES
 from assay_conformance.ledger.collection import flagged, sums
 from assay_conformance.ledger.info import LedgerInfo, Order
-from assay_conformance.ledger.judge import judge_rows
+from assay_conformance.ledger.judge import all_rules, judge_rows
+from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rows import Ack
 from assay_conformance.ledger.rules import RULES
 from assay_conformance.ledger.tables import ACK, DELIVERY, PARTS
@@ -178,6 +179,18 @@ def test_beyond_the_cap_buckets_are_counted_and_each_requirement_is_looked_at(sp
     broken = {row.requirement for row in in_memory(packed, info()) if row.findings}
     assert few.beyond
     assert {row.requirement for row in few.verdicts if row.verdict is Verdict.PASS}.isdisjoint(broken)
+
+
+@pytest.mark.parametrize("most_rows", [1_500, 6_000])
+def test_beyond_the_cap_nothing_is_found_that_all_rows_do_not_show(spark: Any, tmp_path: Path, most_rows: int) -> None:
+    packed = pack(10, HISTORIES, DEFECTS)
+    where = ledgers.write(tmp_path / "ledger", packed, info(), seed=10)
+    few = judged(spark, where, most_rows=most_rows)
+    rows, small = packed.rows(), packed.smalls()
+    rules = all_rules(Evidence(rows, small, info(), sums(rows, small, info())))
+    wrong = {(rule.requirement, breach.sentence) for rule in rules for breach in rule.known}
+    assert {(row.requirement, finding.sentence) for row in few.verdicts for finding in row.findings} <= wrong
+    assert few.beyond
 
 
 def test_the_stack_has_every_word_once() -> None:

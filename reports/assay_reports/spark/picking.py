@@ -36,12 +36,14 @@ class Ranges(NamedTuple):
 
 
 class Picked(NamedTuple):
-    """`read` and `groups`: row groups that were read, of how many; `bad`: parts that cannot be."""
+    """`read` and `groups`: row groups that were read, of how many; `bad`: parts that cannot be. Not `whole`: there are
+    more rows than were allowed, and what is here proves nothing, for what it seems to lack may be among the others."""
 
     rows: Rows
     read: int
     groups: int
     bad: tuple[BadPart, ...] = ()
+    whole: bool = True
 
 
 def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
@@ -56,12 +58,12 @@ def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
     return Ranges(stream[apart], first[apart], end[last])
 
 
-def pick(ledger: Ledger, wanted: Ranges, most_rows: int, bad: Iterable[BadPart] = ()) -> Picked:
-    """The rows of every table that lie in `wanted`, without those of `bad` parts; no more of a table than `most_rows`,
-    by which time it is no use."""
+def pick(ledger: Ledger, wanted: Ranges, most_rows: int | None, bad: Iterable[BadPart] = ()) -> Picked:
+    """The rows of every table that lie in `wanted`, without those of `bad` parts; none when they are more than
+    `most_rows`."""
     left_out, damaged = {part.file for part in bad}, list[BadPart]()
     found: list[tuple[Any, ...]] = []
-    read = groups = 0
+    read = groups = rows = 0
     for table in PARTS:
         content: list[Any] = []
         for part in ledger.parts[table.name]:
@@ -75,8 +77,9 @@ def pick(ledger: Ledger, wanted: Ranges, most_rows: int, bad: Iterable[BadPart] 
                 continue
             read += len(pieces)
             content += pieces
-            if sum(piece.num_rows for piece in content) > most_rows:
-                break
+            rows += sum(piece.num_rows for piece in pieces)
+            if most_rows is not None and rows > most_rows:
+                return Picked(Rows(), read, groups, tuple(damaged), whole=False)
         found.append(tuple(as_rows(table, pa.concat_tables(content))) if content else ())
     return Picked(Rows(*found), read, groups, tuple(damaged))
 

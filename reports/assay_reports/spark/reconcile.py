@@ -21,6 +21,7 @@ from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, ST
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
+from assay_reports.ledgers.naming import see_names
 from assay_reports.ledgers.opening import BadPart, Ledger, smalls
 from assay_reports.spark import folds, picking, screen, views
 from assay_reports.spark.log import in_log
@@ -68,6 +69,7 @@ def reconcile(
     """
     told = progress or Progress(session=session)
     small = smalls(ledger)
+    see_names(ledger.where, small)
     if session.sparkContext.getConf().get(_PARTITIONS) is None:
         session.conf.set(_PARTITIONS, str(_partitions(ledger)))
     with told.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
@@ -82,16 +84,19 @@ def reconcile(
         views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
         result = _screened(session, folded, stack, tuple(clauses), most_rows)
         sums = _sums(session, ledger, small, folded, series, result.exercised)
-        buckets = {*result.buckets, *_singled_out(sums)}
+        streams = {*sums.last_seq, *(stream for _, stream in sums.last_given)}
+        see_names(ledger.where, small, streams=streams, subs={sub for sub, _ in sums.last_given})
     with told.stage("judge"):
-        picked = picking.pick(ledger, picking.ranges(buckets), most_rows, bad)
+        result, picked = _picked(ledger, result, set(_singled_out(sums)), most_rows, bad)
         bad = (*bad, *picked.bad)
+        given, said = picked.rows.deliveries, picked.rows.acks
+        see_names(ledger.where, small, consumers={*(row.consumer for row in given), *(row.consumer for row in said)})
         verdicts = judge_rows(picked.rows, small, ledger.info, sums, catalogue, result.beyond)
     return Reconciled(
         _doubted(verdicts, bad),
         sums,
         bad,
-        len(buckets),
+        len({*result.buckets, *_singled_out(sums)}),
         result.beyond,
         sum(len(rows) for rows in picked.rows),
         folded.rows,
@@ -104,6 +109,18 @@ def _singled_out(sums: Sums) -> Iterator[tuple[int, int]]:
     for found in (sums.moved, sums.overtaken, sums.behind):
         for one in found:
             yield one.stream, one.seq >> BUCKET_BITS
+
+
+def _picked(
+    ledger: Ledger, result: _Screened, singled_out: set[tuple[int, int]], most_rows: int, bad: tuple[BadPart, ...]
+) -> tuple[_Screened, picking.Picked]:
+    """The rows of as many of the buckets as there is room for: with many subscriptions they hold more than others."""
+    while True:
+        wanted = picking.ranges({*result.buckets, *singled_out})
+        picked = picking.pick(ledger, wanted, most_rows if result.divisible else None, bad)
+        if picked.whole:
+            return result, picked
+        result = result.halved()
 
 
 def _partitions(ledger: Ledger) -> int:
@@ -143,11 +160,34 @@ def _agree(session: Any, ledger: Ledger, folded: folds.Folded, stack: str) -> No
         )
 
 
+Called = tuple[int, list[tuple[int, int]]]
+"""How many buckets call for a look, and which (stream, b) of them get it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Screened:
-    buckets: list[tuple[int, int]]
+    """`of`: requirement -> how many buckets call for a look, and which get it."""
+
+    of: Mapping[str, Called]
     exercised: dict[str, int]
-    beyond: dict[str, int]
+
+    @property
+    def buckets(self) -> set[tuple[int, int]]:
+        return {bucket for _, found in self.of.values() for bucket in found}
+
+    @property
+    def beyond(self) -> dict[str, int]:
+        return {name: count - len(found) for name, (count, found) in self.of.items() if count > len(found)}
+
+    @property
+    def divisible(self) -> bool:
+        return any(len(found) > 1 for _, found in self.of.values())
+
+    def halved(self) -> _Screened:
+        """With half of what gets a look, and one of each at least."""
+        return _Screened(
+            {name: (count, found[: -(-len(found) // 2)]) for name, (count, found) in self.of.items()}, self.exercised
+        )
 
 
 def _screened(session: Any, folded: folds.Folded, stack: str, clauses: tuple[Clause, ...], most_rows: int) -> _Screened:
@@ -161,15 +201,7 @@ def _screened(session: Any, folded: folds.Folded, stack: str, clauses: tuple[Cla
     finally:
         result.unpersist()
     of_clause[CHUNKS] = _chunked(session, folded, share)
-    return _Screened(
-        sorted({bucket for _, found in of_clause.values() for bucket in found}),
-        exercised,
-        {name: count - len(found) for name, (count, found) in of_clause.items() if count > len(found)},
-    )
-
-
-Called = tuple[int, list[tuple[int, int]]]
-"""How many buckets call for a look, and which (stream, b) of them get it."""
+    return _Screened(of_clause, exercised)
 
 
 def _counted(session: Any, clauses: tuple[Clause, ...]) -> tuple[dict[str, int], dict[str, int]]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
-from assay_conformance.ledger.collection import Rows
 from assay_conformance.ledger.tables import PARTS
 from assay_reports.ledgers.opening import BadPart, Ledger, Part, grown
 from assay_reports.spark import picking
@@ -38,8 +37,8 @@ class Shelf:
         """Parts that turned out unreadable so far."""
         return (*self.ledger.bad, *self._damaged.values())
 
-    def rows(self, buckets: Iterable[tuple[int, int]], most_rows: int) -> Rows:
-        """Of these (stream, b), with their neighbours."""
+    def pick(self, buckets: Iterable[tuple[int, int]], most_rows: int | None) -> picking.Picked:
+        """The rows of these (stream, b), with their neighbours."""
         wanted = picking.ranges(buckets)
         parts = {
             table.name: tuple(part for part in self.ledger.parts[table.name] if self._may_hold(part, wanted))
@@ -47,7 +46,7 @@ class Shelf:
         }
         picked = picking.pick(dataclasses.replace(self.ledger, parts=parts), wanted, most_rows)
         self._damaged |= {part.file: part for part in picked.bad}
-        return picked.rows
+        return picked
 
     def _may_hold(self, part: Part, wanted: picking.Ranges) -> bool:
         held = self._held.get(part.file)

@@ -12,14 +12,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from assay_conformance.ledger.clauses import LOST
-from assay_conformance.ledger.collection import Counted, Second, Sums
+from assay_conformance.ledger.collection import Counted, Rows, Second, Sums
 from assay_conformance.ledger.judge import judged
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.words import BUCKET_BITS
@@ -137,9 +137,10 @@ class Watch:
             looks = self._watching.due(now_s)[:_MOST_LOOKS]
             given = dict(self._watching.given)
         if looks:
-            self._told(self._looked(looks, given))
+            looked, alarms = self._looked(looks, given)
+            self._told(alarms)
             with self._lock:
-                for look in looks:
+                for look in looked:
                     self._watching.looked(look, now_s)
 
     def _told(self, alarms: Iterable[Alarm]) -> None:
@@ -150,19 +151,30 @@ class Watch:
                 _append(self._log, alarm)
                 self._say(alarm)
 
-    def _looked(self, looks: Sequence[Look], given: dict[tuple[int, int], int]) -> Iterator[Alarm]:
-        """What the rules say of these buckets, as far as it is what they were looked into for."""
+    def _picked(self, looks: Sequence[Look]) -> tuple[Sequence[Look], Rows]:
+        """The first of them, as many as there is room for, and the rows of their buckets."""
+        while True:
+            buckets = {(look.bucket.stream, look.bucket.b) for look in looks}
+            picked = self._shelf.pick(buckets, _MOST_ROWS if len(looks) > 1 else None)
+            if picked.whole:
+                return looks, picked.rows
+            looks = looks[: len(looks) // 2]
+
+    def _looked(self, looks: Sequence[Look], given: dict[tuple[int, int], int]) -> tuple[Sequence[Look], list[Alarm]]:
+        """What the rules say of these buckets, as far as it is what they were looked into for; and which of them these
+        are, for the others stay due."""
         with self._lock:
             self._rename()
             small, info = smalls(self._shelf.ledger), self._shelf.ledger.info
             series, landed_us = self._flows.series(small), end_us(self._shelf.ledger)
-        rows = self._shelf.rows({(look.bucket.stream, look.bucket.b) for look in looks}, _MOST_ROWS)
+        looks, rows = self._picked(looks)
         now_us = _now_us(self._shelf.ledger)
         # The run goes on: somebody has just sent something, so nothing is missing that nobody has overtaken.
         going_on = tuple(Second(Counted.SENT, topic, now_us // 1_000_000, 1) for topic in small.topics)
         sums = Sums({}, series=(*series, *going_on), end_us=now_us, last_given=given)
         # What has not come again may have, as long as no later rows have landed.
         landed = sums._replace(end_us=landed_us)
+        found = []
         for known, mine in (
             (sums, [look for look in looks if look.requirement == LOST]),
             (landed, [look for look in looks if look.requirement != LOST]),
@@ -171,7 +183,8 @@ class Watch:
             for rule in judged(Evidence(rows, small, info, known)) if mine else ():
                 for breach in rule.known:
                     if (rule.requirement, breach.stream, breach.seq >> BUCKET_BITS) in wanted:
-                        yield Alarm(rule.requirement, breach.sub, breach.stream, breach.seq, breach.sentence)
+                        found.append(Alarm(rule.requirement, breach.sub, breach.stream, breach.seq, breach.sentence))
+        return looks, found
 
     def _rename(self) -> None:
         self._shelf.look()
