@@ -16,16 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 from tests.end_to_end.processes import eventually
 from tests.end_to_end.running import command_line
-from tests.spark.histories import Packed, info, pack
+from tests.spark.histories import DEFECTS, Packed, info, pack
 from tests.spark.ledgers import write
 from tests.spark.on_disk.test_ingest import Run, S
 
 from assay_conformance.ledger import clauses
+from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.cli import _run
 from assay_reports.ledgers.layout import VERSION_KEY
 from assay_reports.spark import watch
-from assay_reports.spark.session import LEAST_FREE_BYTES
+from assay_reports.spark.session import LEAST_FREE_BYTES, _told_in_time
 from assay_reports.verdicts import read_verdicts
 
 START_S = 240.0
@@ -130,6 +131,11 @@ def verdicts(ledger: Path) -> dict[str, Verdict]:
     return {str(row.requirement): row.verdict for row in found.requirements}
 
 
+def test_what_java_raises_is_told_as_long_as_there_is_one(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"Spark failed: .*IndexOutOfBounds"), _told_in_time(tmp_path):
+        spark.sparkContext._jvm.java.util.ArrayList().get(3)
+
+
 @pytest.mark.usefixtures("one_session")
 def test_an_empty_ledger_has_no_verdict(tmp_path: Path, capsys: Printed) -> None:
     where = write(tmp_path / "ledger", Packed(), info())
@@ -146,6 +152,17 @@ def test_a_damaged_part_is_named_and_the_rest_is_judged(tmp_path: Path, capsys: 
     named = f"{where}/delivery/{part(where).name}: its rows cannot be read; the file is damaged"
     assert named in " ".join(capsys.readouterr().out.split())
     assert set(verdicts(where).values()) == {Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.usefixtures("one_session")
+@pytest.mark.parametrize("table", ["topic", "stream", "subscription"])
+def test_rows_of_what_no_small_table_has_are_not_passed_over(table: str, tmp_path: Path, capsys: Printed) -> None:
+    where = write(tmp_path / "ledger", pack(1, 6, DEFECTS), info())
+    small = where / f"{table}.parquet"
+    pq.write_table(pq.read_table(small).slice(1), small)
+    assert _run(["reconcile", str(where)]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"assay: {where}: the table {table} has no row 0, of which other rows speak")
 
 
 @pytest.mark.usefixtures("one_session")

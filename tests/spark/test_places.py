@@ -33,6 +33,13 @@ def test_a_part_is_named_as_spark_names_it(where: str, place: str) -> None:
     assert views.location(where, "delivery/w0-0.parquet") == place
 
 
+def test_folds_lie_beside_a_ledger_whose_name_looks_like_a_pattern(spark: Any, tmp_path: Path) -> None:
+    where = write(tmp_path / "night [1] *", pack(31, 3), info())
+    reconcile(spark, open_ledger(str(where)), load())
+    assert list((where / "fold").glob("delivery/*/words"))
+    assert list(tmp_path.iterdir()) == [where]
+
+
 def test_a_place_that_nobody_knows_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"ftp2://host/soak: cannot be reached: .+"):
         open_ledger("ftp2://host/soak")

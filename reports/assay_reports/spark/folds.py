@@ -132,7 +132,7 @@ def _fold_batch(
     while parts:
         name = uuid.uuid4().hex
         try:
-            _write(session, ledger, table, parts, folder.place(name))
+            _write(session, ledger, table, parts, folder.target(name))
         except Exception as error:
             unread = unreadable(error, parts)
             if unread is None:
@@ -194,6 +194,9 @@ class _Folder:
 
     def place(self, name: str) -> str:
         return views.location(self._ledger.where, f"fold/{self._table}/{name}")
+
+    def target(self, name: str) -> str:
+        return views.target(self._ledger.where, f"fold/{self._table}/{name}")
 
     def stamps(self) -> dict[str, Stamp]:
         """Of every part of the table, as it is now."""

@@ -72,7 +72,8 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
                 session = _connected(jvm, settings)
                 try:
                     _await_workers(session, settings.master)
-                    yield session
+                    with _told_in_time(folder):
+                        yield session
                 finally:
                     _end(session)
             finally:
@@ -83,6 +84,20 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
             # PySpark puts its own there and leaves it.
             signal.signal(signal.SIGINT, interrupt)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _told_in_time(folder: Path) -> Iterator[None]:
+    """What the JVM raised can be asked for its words as long as there is a JVM."""
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        yield
+    except Py4JJavaError as error:
+        told = str(error)
+        if _NO_SPACE in told:
+            raise HarnessError(_no_space(folder)) from None
+        raise HarnessError(f"Spark failed: {' '.join(told.splitlines()[:2])}") from None
 
 
 @contextlib.contextmanager

@@ -21,15 +21,19 @@ RAW = "raw_"
 
 
 def location(where: str, file: str = "") -> str:
-    """A place under `where` as Spark names it: not a pattern, on this machine unless it says otherwise."""
+    """A place under `where` that Spark reads: not a pattern, on this machine unless it says otherwise."""
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", target(where, file))
+
+
+def target(where: str, file: str = "") -> str:
+    """A place under `where` that Spark writes: no pattern could stand there."""
     if "://" in where:
         scheme, _, rest = where.rstrip("/").partition("://")
         # What everybody calls s3 has another name in Hadoop.
         base = f"{'s3a' if scheme == 's3' else scheme}://{rest}"
     else:
         base = f"file:{Path(where).absolute()}"
-    whole = f"{base}/{file}" if file else base
-    return re.sub(r"([\[\]{}*?\\])", r"\\\1", whole)
+    return f"{base}/{file}" if file else base
 
 
 def read(session: Any, table: Table, paths: Iterable[str]) -> Any:
