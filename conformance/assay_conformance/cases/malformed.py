@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-
+from assay_conformance.cases import stored
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
-from assay_conformance.cases.stored import NAME, batch, plain, plains
+from assay_conformance.cases.stored import batch, empties, foreign_key, null_value, plain, plains
 from assay_conformance.model.case import Case, Isolation
 from assay_conformance.model.fault import Corrupt, Fault, Inject, Part
 
@@ -31,18 +30,9 @@ UNKNOWN_COMMAND = bytes.fromhex("00000007 00000003 08e707".replace(" ", ""))
 
 
 def bad_batch() -> Case:
-    """Three members are announced; what is there is none.
-
-    In a process of its own, as a client that believes the lengths inside reads and writes where it should not.
-    """
+    """In a process of its own, as a client that believes the lengths inside reads and writes where it should not."""
     plan = Schedule()
-    bad = {
-        "data": base64.b64encode(b"\xff" * 40).decode(),
-        "sequence_id": 1,
-        "producer_name": NAME,
-        "metadata": {"num_messages_in_batch": 3},
-    }
-    plan.consumer_of([plain(0), bad, batch([2, 3])], receives=3, timeout_ms=STARVED_MS)
+    plan.consumer_of([plain(0), stored.bad_batch(1), batch([2, 3])], receives=3, timeout_ms=STARVED_MS)
     plan.wait_ms(SETTLED_MS)
     return plan.case(
         "robustness/bad-batch",
@@ -112,19 +102,10 @@ def odd_messages() -> Case:
 
 def odd_entries() -> Case:
     plan = Schedule()
-    key = base64.b64encode(b"\xff\xfe\x00").decode()
     plan.broker(
         "store_entries",
         topic="t",
-        entries=[
-            {"sequence_id": 0, "producer_name": NAME, "metadata": {"null_value": True}},
-            {**plain(1), "key": key, "metadata": {"partition_key_b64_encoded": True}},
-            {
-                "members": [{"sequence_id": 2}, {"sequence_id": 3, "metadata": {"null_value": True}}],
-                "producer_name": NAME,
-            },
-            plain(4),
-        ],
+        entries=[null_value(0), foreign_key(1), empties(2), plain(4)],
     )
     consumer = plan.consumer(plan.client())
     plan.receive(consumer, 5, STARVED_MS)

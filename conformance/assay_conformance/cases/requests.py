@@ -247,12 +247,12 @@ def answers_nobody_asked_for() -> Case:
         consumer=EARLIEST,
         faults=tuple(
             Fault(trigger=down("SEND_RECEIPT", k=k), action=Inject(command=command, fields=fields))
-            for k, (command, fields) in enumerate(_NEWS, start=1)
+            for k, (command, fields) in enumerate(NEWS, start=1)
         ),
     )
 
 
-_NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
+NEWS: tuple[tuple[str, dict[str, int | str | bool]], ...] = (
     ("SUCCESS", {"request_id": 999_999}),
     ("PRODUCER_SUCCESS", {"request_id": 999_998, "producer_name": "nobody"}),
     ("ERROR", {"request_id": 999_997, "error": "UnknownError", "message": "injected"}),

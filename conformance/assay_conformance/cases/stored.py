@@ -44,6 +44,32 @@ def garbled(codec: str, number: int, size: int = DEFAULT_BYTES) -> dict[str, Any
     return {**plain(number, size), "metadata": {"compression": codec, "uncompressed_size": size}}
 
 
+def bad_batch(number: int) -> dict[str, Any]:
+    """Three members are announced; what is there is none."""
+    return {
+        "data": base64.b64encode(b"\xff" * 40).decode(),
+        "sequence_id": number,
+        "producer_name": NAME,
+        "metadata": {"num_messages_in_batch": 3},
+    }
+
+
+def null_value(number: int) -> dict[str, Any]:
+    return {"sequence_id": number, "producer_name": NAME, "metadata": {"null_value": True}}
+
+
+def foreign_key(number: int) -> dict[str, Any]:
+    """A message with a key that is no text."""
+    key = base64.b64encode(b"\xff\xfe\x00").decode()
+    return {**plain(number), "key": key, "metadata": {"partition_key_b64_encoded": True}}
+
+
+def empties(number: int) -> dict[str, Any]:
+    """A batch of nothing but empty messages."""
+    members = [{"sequence_id": number}, {"sequence_id": number + 1, "metadata": {"null_value": True}}]
+    return {"members": members, "sequence_id": number, "producer_name": NAME}
+
+
 def chunks(number: int, pieces: int, size: int = 3_000) -> list[dict[str, Any]]:
     """Message `number` in chunks 0 to `pieces - 1`, one entry each; a Case stores them in the order it wants."""
     data = generate(Identity(0, WRITER, number), size, number)

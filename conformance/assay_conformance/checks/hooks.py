@@ -5,17 +5,23 @@ Its calls are notes of the agent. Those of one agent are in its own order; again
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.routing import Routed, RoutingCheck
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import AgentEnded, Completion, Note, Outcome
 from assay_conformance.model.hooks import ACKNOWLEDGED, BEFORE_SEND, ROUTER
+from assay_conformance.model.payload import IDENTITY_BYTES
 from assay_conformance.model.requirement import RequirementId
 
 Message = tuple[int, int]
 """Producer handle and number."""
+
+
+def _all_known(sends: Iterable[Operation]) -> bool:
+    """What code of the application sees of a message is its payload, and the smallest do not say their number."""
+    return all((send.invoke.size or 0) >= IDENTITY_BYTES for send in sends)
 
 
 class _RouterCheck(RoutingCheck):
@@ -51,6 +57,8 @@ class AsksRouterOnce(_RouterCheck):
 
     def finish(self) -> None:
         for key, message in self.left.items() if self.told_all else ():
+            if not _all_known(self.tracker.sends.get(message.handle, ())):
+                continue
             said = self.answers.get(key, [])
             found = self._wrong(message, said)
             if found is None:
@@ -83,7 +91,8 @@ class BadAnswerFailsOne(_RouterCheck):
         bad: dict[int, Note] = {}
         for (handle, number), said in self.answers.items():
             send, note = self.tracker.send_of(handle, number), said[0]
-            if send is None or send.completion is None:
+            known = _all_known(self.tracker.sends.get(handle, ()))
+            if send is None or send.completion is None or not known:
                 continue
             if not 0 <= note.values["answer"] < note.values["partitions"]:
                 bad.setdefault(handle, note)
@@ -134,7 +143,7 @@ class InterceptsFirst(Check):
 
     def finish(self) -> None:
         for handle, sends in self.tracker.sends.items():
-            if self.view.producer_setting(handle, "interceptor") is None:
+            if self.view.producer_setting(handle, "interceptor") is None or not _all_known(sends):
                 continue
             for send in sends:
                 if send.completion is not None and send.completion.outcome is Outcome.OK:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, View, on
-from assay_conformance.model.event import Frame, Invoke
+from assay_conformance.model.event import Fired, Frame, Invoke
+from assay_conformance.model.fault import Corrupt, Inject
+from assay_conformance.wire import ProtocolError, decode
 
 LEAVING = ("close", "crash", "exit")
 """Verbs after which a client may end its connections by itself."""
@@ -27,7 +29,25 @@ class LeavingCheck(Check):
         del event
         self.leaving = True
 
+    @on(Fired)
+    def _harmed(self, event: Fired) -> None:
+        """Frames that are lost or late make receipts come ahead of their turn, and behind bytes that are no frame
+        nothing can be read. One that is spoilt, or that nobody asked for, is no reason."""
+        faults = self.view.case.faults
+        action = faults[event.fault].action if event.fault < len(faults) else None
+        bears = isinstance(action, Corrupt) or (isinstance(action, Inject) and (not action.raw or is_frame(action.raw)))
+        if event.conn is not None and not bears:
+            self.reasons_to_leave.add(event.conn)
+
     @on(Frame, "SEND_ERROR")
     def _send_refused(self, event: Frame) -> None:
         """Clients send again over a new connection."""
         self.reasons_to_leave.add(event.conn)
+
+
+def is_frame(raw: bytes) -> bool:
+    try:
+        decode(raw)
+    except ProtocolError:
+        return False
+    return int.from_bytes(raw[:4], "big") == len(raw) - 4

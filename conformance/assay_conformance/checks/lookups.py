@@ -36,7 +36,8 @@ class _Opening:
 
 
 class RetriesLookups(TimedCheck):
-    """Within the operation time-out, and with a pause. Judged while something is being opened; pauses, of topics that
+    """Within the operation time-out, and with a pause. Pauses double: in the second half of the time the next one may
+    not fit any more. Judged while something is being opened; pauses, of topics that
     nothing else is opened on."""
 
     requirement = RequirementId("connection.retries-lookups")
@@ -121,9 +122,8 @@ class RetriesLookups(TimedCheck):
             return
         if event.outcome is Outcome.OK or opening.final is not None:
             self.exercise(event)
-        elif (
-            opening.doubtful is None
-            and event.t_ns < opening.call.t_ns + self._timeout_ns - 2 * TOLERANCES["reconnect"].slack_ns
+        elif opening.doubtful is None and event.t_ns - opening.call.t_ns < min(
+            self._timeout_ns // 2, self._timeout_ns - 2 * TOLERANCES["reconnect"].slack_ns
         ):
             last = opening.failures[-1]
             self.breach(

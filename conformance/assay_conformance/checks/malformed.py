@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.leaving import LEAVING, LeavingCheck
+from assay_conformance.checks.leaving import LEAVING, LeavingCheck, is_frame
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
 from assay_conformance.model.fault import Direction, Inject
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.wire import ProtocolError, decode
 
 
 class BadFrame(TimedCheck):
@@ -25,6 +24,8 @@ class BadFrame(TimedCheck):
         self._closed: list[tuple[Fired, Closed]] = []
         self._opened_ns: list[int] = []
         self._left_ns: int | None = None
+        self._in_use: set[int] = set()
+        """Connections on which a producer or a consumer was admitted: without one nobody needs another connection."""
         self._held: set[int] = set()
         """Connections over which nothing comes at the moment."""
         self._released_ns: dict[int, int] = {}
@@ -39,7 +40,7 @@ class BadFrame(TimedCheck):
         action = faults[event.fault].action if event.fault < len(faults) else None
         if event.conn is None or not isinstance(action, Inject) or action.direction is not Direction.TO_CLIENT:
             return
-        if action.raw and not _is_frame(action.raw):
+        if action.raw and not is_frame(action.raw):
             self._bad.setdefault(event.conn, event)
 
     @on(Frame)
@@ -51,6 +52,11 @@ class BadFrame(TimedCheck):
         else:
             self._held.discard(event.conn)
             self._released_ns[event.conn] = event.t_ns
+
+    @on(Frame, "PRODUCER_SUCCESS", "SUCCESS")
+    def admitted(self, event: Frame) -> None:
+        if to_client(event):
+            self._in_use.add(event.conn)
 
     @on(Opened)
     def opened(self, event: Opened) -> None:
@@ -65,7 +71,8 @@ class BadFrame(TimedCheck):
             self._kept(event.conn, fired, event)
         else:
             self.exercise(event)
-            self._closed.append((fired, event))
+            if event.conn in self._in_use:
+                self._closed.append((fired, event))
 
     @on(Ended)
     def ended(self, event: Ended) -> None:
@@ -156,11 +163,3 @@ class UnknownCommand(Ignored):
 
 def _name(frame: Frame) -> str:
     return f"a command of type {frame.command}" if frame.command.isdigit() else f"a {frame.command}"
-
-
-def _is_frame(raw: bytes) -> bool:
-    try:
-        decode(raw)
-    except ProtocolError:
-        return False
-    return int.from_bytes(raw[:4], "big") == len(raw) - 4

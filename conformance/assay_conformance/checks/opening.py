@@ -110,7 +110,8 @@ class KeepsOpening(Check):
                 self.exercise(event)
             return
         until_ns, slack_ns = opening.invoke.t_ns + self._limit_ns(), TOLERANCES["reconnect"].slack_ns
-        if opening.setback.t_ns + slack_ns >= until_ns:
+        # Pauses double: in the second half of the time the next one may not fit any more.
+        if opening.setback.t_ns + max(slack_ns, self._limit_ns() // 2) >= until_ns:
             if opening.tries:
                 self.exercise(event)
         else:

@@ -1,15 +1,20 @@
-"""What the length of a window costs: producers under one load that differ in it alone."""
+"""What the length of a window costs: producers under one load that differ in it alone.
+
+A load is one only where both are asked for each message at about the same time, and whatever goes wrong does so for
+both of them.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from assay_conformance.checks.base import ms
+from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
-from assay_conformance.checks.tolerance import MS
+from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.case import Config
-from assay_conformance.model.event import Completion, Outcome
+from assay_conformance.model.event import Completion, Fired, Outcome
+from assay_conformance.model.fault import OnFrame
 from assay_conformance.model.requirement import RequirementId
 
 _FREQUENCY = "batching_partition_switch_frequency"
@@ -21,6 +26,16 @@ class ShortWindowsStallLess(TimedCheck):
 
     requirement = RequirementId("routing.short-windows-stall-less")
 
+    def start(self) -> None:
+        self._one_sided = False
+        """Something went wrong with single frames, of one producer or the other."""
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        faults = self.view.case.faults
+        trigger = faults[event.fault].trigger if event.fault < len(faults) else None
+        self._one_sided |= not isinstance(trigger, OnFrame) or trigger.times != 0
+
     def finish(self) -> None:
         groups: dict[tuple[object, ...], list[tuple[int, int]]] = {}
         for handle, sends in self.tracker.sends.items():
@@ -31,9 +46,10 @@ class ShortWindowsStallLess(TimedCheck):
                 own.pop(_FREQUENCY, None)
                 load = (len(sends), self.tracker.lines.openings[handle].args.get("topic"), *sorted(own.items()))
                 groups.setdefault(load, []).append((int(frequency), handle))
-        for group in groups.values():
+        for group in groups.values() if not self._one_sided else ():
             for (_, shorter), (_, longer) in pairwise(sorted(group)):
-                self._compare(shorter, longer)
+                if self._side_by_side(shorter, longer):
+                    self._compare(shorter, longer)
         super().finish()
 
     def _compare(self, shorter: int, longer: int) -> None:
@@ -51,6 +67,11 @@ class ShortWindowsStallLess(TimedCheck):
             )
         elif late("notice", min(map(_wait_ns, self.tracker.sends[longer])), other_ns):
             self.exercise(other)
+
+    def _side_by_side(self, one: int, other: int) -> bool:
+        pairs = zip(self.tracker.sends[one], self.tracker.sends[other], strict=True)
+        apart_ns = max(abs(mine.invoke.t_ns - theirs.invoke.t_ns) for mine, theirs in pairs)
+        return apart_ns <= TOLERANCES["notice"].slack_ns
 
     def _slowest(self, handle: int) -> tuple[int, Completion]:
         waits = [(_wait_ns(send), send.completion) for send in self.tracker.sends[handle] if send.completion]

@@ -15,7 +15,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, NEEDS, Act, Do, Harm, case_of
+from assay_conformance.machines.finds import FINDS
+from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, NEEDS, SIZES, Act, Do, Harm, case_of
+from assay_conformance.machines.strange import STRANGE
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import (
@@ -66,7 +68,8 @@ def lacking(area: Area, able: Collection[str]) -> frozenset[str]:
 
 _numbers = st.integers(0, 5)
 _times = st.integers(1, 5)
-_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _numbers, _numbers, _numbers, st.booleans())
+_sizes = st.integers(0, len(SIZES) - 1)
+_sends = st.builds(Act, st.just(Do.SEND), _numbers, _times, _sizes, _numbers, _numbers, st.booleans(), _numbers)
 _calls = st.builds(Act, st.sampled_from(Do), _numbers, _times, _numbers)
 _receives = st.builds(Act, st.just(Do.RECEIVE), _numbers, _times, st.just(0))
 _settles = st.builds(Act, st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK)), _numbers, _times, st.just(0))
@@ -82,6 +85,22 @@ _SEND = st.tuples(_sends)
 _SEND_AND_RECEIVE = st.tuples(_sends, _receives)
 _SETTLED = st.tuples(_sends, _receives, _settles)
 _SETTLED_AFTER_ALL = st.tuples(_sends, _receives, _settles, _pauses, _settles)
+
+_plainly = {"delay": st.just(0), "sync": st.just(False)}
+_keyed = st.builds(Act, st.just(Do.SEND), st.just(0), st.just(1), st.just(3), _numbers, **_plainly, besides=st.just(0))
+_KEYS_IN_TURN = st.tuples(_keyed, _keyed, _keyed, _keyed, _keyed)
+_flushes = st.builds(Act, st.just(Do.FLUSH), _numbers)
+_FLUSHED_TWICE = st.tuples(st.builds(Act, st.just(Do.HOLD_STORE)), _sends, _flushes, _flushes, _pauses)
+_FOUND = st.tuples(st.builds(Act, st.just(Do.FIND), _numbers, st.integers(0, len(FINDS) - 1)), _receives)
+_SIDE_BY_SIDE = st.tuples(
+    st.builds(Act, st.just(Do.OPEN_PRODUCER), _numbers, _times, _numbers),
+    st.builds(Act, st.just(Do.SEND_BY_ALL), _numbers, _times, _numbers, _numbers, **_plainly, besides=_numbers),
+)
+_trickles = st.builds(
+    Act, st.just(Do.SEND), _numbers, st.integers(1, 3), st.integers(0, 3), st.just(0), **_plainly, besides=_numbers
+)
+_TRICKLE = st.builds(lambda send, pause, times: (send, pause) * times, _trickles, _pauses, st.integers(3, 7))
+_SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE)
 # A scene is a call, or messages on their way to being settled, in the end after all.
 _SCENES = st.one_of(_SEND, _CALL, _SEND_AND_RECEIVE, _SETTLED, _SETTLED_AFTER_ALL)
 _AWAY = _one_of(Do.UNLOAD, Do.RESTART, Do.MOVE, Do.REOPEN_PRODUCER, Do.RESTART_CLIENT)
@@ -96,7 +115,8 @@ _cuts = st.sampled_from(
     (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
 )
 _lasting = st.sampled_from((100, 500))
-_anywhere = st.builds(Harm, st.sampled_from(tuple(DIRECTIONS)), _cuts, _times, _lasting)
+_once = st.just(1)
+_anywhere = st.builds(Harm, st.sampled_from(tuple(DIRECTIONS)), _cuts, _times, _lasting, _once)
 # These name what they are for: most frames may neither be lost nor come twice without the connection dying of it.
 _torn = st.builds(
     Harm,
@@ -104,6 +124,7 @@ _torn = st.builds(
     st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
     _times,
     _lasting,
+    _once,
 )
 _refused = st.builds(
     Harm,
@@ -113,6 +134,7 @@ _refused = st.builds(
     ).map(AnswerError),
     _times,
     _lasting,
+    _once,
 )
 HARMS = st.one_of(_anywhere, _torn, _refused)
 
@@ -125,13 +147,13 @@ def some(strategy: Strategy) -> Strategy:
 
 def _cut_at(*commands: str) -> Strategy:
     """The way ends, or is slow, at one of these frames."""
-    return st.builds(Harm, st.sampled_from(commands), st.one_of(_ends, _cuts), _times, _lasting)
+    return st.builds(Harm, st.sampled_from(commands), st.one_of(_ends, _cuts), _times, _lasting, _once)
 
 
 def _lost_or_late(*commands: str) -> Strategy:
     """One of these frames is lost, late, or comes twice; the connection lives on."""
     actions = st.sampled_from((Drop(), Hold(), Delay(50), Duplicate()))
-    return st.builds(Harm, st.sampled_from(commands), actions, _times, _lasting)
+    return st.builds(Harm, st.sampled_from(commands), actions, _times, _lasting, _once)
 
 
 def _any_of(*harms: Strategy) -> Strategy:
@@ -148,12 +170,26 @@ TERMS: Mapping[str, Strategy] = {
     "deduplication": st.booleans(),
     "partitions": st.sampled_from((0, 0, 3)),
     "brokers": st.sampled_from((1, 1, 2)),
+    "spread": st.booleans(),
+    "proxied": st.sampled_from((False, False, False, False, True)),
+    "protocol_version": st.sampled_from((21, 21, 21, 21, 21, 21, 16, 11)),
+    "max_message_bytes": st.sampled_from((Terms().max_message_bytes, Terms().max_message_bytes, 1_000)),
+    "tokens": st.sampled_from(("", "", "", "first,second")),
+    "operation_timeout_ms": st.sampled_from((2_000, 2_000, 1_000, 4_000)),
+    "keep_alive_ms": st.sampled_from((30_000, 30_000, 30_000, 700)),
     "batching": st.booleans(),
     "batching_type": st.sampled_from(("default", "default", "key_based")),
-    "batching_max_publish_delay_ms": st.sampled_from((10, 10, 700)),
+    "batching_max_messages": st.sampled_from((3, 3, 10)),
+    "batching_max_bytes": st.sampled_from((131_072, 131_072, 1_000)),
+    "batching_max_publish_delay_ms": st.sampled_from((10, 10, 50, 700)),
+    "batching_partition_switch_frequency": st.sampled_from((10, 1, 2)),
+    "send_timeout_ms": st.sampled_from((2_000, 2_000, 500)),
+    "varied": st.booleans(),
     "small_queue": st.sampled_from((False, False, True)),
     "routing": st.sampled_from(("round_robin", "single")),
-    "hashing_scheme": st.sampled_from(("java_string", "murmur3_32")),
+    "router": st.sampled_from(("", "", "", "", "by_number", "out_of_range")),
+    "interceptor": st.sampled_from(("", "", "notes")),
+    "hashing_scheme": st.sampled_from(("java_string", "murmur3_32", "")),
     "chunking": st.booleans(),
     "named": st.booleans(),
     "compression": st.sampled_from(("NONE", "LZ4", "ZSTD", "ZLIB", "SNAPPY")),
@@ -250,7 +286,7 @@ def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.Se
         lambda scenes, harms, agreed: case_of(
             chain.from_iterable(scenes), chain.from_iterable(harms), agreed, area.value, able
         ),
-        some(bent.scenes),
-        some(bent.harms),
+        some(st.one_of(bent.scenes, bent.scenes, bent.scenes, bent.scenes, bent.scenes, _SELDOM)),
+        some(st.one_of(bent.harms, bent.harms, bent.harms, _any_of(STRANGE))),
         st.builds(Terms, **{**TERMS, **bent.terms}),
     )

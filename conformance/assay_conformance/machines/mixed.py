@@ -15,8 +15,11 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+from assay_conformance.cases.stored import plain
+from assay_conformance.cases.tuning import PROPERTIES
+from assay_conformance.machines.finds import APART, FINDS
 from assay_conformance.machines.terms import SEND_TIMEOUT_MS, TOPIC, Terms, config_of, topology_of
-from assay_conformance.model.case import Case, Limits, Step, Who
+from assay_conformance.model.case import Case, Config, Isolation, Limits, Step, Who
 from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Until
 
 T = TypeVar("T")
@@ -28,14 +31,28 @@ MAX_FAULTS = 4
 MAX_HANDLES = 3
 """Producers, and consumers, that are open at once."""
 
-SIZES = (2, 10, 16, 300, 1_500, 2_500)
-"""Without an identity, with nothing else, of one chunk, and of several."""
+SIZES = (2, 10, 16, 300, 1_500, 2_500, 0)
+"""Without an identity, with nothing else, of one chunk, and of several; and nothing at all."""
 
 KEYS = (None, None, "a", "my-key", "é")
 """Most messages have none; the others' partitions tell one hash from another."""
 
 DELAYS_MS = (0, 0, 0, 0, 300)
 """Until a message may be delivered."""
+
+BESIDES: tuple[dict[str, Any], ...] = ({}, {}, {}, {"properties": PROPERTIES}, {"event_time_ms": 1}, {})
+"""What a send may say besides."""
+
+VARIANTS: tuple[Config, ...] = (
+    {"batching_partition_switch_frequency": 0},
+    {"batching_max_messages": 10},
+    {"batching_partition_switch_frequency": 1},
+    {},
+)
+"""How a producer may differ from the others of its life."""
+
+MANY = 12
+"""Messages of a producer that is compared with another one."""
 
 PAUSES_MS = (5, 50, 150, 400)
 RECEIVE_TIMEOUT_MS = 300
@@ -47,6 +64,7 @@ class Do(StrEnum):
     """What can happen."""
 
     SEND = "send"
+    SEND_BY_ALL = "send-by-all"
     FLUSH = "flush"
     OPEN_PRODUCER = "open-producer"
     REOPEN_PRODUCER = "reopen-producer"
@@ -62,11 +80,14 @@ class Do(StrEnum):
     PAUSE = "pause"
     SETTLE = "settle"
     UNLOAD = "unload"
+    UNLOAD_ONE = "unload-one"
     RESTART = "restart"
     GROW = "grow"
     MOVE = "move"
     HOLD_STORE = "hold-store"
     RELEASE_STORE = "release-store"
+    FIND = "find"
+    CHALLENGE = "challenge"
     RESTART_CLIENT = "restart-client"
 
 
@@ -79,8 +100,9 @@ EVERY_LIFE = ("producer", "consumer")
 
 
 class Act(NamedTuple):
-    """`who` picks among the open handles, round and round; `number` counts messages, names one, or picks a pause;
-    `size` picks one of SIZES; `key` and `delay` pick one of KEYS and DELAYS_MS for a send."""
+    """`who` picks among the open handles, round and round; `number` counts messages, names one, or picks a pause or a
+    find; `size` picks one of SIZES, of an opening one of VARIANTS; `key`, `delay` and `besides` pick one of KEYS,
+    DELAYS_MS and BESIDES for a send."""
 
     do: Do
     who: int = 0
@@ -89,19 +111,24 @@ class Act(NamedTuple):
     key: int = 0
     delay: int = 0
     sync: bool = False
+    besides: int = 0
 
 
 class Harm(NamedTuple):
-    """Something that goes wrong: `action`, at the k-th `command` in its direction."""
+    """Something that goes wrong: `action`, at the k-th `command` in its direction, and `times - 1` further ones (0 =
+    all that follow)."""
 
     command: str
     action: Action
     k: int = 1
     after_ms: int = 100
+    times: int = 1
 
 
 DIRECTIONS: dict[str, Direction] = {
-    **dict.fromkeys(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "ACK", "FLOW"), Direction.TO_BROKER),
+    **dict.fromkeys(
+        ("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA", "ACK", "FLOW"), Direction.TO_BROKER
+    ),
     **dict.fromkeys(
         ("SEND_RECEIPT", "PRODUCER_SUCCESS", "MESSAGE", "CONNECTED", "SUCCESS", "LOOKUP_RESPONSE"), Direction.TO_CLIENT
     ),
@@ -117,8 +144,8 @@ class _Mixed:
     able: Collection[str] | None = None
     """Capabilities of the client; None: every one."""
     steps: list[Step] = field(default_factory=list)
-    producers: dict[int, str] = field(default_factory=dict)
-    """Open producers -> name; empty where the broker gives one."""
+    producers: dict[int, tuple[str, Config]] = field(default_factory=dict)
+    """Open producers -> name, empty where the broker gives one, and what is its own."""
     consumers: list[int] = field(default_factory=list)
     client: int = CLIENT
     number: int = FIRST_NUMBER
@@ -128,6 +155,9 @@ class _Mixed:
     """Partitions the topic got."""
     owner: int = 0
     """The broker it is with."""
+    found: int = 0
+    """Things that the broker stored by itself."""
+    deadly: bool = False
     held: bool = False
     """Nothing is stored for now."""
 
@@ -137,7 +167,7 @@ class _Mixed:
         match act.do:
             case Do.OPEN_PRODUCER if len(self.producers) < MAX_HANDLES:
                 self.names += 1
-                self._open_producer(f"p{self.names}" if self.terms.named else "")
+                self._open_producer(f"p{self.names}" if self.terms.named else "", self._variant(act))
             case Do.OPEN_CONSUMER if len(self.consumers) < self._most_consumers():
                 self.consumers.append(self._open("open_consumer", topics=[TOPIC], subscription=SUBSCRIPTION))
             case Do.PAUSE:
@@ -152,7 +182,8 @@ class _Mixed:
             case Do.GROW if self.terms.partitions and self.added < MOST_ADDED:
                 self.added += 1
                 self._step(Who.BROKER, "grow", topic=TOPIC, partitions=self.terms.partitions + self.added)
-            case Do.MOVE if self.terms.brokers > 1:
+            # Behind a proxy nobody can go straight to a broker that is named to it.
+            case Do.MOVE if self.terms.brokers > 1 and not self.terms.proxied:
                 self.owner = (self.owner + 1) % self.terms.brokers
                 self._step(Who.BROKER, "move", topic=TOPIC, broker=self.owner)
             case Do.HOLD_STORE if not self.held:
@@ -160,6 +191,15 @@ class _Mixed:
                 self._step(Who.BROKER, "hold_store", topic=TOPIC)
             case Do.RELEASE_STORE:
                 self._release()
+            case Do.UNLOAD_ONE:
+                self._step(Who.BROKER, "unload", topic=self._partition(act.who))
+            case Do.CHALLENGE if self.terms.tokens:
+                self._step(Who.BROKER, "challenge")
+            case Do.FIND:
+                self._find(act)
+            case Do.SEND_BY_ALL:
+                for producer in self.producers:
+                    self._send(producer, act._replace(number=MANY, sync=False))
             case Do.RESTART_CLIENT:
                 self._restart_client()
             case _ if act.do in _OF_PRODUCERS and self.producers:
@@ -173,35 +213,53 @@ class _Mixed:
             self.held = False
             self._step(Who.BROKER, "release", topic=TOPIC)
 
+    def _find(self, act: Act) -> None:
+        """Something that can be read stands behind what cannot."""
+        find, number = _pick(FINDS, act.number), self.found * APART
+        if self._can(find.needs):
+            self.found += 1
+            self.deadly |= find.deadly
+            entries = [*find.make(number), plain(number + APART - 1)]
+            self._step(Who.BROKER, "store_entries", topic=self._partition(act.who), entries=entries)
+
+    def _partition(self, which: int) -> str:
+        return f"{TOPIC}-partition-{which % self.terms.partitions}" if self.terms.partitions else TOPIC
+
+    def _variant(self, act: Act) -> Config:
+        return _pick(VARIANTS, act.size) if self.terms.varied else {}
+
     def _restart_client(self) -> None:
         """It is closed as it is, with whatever is under way, and another one goes on with the same names."""
-        names, consumers = tuple(self.producers.values()), len(self.consumers)
+        openings, consumers = tuple(self.producers.values()), len(self.consumers)
         self._release()
         self._awaited("close", {"handle": self.client})
         self.client = self._awaited("open_client", {})
         self.producers.clear()
         self.consumers.clear()
-        for name in names:
-            self._open_producer(name)
+        for name, variant in openings:
+            self._open_producer(name, variant)
         for _ in range(consumers):
             self.live(Act(Do.OPEN_CONSUMER))
 
     def _produce(self, act: Act, producer: int) -> None:
         if act.do is Do.SEND:
-            count = min(act.number, MAX_SENDS - self.sent)
-            self.sent += count
-            if count > 0:
-                self._step(Who.AGENT, "send", producer=producer, count=count, **self._message(act))
+            self._send(producer, act)
         elif act.do is Do.FLUSH:
             self._step(Who.AGENT, "flush", producer=producer)
         else:
-            name = self.producers.pop(producer)
+            name, variant = self.producers.pop(producer)
             if act.do is Do.REOPEN_PRODUCER:
                 # Its name is free when what it sent is stored, and the next one waits for that.
                 self._release()
             self._step(Who.AGENT, "close", handle=producer)
             if act.do is Do.REOPEN_PRODUCER:
-                self._open_producer(name)
+                self._open_producer(name, variant)
+
+    def _send(self, producer: int, act: Act) -> None:
+        count = min(act.number, MAX_SENDS - self.sent)
+        self.sent += count
+        if count > 0:
+            self._step(Who.AGENT, "send", producer=producer, count=count, **self._message(act))
 
     def _consume(self, act: Act, consumer: int) -> None:
         named: dict[Do, tuple[str, dict[str, Any]]] = {
@@ -229,6 +287,7 @@ class _Mixed:
         return {
             "size": _pick(SIZES, act.size),
             **({} if key is None else {"key": key}),
+            **_pick(BESIDES, act.besides),
             **({"deliver_after_ms": delay_ms} if delay_ms and self._can("delayed_delivery") else {}),
             **({"mode": "sync"} if act.sync and self._can("sync_send") else {}),
         }
@@ -239,9 +298,15 @@ class _Mixed:
     def _most_consumers(self) -> int:
         return 1 if self.terms.subscription_type == "exclusive" else MAX_HANDLES
 
-    def _open_producer(self, name: str) -> None:
-        config = {"config": {"producer_name": name}} if name else {}
-        self.producers[self._open("open_producer", topic=TOPIC, **config)] = name
+    def _open_producer(self, name: str, variant: Config) -> None:
+        config = {**({"producer_name": name} if name else {}), **variant}
+        more = {"config": config} if config else {}
+        self.producers[self._open("open_producer", topic=TOPIC, **more)] = (name, variant)
+
+    def spread(self) -> None:
+        """Some of the topic goes to the second broker, before anybody uses it."""
+        for partition in range(1, self.terms.partitions, 2) if self.terms.partitions else (0,):
+            self._step(Who.BROKER, "unload", topic=self._partition(partition), broker=1)
 
     def _open(self, verb: str, **args: Any) -> int:
         return self._awaited(verb, {"client": self.client, **args})
@@ -268,6 +333,8 @@ def case_of(
     start."""
     terms = terms.for_client(able)
     life = _Mixed(terms, able)
+    if terms.spread and terms.brokers > 1:
+        life.spread()
     for act in (Act(Do.OPEN_PRODUCER), Act(Do.OPEN_CONSUMER), *acts):
         life.live(act)
     life.live(Act(Do.RELEASE_STORE))
@@ -281,6 +348,7 @@ def case_of(
         topology=topology_of(terms),
         config=config_of(terms),
         capabilities=EVERY_LIFE,
+        isolation=Isolation.OWN_PROCESS if life.deadly else Isolation.SHARED_PROCESS,
         limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
         generated=True,
     )
@@ -288,7 +356,7 @@ def case_of(
 
 def fault_of(harm: Harm) -> Fault:
     """An optional one: it may be healed before it is reached."""
-    trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k)
+    trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k, times=harm.times)
     return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
 
 

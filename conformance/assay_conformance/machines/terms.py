@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay_conformance.model.case import ClientConfig, Config, Rate, Topic, Topology
+from assay_conformance.model.policy import BrokerSettings
 
 TOPIC = "t"
+AUTH_REFRESH_MS = 1_000
 
 CHUNKING_LIMIT_BYTES = 1_000
 """The broker's message limit where the producer chunks: small enough that a few kilobytes are several chunks."""
@@ -26,18 +28,34 @@ OPERATION_TIMEOUT_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What holds for a whole life. Rates are messages a second, 0 = none."""
+    """What holds for a whole life. Rates are messages a second, 0 = none; empty words say nothing.
+
+    `spread`: some of the topic is the second broker's from the start. `varied`: producers differ."""
 
     deduplication: bool = False
     partitions: int = 0
     brokers: int = 1
+    spread: bool = False
+    proxied: bool = False
+    protocol_version: int = Topology().protocol_version
+    max_message_bytes: int = Topology().max_message_bytes
+    tokens: str = ""
+    operation_timeout_ms: int = OPERATION_TIMEOUT_MS
+    keep_alive_ms: int = Topology().keep_alive_ms
     publish_rate: int = 0
     dispatch_rate: int = 0
     batching: bool = False
     batching_type: str = "default"
+    batching_max_messages: int = 3
+    batching_max_bytes: int = 131_072
     batching_max_publish_delay_ms: int = 10
+    batching_partition_switch_frequency: int = 10
+    send_timeout_ms: int = SEND_TIMEOUT_MS
     small_queue: bool = False
+    varied: bool = False
     routing: str = "round_robin"
+    router: str = ""
+    interceptor: str = ""
     hashing_scheme: str = "java_string"
     chunking: bool = False
     named: bool = True
@@ -67,6 +85,10 @@ WITHOUT: Mapping[str, Mapping[str, Any]] = {
     "compression": {"compression": "NONE"},
     "batch_index_ack": {"batch_index_ack": False},
     "short_ack_timeout": {"ack_timeout_ms": 0},
+    "auth_refresh": {"tokens": ""},
+    "custom_router": {"router": ""},
+    "interceptors": {"interceptor": ""},
+    "partition_switch_frequency": {"batching_partition_switch_frequency": 10},
 }
 """The terms that are left to a client without a capability."""
 
@@ -75,8 +97,16 @@ def topology_of(terms: Terms) -> Topology:
     return Topology(
         topics=(_topic(terms),),
         brokers=terms.brokers,
-        max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else Topology().max_message_bytes,
+        protocol_version=terms.protocol_version,
+        max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else terms.max_message_bytes,
+        settings=_settings(terms),
     )
+
+
+def _settings(terms: Terms) -> BrokerSettings:
+    tokens = tuple(filter(None, terms.tokens.split(",")))
+    refresh_ms = AUTH_REFRESH_MS if tokens else BrokerSettings().auth_refresh_ms
+    return BrokerSettings(tokens=tokens, proxied=terms.proxied, auth_refresh_ms=refresh_ms)
 
 
 def _topic(terms: Terms) -> Topic:
@@ -91,21 +121,35 @@ def _topic(terms: Terms) -> Topic:
 
 def config_of(terms: Terms) -> ClientConfig:
     return ClientConfig(
-        client={"operation_timeout_ms": OPERATION_TIMEOUT_MS},
+        client=_client_config(terms),
         producer=_producer_config(terms),
         consumer=_consumer_config(terms),
     )
 
 
+def _client_config(terms: Terms) -> Config:
+    return {
+        "operation_timeout_ms": terms.operation_timeout_ms,
+        **({"keep_alive_ms": terms.keep_alive_ms} if terms.keep_alive_ms != Topology().keep_alive_ms else {}),
+        **_said(tokens=terms.tokens),
+    }
+
+
+def _said(**words: str) -> Config:
+    return {key: word for key, word in words.items() if word}
+
+
 def _producer_config(terms: Terms) -> Config:
     return {
-        "send_timeout_ms": SEND_TIMEOUT_MS,
+        "send_timeout_ms": terms.send_timeout_ms,
         "batching": terms.batching,
-        "batching_max_messages": 3,
+        "batching_max_messages": terms.batching_max_messages,
+        "batching_max_bytes": terms.batching_max_bytes,
         "batching_max_publish_delay_ms": terms.batching_max_publish_delay_ms,
         "batching_type": terms.batching_type,
+        "batching_partition_switch_frequency": terms.batching_partition_switch_frequency,
         "routing": terms.routing,
-        "hashing_scheme": terms.hashing_scheme,
+        **_said(hashing_scheme=terms.hashing_scheme, router=terms.router, interceptor=terms.interceptor),
         "partitions_update_ms": PARTITIONS_UPDATE_MS,
         "chunking": terms.chunking and not terms.batching,
         "compression": terms.compression,

@@ -214,9 +214,16 @@ def test_batches_of_keys_are_not_judged() -> None:
 
 
 def _two_producers(
-    large_bytes: int, *, apart_ms: float = 1, large_batch: int = 10, delay_ms: int = 200, limit: int = 2
+    large_bytes: int,
+    *,
+    apart_ms: float = 1,
+    large_batch: int = 10,
+    delay_ms: int = 200,
+    limit: int = 2,
+    last_bytes: int = MESSAGE_BYTES,
 ) -> list[Event]:
-    """Ten messages each: producer 1 in batches of two, producer 2 in larger ones of so many bytes."""
+    """Ten messages each: producer 1 in batches of two, producer 2 in larger ones of so many bytes. `last_bytes`: of the
+    last message of each."""
     story = Script()
     small = {**LIMITS, "batching_max_messages": limit, "batching_max_publish_delay_ms": 1}
     large = {**LIMITS, "batching_max_messages": 10, "batching_max_publish_delay_ms": delay_ms}
@@ -225,7 +232,7 @@ def _two_producers(
     for handle, size in ((1, 2), (2, large_batch)):
         for first in range(0, 10, size):
             for number in range(first, first + size):
-                story.send(number, handle)
+                story.send(number, handle, size=last_bytes if number == 9 else MESSAGE_BYTES)
             frame_bytes = large_bytes if handle == 2 else 2 * MESSAGE_BYTES
             name = "other" if handle == 2 else NAME
             numbers = range(first, first + size)
@@ -246,6 +253,10 @@ def test_larger_batches_of_more_bytes_are_found() -> None:
 
 def test_two_in_a_hundred_are_within_what_sizes_scatter() -> None:
     assert told(LargerBatchesCostLess, _two_producers(round(10.1 * MESSAGE_BYTES))) == ([], 1)
+
+
+def test_batches_of_unlike_messages_are_not_compared() -> None:
+    assert told(LargerBatchesCostLess, _two_producers(11 * MESSAGE_BYTES, last_bytes=MESSAGE_BYTES + 1)) == ([], 0)
 
 
 def test_wider_limits_that_save_are_told_nothing_of() -> None:

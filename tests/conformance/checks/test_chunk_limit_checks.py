@@ -122,6 +122,13 @@ def test_oversize_message_that_leaves_is_found() -> None:
     assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["sent-oversize"]
 
 
+def test_message_that_a_router_may_fail_first_is_not_judged() -> None:
+    story = _oversize(router="out_of_range")
+    story.fail(0, ErrorClass.INVALID_CONFIG)
+    check = trial(RefusesOversize, story.done(), CASE)
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
 def test_message_that_may_be_compressed_is_not_judged() -> None:
     story = _oversize(compression="ZLIB")
     story.ok(0)

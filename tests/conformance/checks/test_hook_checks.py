@@ -118,6 +118,14 @@ def test_interceptor_that_is_called_otherwise_is_found(story: Hooked, code: str)
     assert story.judged(InterceptsFirst)[0] == [code]
 
 
+def test_messages_too_small_to_say_their_number_are_not_judged() -> None:
+    story = Hooked(interceptor="notes", router="by_number")
+    story.send(0, size=2)
+    story.tells(0, "before-send", "before-send", "acknowledged")
+    story.ok(0)
+    assert story.judged(InterceptsFirst) == ([], 0)
+
+
 # --- full partitions ---
 
 

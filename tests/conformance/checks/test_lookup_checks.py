@@ -68,6 +68,12 @@ def test_opening_that_fails_when_its_time_is_up_is_accepted() -> None:
     assert _codes(story.judged()) == []
 
 
+def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> None:
+    story = _LookedUp("ServiceNotReady")
+    story.at(6_000).complete(story.opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert _codes(story.judged()) == []
+
+
 def test_lookups_of_others_behind_one_that_failed_are_no_haste() -> None:
     story = _LookedUp("ServiceNotReady")
     for number in range(1, 5):

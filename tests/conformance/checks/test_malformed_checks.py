@@ -70,6 +70,14 @@ def test_member_of_a_bad_batch_that_comes_twice_is_found() -> None:
     assert judged(BadBatch, story)[0] == ["delivered-twice"]
 
 
+def test_connection_closed_over_what_is_no_frame_is_not_laid_to_a_bad_batch() -> None:
+    story = _consuming()
+    _bad_batch(story)
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.closed()
+    assert judged(BadBatch, story, _injecting(NO_FRAME))[0] == []
+
+
 def test_connection_closed_over_a_bad_batch_is_found() -> None:
     story = _consuming()
     _bad_batch(story)
@@ -150,6 +158,15 @@ def test_client_that_does_not_come_back_is_found() -> None:
     story.closed()
     story.after(1_100)
     assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == ["not-back"]
+
+
+def test_client_that_has_nothing_open_need_not_come_back() -> None:
+    story = Script()
+    story.connected()
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.closed()
+    story.after(1_100)
+    assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == []
 
 
 def test_client_that_was_told_to_leave_need_not_come_back() -> None:

@@ -45,6 +45,19 @@ def test_consumer_that_is_handed_out_unadmitted_is_found() -> None:
     assert story.judged()[0] == ["gave-up"]
 
 
+def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.after(100)
+    story.asks(8)
+    story.at(16_000)
+    story.is_not_ready(8)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert story.judged() == ([], 1)
+
+
 def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
     story = _Opening()
     story.opened(1)

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from functools import cache
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 
 from assay_conformance.machines import areas, drawing, plan
 from assay_conformance.machines.areas import Area
-from assay_conformance.machines.mixed import Act, Do, case_of
+from assay_conformance.machines.finds import FINDS
+from assay_conformance.machines.mixed import Act, Do, Harm, case_of
 from assay_conformance.machines.terms import Terms
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Isolation
+from assay_conformance.model.fault import AnswerError, OnFrame
 
 COUNT, SEED = 30, 11
 
@@ -48,6 +51,45 @@ def test_whoever_takes_a_name_again_waits_for_no_store() -> None:
     acts = (Act(Do.HOLD_STORE), Act(Do.SEND), Act(Do.REOPEN_PRODUCER))
     steps = [step.verb for step in case_of(acts, (), Terms(), "test").steps]
     assert steps.index("release") < steps.index("close")
+
+
+def _steps(*acts: Act, **terms: Any) -> list[tuple[str, Any]]:
+    return [(step.verb, step.args) for step in case_of(acts, (), Terms(**terms), "test").steps]
+
+
+def test_what_the_broker_has_stored_by_itself_is_numbered_apart() -> None:
+    found = [args["entries"] for verb, args in _steps(Act(Do.FIND), Act(Do.FIND)) if verb == "store_entries"]
+    numbers = [entry["sequence_id"] for entries in found for entry in entries]
+    assert len(set(numbers)) == len(numbers)
+
+
+def test_what_clients_have_died_of_is_met_alone() -> None:
+    number = next(number for number, find in enumerate(FINDS) if find.deadly)
+    case = case_of((Act(Do.FIND, 0, number),), (), Terms(), "test")
+    assert case.isolation is Isolation.OWN_PROCESS
+
+
+def test_a_topic_may_be_with_two_brokers_from_the_start() -> None:
+    moved = [args for verb, args in _steps(partitions=3, brokers=2, spread=True) if verb == "unload"]
+    assert moved == [{"topic": "t-partition-1", "broker": 1}]
+
+
+def test_credentials_are_asked_for_only_of_a_client_that_has_some() -> None:
+    verbs = [{verb for verb, _ in _steps(Act(Do.CHALLENGE), tokens=tokens)} for tokens in ("", "first,second")]
+    assert ["challenge" in each for each in verbs] == [False, True]
+
+
+def test_producers_send_alike_when_all_of_them_send() -> None:
+    sends = [args for verb, args in _steps(Act(Do.OPEN_PRODUCER), Act(Do.SEND_BY_ALL)) if verb == "send"]
+    assert len(sends) == 2
+    assert len({str(sorted((key, value) for key, value in args.items() if key != "producer")) for args in sends}) == 1
+
+
+def test_a_harm_may_go_on() -> None:
+    harm = Harm("PRODUCER", AnswerError("ServiceNotReady"), times=0)
+    (fault,) = case_of((), (harm,), Terms(), "test").faults
+    assert isinstance(fault.trigger, OnFrame)
+    assert fault.trigger.times == 0
 
 
 def test_a_client_that_can_do_little_is_asked_little() -> None:

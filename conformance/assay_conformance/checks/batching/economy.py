@@ -119,7 +119,8 @@ class Cost:
     handle: int
     limits: Limits
     load: tuple[object, ...]
-    """What must be alike for two costs to be compared."""
+    """What must be alike for two costs to be compared, and so must be the messages `sent`, each by what it weighs."""
+    sent: tuple[tuple[str, ...], ...]
     units: tuple[Unit, ...]
     waited_ns: float
     """From a message's call to its end, on average."""
@@ -159,7 +160,7 @@ class _Costs(Check):
             return
         costs = [cost for handle in self.tracker.lines.openings for cost in self._cost(handle)]
         for smaller, larger in permutations(costs, 2):
-            if smaller.load == larger.load:
+            if (smaller.load, smaller.sent) == (larger.load, larger.sent):
                 self.compare(smaller, larger)
 
     def compare(self, smaller: Cost, larger: Cost) -> None:
@@ -178,27 +179,35 @@ class _Costs(Check):
         waits = [(end.done_ns or end.t_ns) - end.called_ns for end in ends if end.called_ns is not None]
         if len(waits) < len(sends) or any(end.outcome is not Outcome.OK for end in ends):
             return
+        sent = tuple(sorted(tuple(str(_of_message(send, name)) for name in _WEIGHING) for send in sends))
         load = (
             setting(handle, "compression") or "NONE",
             setting(handle, "batching_type"),
-            tuple(sorted((send.invoke.size or 0, str(send.invoke.args.get("properties"))) for send in sends)),
             len({unit.line.topic for unit in units_read_at_once(self, handle)}),
         )
         units = tuple(unit for unit in units_read_at_once(self, handle) if unit.numbers)
-        yield Cost(handle, limits, load, units, sum(waits) / len(waits))
+        yield Cost(handle, limits, load, sent, units, sum(waits) / len(waits))
+
+
+_WEIGHING = ("size", "key", "properties", "event_time_ms")
+"""What makes a message larger."""
+
+
+def _of_message(send: Operation, name: str) -> object:
+    return send.invoke.size if name == "size" else send.invoke.args.get(name)
 
 
 class LargerBatchesCostLess(_Costs):
     """Of two producers that batch alike messages, the one with more of them in a batch writes fewer bytes for each.
 
-    Only full batches are compared; what is written again is not counted.
+    Only full batches are compared, of messages that are all alike; what is written again is not counted.
     """
 
     requirement = RequirementId("batching.larger-batches-cost-less")
 
     def compare(self, smaller: Cost, larger: Cost) -> None:
         few, many = smaller.limits.messages, larger.limits.messages
-        if not 0 < few < many or not smaller.full or not larger.full:
+        if not 0 < few < many or not smaller.full or not larger.full or len(set(larger.sent)) > 1:
             return
         of_few, of_many = (sum(unit.first.size for unit in cost.full) / len(cost.full) for cost in (smaller, larger))
         if of_many / many <= of_few / few * BYTES_OVER:

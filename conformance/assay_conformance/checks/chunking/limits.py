@@ -140,7 +140,8 @@ class ExcludesBatching(Check):
 class RefusesOversize(Check):
     """Without chunking a message beyond the limit fails at once with an error of its own, and no byte of it leaves.
 
-    Judged where nothing is compressed, for messages asked for when the limit had been told.
+    Judged where nothing is compressed, for messages asked for when the limit had been told; and where no router of the
+    application may have failed them first.
     """
 
     requirement = RequirementId("chunking.refuses-oversize")
@@ -161,7 +162,8 @@ class RefusesOversize(Check):
         handle = event.handle or 0
         if self._limit is None or (event.size or 0) <= self._limit or self.view.producer_setting(handle, "chunking"):
             return
-        if self.view.producer_setting(handle, "compression") in (None, "NONE"):
+        routed = self.view.producer_setting(handle, "router") is not None
+        if self.view.producer_setting(handle, "compression") in (None, "NONE") and not routed:
             self._oversize[event.op] = event
 
     @on(Frame, "SEND")

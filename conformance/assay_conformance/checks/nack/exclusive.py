@@ -88,7 +88,7 @@ class AllInOrder(ConsumerCheck):
             again.stale.update(keys)
             return
         if not _is_whole(event) or entry in again.frames:
-            del self._again[session_key(session)]  # Damaged, in chunks or twice: which of it is due cannot be told.
+            del self._again[session_key(session)]  # Unreadable, in chunks or twice: which of it is due cannot be told.
             return
         again.frames[entry] = event
         sought = (entry.ledger, entry.entry) in session.consumer.sought
@@ -155,4 +155,4 @@ class AllInOrder(ConsumerCheck):
 
 
 def _is_whole(event: Frame) -> bool:
-    return event.intact is not False and event.meta is not None and event.meta.chunk_id is None
+    return event.intact is not False and event.meta is not None and event.meta.chunk_id is None and bool(event.members)

@@ -147,7 +147,7 @@ def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer])
 
 def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _Producer]) -> None:
     by_bench = {
-        str(step.args.get("topic", case.topology.topics[0].name))
+        base_topic(str(step.args.get("topic", case.topology.topics[0].name)))
         for step in case.steps
         if step.who is Who.BROKER and step.verb == "store_entries"
     }

@@ -1,0 +1,63 @@
+"""What a consumer may find in a topic that no producer of the life has sent: kinds of entries, for the broker to store.
+
+They are those of directed Cases (`cases.stored`); here a life has any of them, wherever it comes to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, NamedTuple
+
+from assay_conformance.cases.compression import CODECS
+from assay_conformance.cases.stored import (
+    bad_batch,
+    batch,
+    compressed,
+    empties,
+    foreign_key,
+    garbled,
+    null_value,
+    plain,
+    plains,
+)
+
+APART = 10
+"""Numbers that one find may take."""
+
+DOUBTFUL_BYTES = 64 * 1024 * 1024
+"""More than any message unpacks to, and no more memory than a client can take that believes it."""
+
+Entries = list[dict[str, Any]]
+
+
+class Find(NamedTuple):
+    """`make` numbers its messages from the one it is given. `needs`: what a client has to be able to do for it.
+    `deadly`: clients have died of it, so it is for a process without anybody else's life."""
+
+    make: Callable[[int], Entries]
+    needs: str = ""
+    deadly: bool = False
+
+
+def _of_codec(codec: str) -> tuple[Find, ...]:
+    return tuple(
+        Find(make, "compression")
+        for make in (
+            lambda number: [compressed(codec, plain(number)), compressed(codec, batch(range(number + 1, number + 4)))],
+            lambda number: [garbled(codec, number)],
+            lambda number: [compressed(codec, plain(number), uncompressed_size=10)],
+            lambda number: [compressed(codec, plain(number), uncompressed_size=200)],
+        )
+    )
+
+
+FINDS: tuple[Find, ...] = (
+    Find(lambda number: plains(range(number, number + 3))),
+    Find(lambda number: [batch(range(number, number + 3))]),
+    Find(lambda number: [batch([number]), plain(number + 1)]),
+    Find(lambda number: [null_value(number), foreign_key(number + 1), empties(number + 2)]),
+    Find(lambda number: [bad_batch(number)], deadly=True),
+    Find(lambda number: [compressed("LZ4", plain(number), uncompressed_size=DOUBTFUL_BYTES)], "compression"),
+    *chain.from_iterable(map(_of_codec, CODECS)),
+)
