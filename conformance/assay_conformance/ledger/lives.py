@@ -20,7 +20,7 @@ from assay_conformance.ledger.rows import (
     Subscription,
     place,
 )
-from assay_conformance.ledger.tables import NONE, AckKind, Result
+from assay_conformance.ledger.tables import ANY_HELD, NONE, AckKind, Result
 
 UNBATCHED = -1
 
@@ -204,13 +204,15 @@ class Evidence:
         it may have got, and acknowledged, what nobody else saw."""
         return any(self.killed_with_rows(consumer, since_us) for consumer in self.consumers_of(sub))
 
-    def unused(self, writer: int) -> int:
-        """How many rows of somebody's logs could not be used: what seems to be missing may stand in one of them."""
-        known = self.small.writers.get(writer) if self.info.origin is Origin.MAPPED else None
-        return 0 if known is None else known.dropped
+    def has_holes(self, writer: int) -> bool:
+        """Whether rows of any time are missing: of a file with a broken block, of logs with rows of no use."""
+        known = self.small.writers.get(writer)
+        return known is not None and (
+            known.held >= ANY_HELD or (self.info.origin is Origin.MAPPED and bool(known.dropped))
+        )
 
     def killed_with_rows(self, consumer: Consumer, since_us: int) -> bool:
-        if self.unused(consumer.writer):
+        if self.has_holes(consumer.writer):
             return True
         writer = self.small.writers.get(consumer.writer)
         if writer is None or (writer.closed and not writer.dropped) or not (writer.held or writer.dropped):

@@ -19,6 +19,10 @@ NONE = -1
 """In a column that names something: there is none (no key, no batch index, no store position)."""
 
 
+ANY_HELD = 1 << 62
+"""As `writer.held`: a block inside of its file was broken, and rows of any time were in it."""
+
+
 class Kind(StrEnum):
     """Type of a column."""
 
@@ -311,7 +315,11 @@ WRITER = Table(
             "bytes of a torn last segment that were not read; of mapped logs the rows of no use",
         ),
         Column("closed", Kind.I8, "1: it ended its file itself; 0: it was killed, and its last rows may be missing"),
-        Column("held", Kind.I64, "µs for which rows may have waited to be written: what a kill can have lost"),
+        Column(
+            "held",
+            Kind.I64,
+            "µs for which rows may have waited to be written: what a kill can have lost; 2^62: any may be lost",
+        ),
     ),
     small=True,
 )

@@ -8,9 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.spark.on_disk.test_layout import INFO_OF_A_RUN
 
+from assay_conformance.catalogue import load
+from assay_conformance.ledger import clauses
+from assay_conformance.ledger.collection import Rows, sums
 from assay_conformance.ledger.declarations import (
     BENCH,
     ClockDeclared,
@@ -23,14 +27,16 @@ from assay_conformance.ledger.declarations import (
     SubscriptionDeclared,
     TopicDeclared,
 )
+from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.segments import SegmentWriter
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED, AckKind, Again, Integrity
+from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, PARTS, STORED, AckKind, Again, Integrity
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import generate
+from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.ingest import Ingest, Ingested
-from assay_reports.ledgers.opening import Ledger, open_ledger
+from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 
 SEED, CASE = 7, 1
 S = 1_000_000
@@ -261,6 +267,30 @@ def test_a_broken_block_is_named_and_the_rest_is_read(run: Run) -> None:
     ledger, told = ingested(run.folder)
     assert [row.seq for row in ledger.read(ATTEMPT)] == [0, 2]
     assert f"sender.seg: the block at byte {broken} cannot be read" in told.notes[0]
+
+
+@pytest.mark.parametrize(("broken", "requirement"), [("receiver", clauses.LOST), ("sender", clauses.INVENTED)])
+def test_what_may_stand_in_a_broken_block_is_neither_lost_nor_invented(run: Run, broken: str, requirement: str) -> None:
+    writer: Writer = getattr(run, broken)
+    begins = []
+    for seq in range(3):
+        begins.append(writer.path.stat().st_size)
+        run.sent(0, seq, (1 + seq) * S, 1 + seq)
+        run.got(0, seq, (1 + seq) * S + 500, 1 + seq)
+        for one in (run.sender, run.receiver):
+            one.to.flush()
+    run.bench.to.declare(SubscriptionDeclared(subscription="s", type="Failover", whole=True))
+    run.close()
+    data = bytearray(writer.path.read_bytes())
+    data[begins[1] + 20] ^= 1
+    writer.path.write_bytes(data)
+    ledger, _ = ingested(run.folder)
+    late = msgspec.structs.replace(ledger.info, ended_unix_ms=ledger.info.started_unix_ms + 60_000)
+    rows, small = Rows(*(tuple(ledger.read(table)) for table in PARTS)), smalls(ledger)
+    found = judge_rows(rows, small, late, sums(rows, small, late), load())
+    verdicts = {str(row.requirement): row.verdict for row in found}
+    assert verdicts[requirement] is Verdict.INCONCLUSIVE
+    assert Verdict.FAIL not in verdicts.values()
 
 
 def test_clocks_that_cannot_be_right_are_told_apart(run: Run) -> None:

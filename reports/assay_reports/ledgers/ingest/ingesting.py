@@ -19,7 +19,7 @@ from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams, groups
 from assay_reports.ledgers.ingest.clocks import FirstSends
 from assay_reports.ledgers.ingest.covering import Covering
-from assay_reports.ledgers.ingest.names import Names, Numbers
+from assay_reports.ledgers.ingest.names import Names, Numbers, WriterState
 from assay_reports.ledgers.ingest.payloads import checks
 from assay_reports.ledgers.ingest.reading import SegmentFile, columns, segment_files
 from assay_reports.ledgers.layout import NULL, PART_ROWS, PART_S, PartWriter, create, write_info, write_smalls
@@ -244,7 +244,11 @@ class Ingest:
 
     def _write_small(self) -> None:
         states = {
-            name: (sum(source.file.dropped for source in writer.sources), writer.sources[-1].file.ended)
+            name: WriterState(
+                sum(source.file.dropped for source in writer.sources),
+                writer.sources[-1].file.ended,
+                any(source.file.damage for source in writer.sources),
+            )
             for name, writer in self._writers.items()
         }
         write_smalls(self._ledger, self._names.tables(states, set(self._skewed)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay_conformance.ledger import rows
 from assay_conformance.ledger.declarations import (
@@ -17,7 +17,7 @@ from assay_conformance.ledger.declarations import (
     SubscriptionDeclared,
     TopicDeclared,
 )
-from assay_conformance.ledger.tables import NONE
+from assay_conformance.ledger.tables import ANY_HELD, NONE
 
 
 class Clock:
@@ -26,6 +26,14 @@ class Clock:
     def __init__(self, offset_us: int, error_us: int) -> None:
         self.offset_us = offset_us
         self.error_us = error_us
+
+
+class WriterState(NamedTuple):
+    """Of the files of a writer: bytes dropped, whether it ended the last one, and whether blocks inside were broken."""
+
+    dropped: int = 0
+    closed: bool = True
+    broken: bool = False
 
 
 class Names:
@@ -120,15 +128,18 @@ class Names:
         if host := self._host_of.get(one.writer, ""):
             self._hosts.setdefault(host, clock)
 
-    def tables(self, writers: dict[str, tuple[int, bool]], skewed: set[int]) -> dict[str, list[tuple[Any, ...]]]:
-        """The small tables. `writers`: name -> bytes dropped, whether it closed its files; `skewed`: writers whose
+    def tables(self, writers: dict[str, WriterState], skewed: set[int]) -> dict[str, list[tuple[Any, ...]]]:
+        """The small tables. `skewed`: writers whose
         clock turned out wrong."""
         return {
             "stream": [
                 rows.Stream(number, one.producer, self.topic(one.topic), self._writers[self.writer_of_stream[number]])
                 for number, one in sorted(self.streams.items())
             ],
-            "topic": [self._topic_row(name, number) for name, number in self._topics.items()],
+            "topic": [
+                self._topic_row(name, number, whole=not any(state.broken for state in writers.values()))
+                for name, number in self._topics.items()
+            ],
             "key": [rows.Key(number, text) for text, number in self._keys.items()],
             "subscription": [self._subscription_row(name, number) for name, number in self._subscriptions.items()],
             "consumer": [
@@ -143,15 +154,16 @@ class Names:
                 for number, (sub, name, writer, t) in self._consumer_rows.items()
             ],
             "writer": [
-                self._writer_row(name, number, writers.get(name, (0, True)), number in skewed)
+                self._writer_row(name, number, writers.get(name, WriterState()), number in skewed)
                 for name, number in self._writers.items()
             ],
             "epoch": [self._epoch_row(writer, one) for _, (writer, one) in sorted(self._epochs.items())],
         }
 
-    def _topic_row(self, name: str, number: int) -> rows.Topic:
+    def _topic_row(self, name: str, number: int, whole: bool) -> rows.Topic:
+        """Not `whole`: some of what was read back may be missing, too."""
         one = self._declared_topics.get(name, TopicDeclared(topic=name))
-        return rows.Topic(number, name, int(one.dedup), one.publish_rate, int(one.read_back))
+        return rows.Topic(number, name, int(one.dedup), one.publish_rate, int(one.read_back and whole))
 
     def _subscription_row(self, name: str, number: int) -> rows.Subscription:
         one = self._declared_subscriptions.get(name)
@@ -168,10 +180,11 @@ class Names:
             max_redeliv=one.max_redeliv,
         )
 
-    def _writer_row(self, name: str, number: int, state: tuple[int, bool], skewed: bool) -> rows.Writer:
+    def _writer_row(self, name: str, number: int, state: WriterState, skewed: bool) -> rows.Writer:
         clock = self.clocks.get(name, Clock(0, NONE))
-        dropped, closed = state
-        return rows.Writer(number, name, clock.offset_us, NONE if skewed else clock.error_us, dropped, int(closed))
+        error_us = NONE if skewed else clock.error_us
+        row = rows.Writer(number, name, clock.offset_us, error_us, state.dropped, int(state.closed))
+        return row._replace(held=ANY_HELD) if state.broken else row
 
     def _epoch_row(self, writer: str, one: EpochDeclared) -> rows.Epoch:
         t_to = None if one.t_to is None else self.run_time(writer, one.t_to)
