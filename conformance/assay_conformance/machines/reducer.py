@@ -27,6 +27,8 @@ _WIDEST: Final = 4
 _KEPT = frozenset({"send_timeout_ms", "operation_timeout_ms", "producer_name", "initial_position"})
 """Without these a Case takes its client's patience, or another position, and a bug of a name cannot show."""
 
+_PARTS: Final = ("client", "producer", "consumer")
+
 _NUMBERS = ("count", "number", "size")
 """Arguments of a step that are lowered: messages and bytes."""
 
@@ -92,8 +94,11 @@ def _bold(case: Case) -> Iterator[Edit]:
     if case.faults:
         yield Edit(faults=frozenset(range(len(case.faults))))
         yield from _faults(case)
-    yield Edit(topology=True, keys=frozenset(_keys(case.config)))
+    keys = frozenset(_keys(case.config))
+    yield Edit(topology=True, keys=keys)
     yield Edit(topology=True)
+    yield Edit(keys=keys)
+    yield from (Edit(keys=frozenset(key for key in keys if key[0] == part)) for part in _PARTS)
 
 
 def _single(case: Case) -> Iterator[Edit]:
@@ -145,8 +150,7 @@ def _faults(case: Case) -> Iterator[Edit]:
 
 
 def _keys(config: ClientConfig) -> list[Key]:
-    parts = ("client", "producer", "consumer")
-    return [(part, key) for part in parts for key in getattr(config, part) if key not in _KEPT]
+    return [(part, key) for part in _PARTS for key in getattr(config, part) if key not in _KEPT]
 
 
 def _said_of_topic(topology: Topology) -> tuple[str, ...]:
