@@ -134,6 +134,8 @@ def verdicts(ledger: Path) -> dict[str, Verdict]:
 def test_what_java_raises_is_told_as_long_as_there_is_one(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"Spark failed: .*IndexOutOfBounds"), _told_in_time(tmp_path):
         spark.sparkContext._jvm.java.util.ArrayList().get(3)
+    with pytest.raises(HarnessError, match=r"Spark failed: .*TABLE_OR_VIEW_NOT_FOUND"), _told_in_time(tmp_path):
+        spark.sql("select * from nothing")
 
 
 @pytest.mark.usefixtures("one_session")

@@ -90,10 +90,11 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
 def _told_in_time(folder: Path) -> Iterator[None]:
     """What the JVM raised can be asked for its words as long as there is a JVM."""
     from py4j.protocol import Py4JJavaError
+    from pyspark.errors.exceptions.captured import CapturedException
 
     try:
         yield
-    except Py4JJavaError as error:
+    except (CapturedException, Py4JJavaError) as error:
         told = str(error)
         if _NO_SPACE in told:
             raise HarnessError(_no_space(folder)) from None
