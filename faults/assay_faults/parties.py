@@ -53,7 +53,8 @@ _KEY_FIELDS: Final = {
 
 def _key(kind: CommandType) -> _Key | None:
     body = body_of(kind)
-    names = {} if body is None else body.fields_by_name
+    # Who names several topics is about none of them.
+    names = {} if body is None else {name for name, field in body.fields_by_name.items() if not field.is_repeated}
     order = {
         "producer_id": _Key.PRODUCER,
         "consumer_id": _Key.CONSUMER,

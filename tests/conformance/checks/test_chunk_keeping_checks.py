@@ -140,6 +140,16 @@ def test_message_kept_beyond_the_limit_is_found() -> None:
     assert story.judged(BoundedBuffer)[0] == ["kept-beyond-limit"]
 
 
+def test_message_that_was_whole_when_there_was_no_room_may_be_handed_over_when_it_comes_again() -> None:
+    story = one_too_many()
+    story.arrives(1, 3)
+    story.arrives(2, 4)
+    for chunk, entry in enumerate((0, 3, 4)):
+        story.arrives(chunk, entry)
+    story.gets(4)
+    assert story.judged(BoundedBuffer)[0] == []
+
+
 def test_dropped_message_that_comes_again_may_be_handed_over() -> None:
     story = one_too_many()
     for chunk, entry in enumerate((0, 3, 4)):

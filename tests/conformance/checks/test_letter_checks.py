@@ -30,10 +30,18 @@ DELAY_MS = 300
 class _Letters(Script):
     """A message on a shared subscription whose letters go to topics of their own; `own` its properties."""
 
-    def __init__(self, own: int = 7, chunk: int | None = None, chunks: int | None = None, **config: Any) -> None:
+    def __init__(
+        self,
+        own: int = 7,
+        chunk: int | None = None,
+        chunks: int | None = None,
+        batch: int | None = None,
+        **config: Any,
+    ) -> None:
         super().__init__()
         config = {"subscription_type": "shared", "nack_delay_ms": 100, "max_redeliver_count": 1, **config}
-        meta = Meta(producer_name="p", sequence_id=0, key="k", own_properties=own, chunk_id=chunk, chunks=chunks)
+        of_several: dict[str, Any] = {"chunk_id": chunk, "chunks": chunks, "batch": batch}
+        meta = Meta(producer_name="p", sequence_id=0, key="k", own_properties=own, **of_several)
         self.stored(0, handle=STORED, meta=meta)
         self.consumer(kind="Shared", **config)
 
@@ -47,11 +55,13 @@ class _Letters(Script):
     def opens(self, kind: str = "DLQ", **fields: Any) -> None:
         self.producer_ready(producer_id=5, topic=f"{self.full('t')}-s-{kind}", name="letters", **fields)
 
-    def posts(self, own: int = 7, digest: int | None = None, **told: Any) -> None:
+    def posts(self, own: int = 7, digest: int | None = None, number: int = 0, **told: Any) -> None:
         letter = {"REAL_TOPIC": self.full("t"), "ORIGIN_MESSAGE_ID": "(1,0,-1,-1)", **told.pop("letter", {})}
-        meta = Meta(producer_name="letters", sequence_id=0, own_properties=own, letter=letter, **{"key": "k", **told})
+        meta = Meta(
+            producer_name="letters", sequence_id=number, own_properties=own, letter=letter, **{"key": "k", **told}
+        )
         member = Member(size=64, digest=digest_of(0, STORED) if digest is None else digest)
-        self.send_frame(0, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
+        self.send_frame(number, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
 
     def acks(self) -> None:
         self.ack_frame(0)
@@ -129,6 +139,27 @@ def test_original_that_goes_with_its_letters_receipt_is_accepted() -> None:
     story.acks()
     check = story.judged(BuriedThenAcked)
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_that_is_refused_once_more_when_its_letter_has_settled_it_may_be_asked_for() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.receipt(0, producer_id=5)
+    story.acks()
+    story.refuse(2)
+    story.redeliver_frame(0)
+    check = story.judged(BuriedThenAcked)
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_message_may_be_refused_once_more_while_its_acknowledgment_is_kept_with_others() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.receipt(0, producer_id=5)
+    story.refuse(2)
+    story.acks()
+    story.redeliver_frame(0)
+    assert _codes(story.judged(BuriedThenAcked)) == []
 
 
 def test_original_acknowledged_before_its_letters_receipt_is_found() -> None:
@@ -397,8 +428,8 @@ def test_first_subscription_is_to_be_the_one_configured(named: str, codes: list[
 # --- retry letters ----------------------------------------------------------------------------------------------------
 
 
-def _sent_round() -> _Letters:
-    story = _Letters(retry_letters=True)
+def _sent_round(batch: int | None = None) -> _Letters:
+    story = _Letters(retry_letters=True, batch=batch)
     story.comes(0)
     story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS})
     story.opens("RETRY")
@@ -417,6 +448,31 @@ def _retry_letter(due_ms: int | None = DELAY_MS, **letter: str) -> Check:
 def test_retry_letter_with_its_delay_is_accepted() -> None:
     check = _retry_letter()
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def _sent_round_again(batch: int | None = None) -> tuple[_Letters, dict[str, str]]:
+    """The copy came, and is to go round as well; and what its letter of the first round told."""
+    story = _sent_round(batch)
+    told = {"RECONSUMETIMES": "1", "DELAY_TIME": str(DELAY_MS)}
+    origin = {"REAL_TOPIC": story.full("t"), "ORIGIN_MESSAGE_ID": "(1,0,-1,-1)"}
+    story.posts(letter=told, deliver_at_ms=DELAY_MS)
+    story.stored(1, handle=STORED, meta=Meta(producer_name="letters", sequence_id=0, letter={**origin, **told}))
+    story.message(1, handle=STORED)
+    story.received(1, handle=STORED)
+    story.invoke("reconsume_later", CONSUMER, args={"messages": [2], "delay_ms": DELAY_MS})
+    return story, told
+
+
+def test_letter_of_the_first_round_in_place_of_the_seconds_is_found() -> None:
+    story, told = _sent_round_again()
+    story.posts(number=1, letter=told, deliver_at_ms=DELAY_MS)
+    assert "rounds-miscounted" in _codes(story.judged(WholeRetryLetter))
+
+
+def test_other_messages_of_a_batch_are_of_a_round_of_their_own() -> None:
+    story, told = _sent_round_again(batch=2)
+    story.posts(number=1, letter=told, deliver_at_ms=DELAY_MS)
+    assert _codes(story.judged(WholeRetryLetter)) == []
 
 
 @pytest.mark.parametrize(

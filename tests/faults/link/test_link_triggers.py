@@ -196,6 +196,13 @@ def test_a_scope_is_a_topic_with_its_partitions_or_one_of_them(rig: type[Rig], s
     assert [frame.body.request_id for frame in bench.frames[TO_CLIENT]] == passes
 
 
+def test_who_names_several_topics_is_about_none_of_them(rig: type[Rig]) -> None:
+    bench = rig(drop(OnFrame(command="WATCH_TOPIC_LIST_SUCCESS", direction=TO_CLIENT), topic="t"))
+    listed: dict[str, Any] = {"request_id": 1, "watcher_id": 0, "topic": [FULL + "t"], "topics_hash": "h"}
+    bench.b2c(CommandType.WATCH_TOPIC_LIST_SUCCESS, **listed)
+    assert len(bench.frames[TO_CLIENT]) == 1
+
+
 # --- without a frame ---
 
 

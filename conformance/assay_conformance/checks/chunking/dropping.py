@@ -134,6 +134,8 @@ class BoundedBuffer(_GivingUp):
                 self._gone[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
         elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.GAP) and uuid in order:
             order.remove(uuid)
+            # What was dropped, came again with all its chunks, and found room this time.
+            self._gone.pop((arrival.consumer.handle, arrival.entry), None)
 
     def _make_room(self, arrival: Arrival, order: list[str], dropped: dict[str, Frame]) -> None:
         limit = number_in_force(self.view, arrival.consumer, "max_pending_chunked_messages")

@@ -31,6 +31,7 @@ from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Received
+from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
 TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError", "ServiceNotReady")
@@ -65,6 +66,9 @@ class _Settling(ConsumerCheck, LetterCheck):
         super().start()
         self.errands: dict[Entry, _Errand] = {}
         """Original -> errand."""
+        self._settled: set[Entry] = set()
+        """What became a letter and was acknowledged for it, as long as it has not come again: an application that
+        refuses it once more refuses what is settled."""
         self._acked: set[Entry] = set()
         self._torn_letters: set[str] = set()
         """Topics of letters that a fault took on their way, or changed: which receipt is whose, nobody knows."""
@@ -75,8 +79,11 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
         stored = self.stored.get(source)
-        if stored is None or stored.meta.batch is not None or source in self._acked:
+        if stored is None or stored.meta.batch is not None or source in self._acked | self._settled:
             return
+        earlier = self.errands.get(self.origin_of(source))
+        if earlier is not None and earlier.source == source and earlier.receipt is not None:
+            return  # Refused once more: its letter is there, and its acknowledgment may still be kept with others.
         self.errands[self.origin_of(source)] = _Errand(consumer, source, cause, waits, self._delay_ns(consumer))
 
     def asked(self, call: Call) -> None:
@@ -169,6 +176,7 @@ class _Settling(ConsumerCheck, LetterCheck):
             if errand is None or errand.source != entry:
                 continue
             del self.errands[origin]
+            self._settled.add(entry)
             riddles = self._torn_letters | self._repeated_letters
             if errand.letter is not None and errand.letter.line.topic in riddles:
                 continue
@@ -183,6 +191,12 @@ class _Settling(ConsumerCheck, LetterCheck):
             else:
                 self._judge(errand, session, event)
                 self.exercise(event)
+
+    @on(Frame, "MESSAGE")
+    def came_again(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and event.dir is Direction.TO_CLIENT and event.ids:
+            self._settled.discard(entry_on(session, event.ids[0]))
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def asked_again(self, event: Frame) -> None:
