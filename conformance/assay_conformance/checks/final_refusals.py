@@ -1,6 +1,7 @@
 """Words of the broker that end a producer or consumer for good: fenced out, or its topic is deleted.
 
-Judged are those that had been let in before, so that it is a return that is refused.
+Judged are those that had been let in before, so that it is a return that is refused; and topics without partitions: who
+is out of one of several is back in the others.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.checks.tracker import ConsumerSession, ProducerSession
 from assay_conformance.model.event import Ended, Frame
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import is_partition
 
 Key = tuple[str, int]
 """A producer or consumer of the application: which of both, and its handle."""
@@ -88,14 +89,15 @@ class _FinalRefusal(TimedCheck):
                     break
 
     def _key(self, event: Frame) -> Key | None:
-        session: ProducerSession | ConsumerSession | None
         if event.command in ("PRODUCER", "CLOSE_PRODUCER"):
-            session = self.tracker.producer_of(event)
-            line = None if session is None else session.line
-            return None if line is None or line.handle is None else ("producer", line.handle)
+            producer = self.tracker.producer_of(event)
+            if producer is None or producer.line is None or producer.line.handle is None:
+                return None
+            return None if is_partition(producer.topic) else ("producer", producer.line.handle)
         session = self.tracker.consumer_of(event)
-        consumer = None if session is None else session.consumer
-        return None if consumer is None else ("consumer", consumer.handle)
+        if session is None or session.consumer is None or is_partition(session.topic):
+            return None
+        return "consumer", session.consumer.handle
 
 
 class FencedIsFinal(_FinalRefusal):

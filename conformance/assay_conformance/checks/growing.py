@@ -32,6 +32,10 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
 
     requirement = RequirementId("topics.finds-added-partitions")
 
+    def concerned(self) -> bool:
+        """A broker that a publish rate stops from reading reads late that somebody asks for partitions."""
+        return self.view.is_read_at_once()
+
     def start(self) -> None:
         self._open: dict[int, Invoke] = {}
         self._grown: dict[int, _Opened] = {}

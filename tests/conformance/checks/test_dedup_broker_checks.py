@@ -405,6 +405,16 @@ def test_id_far_above_the_last_that_is_sent_again_may_have_been_stored() -> None
     assert judged(StoresOverGaps, story) == ([], 0)
 
 
+def test_id_below_those_of_chunks_is_no_gap() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0, sequence_id=3)
+    story.send_frame(1, sequence_id=20, meta=Meta(producer_name=NAME, sequence_id=20, chunk_id=1, chunks=2))
+    story.send_frame(2, sequence_id=9)
+    story.receipt(9, id=DUPLICATE)
+    assert judged(StoresOverGaps, story) == ([], 0)
+
+
 def test_id_far_above_the_last_that_is_taken_for_a_copy_is_found() -> None:
     story = _with_a_gap()
     story.receipt(9, id=DUPLICATE)

@@ -298,6 +298,15 @@ def test_a_message_that_a_step_stored_and_a_fault_took_is_not_missed(fate: Fate,
     assert judged(AckedIsDelivered, story, case=case)[0] == codes
 
 
+def test_what_a_step_stored_in_a_partition_was_asked_for() -> None:
+    def story(s: Script) -> None:
+        s.stored(0, handle=9, meta=Meta(producer_name="stored", sequence_id=0), topic="t-partition-1")
+
+    steps = (Step(Who.BROKER, "store_entries", {"topic": "t-partition-1"}),)
+    case = msgspec.structs.replace(ANY_CASE, steps=steps, topology=Topology(topics=(Topic(name="t", partitions=3),)))
+    assert judged(NothingInvented, story, case=case)[0] == []
+
+
 def test_a_finding_names_what_was_asked_for_told_stored_and_delivered() -> None:
     script = Script()
     script.consumer(initial_position="earliest")

@@ -17,7 +17,7 @@ from assay_conformance.checks.migrating import FollowsMigration
 from assay_conformance.checks.proxied import NamesBrokerToProxy
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
-from assay_conformance.model.case import ClientConfig, Step, Topic, Topology, Who
+from assay_conformance.model.case import ClientConfig, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Meta, Outcome, Sides, Stepped
 
 
@@ -263,9 +263,9 @@ def _grown(*found_ms: int) -> Check:
     return _of_growth(story)
 
 
-def _of_growth(story: Script) -> Check:
+def _of_growth(story: Script, **topic: Any) -> Check:
     grow = Step(Who.BROKER, "grow", {"topic": "t", "partitions": 3})
-    topology = Topology(topics=(Topic(name="t", partitions=1),))
+    topology = Topology(topics=(Topic(name="t", partitions=1, **topic),))
     case = msgspec.structs.replace(ANY_CASE, steps=(grow,), topology=topology)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"partitions_update_ms"}))
     return trial(FindsAddedPartitions, story.at(9_000).done(), case, facts)
@@ -275,6 +275,13 @@ def _of_growth(story: Script) -> Check:
 def test_producer_that_finds_all_partitions_in_time_is_accepted(found_ms: tuple[int, ...]) -> None:
     check = _grown(*found_ms)
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_broker_that_reads_on_late_may_hear_late_of_who_looks() -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    assert _codes(_of_growth(story, publish_rate=Rate(messages=5))) == []
 
 
 def test_an_answer_that_was_held_back_counts_when_it_comes() -> None:

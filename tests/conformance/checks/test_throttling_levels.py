@@ -24,7 +24,7 @@ from assay_conformance.checks.throttling import (
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import Fate, Sides
+from assay_conformance.model.event import Fate, Sides, Stepped
 from assay_conformance.model.policy import BrokerSettings, Policies
 
 TEN = Rate(messages=10)
@@ -81,6 +81,18 @@ def _seconds(count: int, entries: int = 10, start_ms: int = 500) -> list[tuple[i
     return [(start_ms + 1_000 * second, entries) for second in range(count)]
 
 
+def test_topic_that_is_loaded_again_has_its_tokens_again() -> None:
+    story = _backlog((500, 20))
+    story.add(Stepped, step=0)
+    story.connected(1)
+    story.subscribed(1, initialPosition="Earliest")
+    for entry in range(20, 40):
+        story.message(entry, entry=entry, conn=1)
+    unload = Step(Who.BROKER, "unload", {"topic": "t"})
+    case = _case(Topology(topics=(Topic(name="t", dispatch_rate=TEN),)), unload)
+    assert _codes(trial(DispatchRateHolds, story.done(), case)) == []
+
+
 # --- from below ------------------------------------------------------------------------------------------------------
 
 
@@ -92,6 +104,12 @@ def test_rate_over_ten_periods_is_held_from_both_sides() -> None:
 def test_consumer_that_gets_half_its_rate_is_starved() -> None:
     check = trial(DispatchRateHolds, _backlog(*_seconds(12, 5)).done(), _topic(dispatch_rate=TEN))
     assert _codes(check) == ["starved"]
+
+
+def test_consumer_that_one_of_several_brokers_has_a_tighter_rate_for_is_not_starved() -> None:
+    case = _topic(settings=BrokerSettings(dispatch_rate=Rate(messages=5)), dispatch_rate=TEN)
+    brokers = msgspec.structs.replace(case, topology=msgspec.structs.replace(case.topology, brokers=2))
+    assert _codes(trial(DispatchRateHolds, _backlog(*_seconds(12, 5)).done(), brokers)) == []
 
 
 def test_consumer_that_gets_nothing_while_the_machine_stands_still_is_not_starved() -> None:

@@ -121,14 +121,14 @@ def test_producer_that_says_none_or_another_epoch_is_found(said: dict[str, int])
 class _Refused(Script):
     """A producer with one send pending is refused when it comes back."""
 
-    def __init__(self, error: str, *, withdrawn: bool = False) -> None:
+    def __init__(self, error: str, *, withdrawn: bool = False, topic: str = "t") -> None:
         super().__init__()
-        self.producer()
+        self.producer(topic=topic)
         self.send(0)
         self.send_frame(0)
         self.cut()
         self.connected(1)
-        asked = self.producer_asks(1)
+        asked = self.producer_asks(1, topic=topic)
         if withdrawn:
             self.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=77)
         self.down("ERROR", 1, request_id=asked.request_id, fields={"error": error})
@@ -147,6 +147,12 @@ def test_refused_producer_that_keeps_its_send_and_tries_again_is_found(check: ty
     story = _Refused(error)
     story.after(500).producer_asks(1)
     assert _codes(trial(check, story.at(5_000).done())) == ["kept-trying", "left-pending"]
+
+
+def test_producer_that_one_partition_refuses_may_come_back_to_others() -> None:
+    story = _Refused("TopicNotFound", topic="t-partition-0")
+    story.after(500).producer_asks(1, topic="t-partition-1")
+    assert _codes(trial(DeletedIsFinal, story.at(5_000).done())) == []
 
 
 def test_an_answer_that_went_down_with_its_connection_may_not_have_been_read() -> None:

@@ -12,7 +12,9 @@ Place = tuple[int, int, int]
 
 
 class StoresOverGaps(Check):
-    """A SEND that reaches the broker with an id more than one above all before of its name, and its receipt."""
+    """A SEND that reaches the broker with an id more than one above all before of its name, and its receipt.
+
+    Chunks are compared by their last one, and not judged; their ids are no gap for others."""
 
     requirement = RequirementId("dedup.stores-over-gaps")
 
@@ -30,12 +32,12 @@ class StoresOverGaps(Check):
         id = event.sequence_id
         if session is None or session.name is None or id is None or not event.at_broker or event.meta is None:
             return
-        if base_topic(session.topic) not in self._deduplicated or event.meta.chunk_id is not None:
+        if base_topic(session.topic) not in self._deduplicated:
             return
         last = self._last.get((session.topic, session.name))
         place = (event.conn, session.producer_id, id)
         self._gaps.pop(place, None)  # Sent again: its copy may have been stored, and never answered.
-        if last is not None and id > last + 1:
+        if last is not None and id > last + 1 and event.meta.chunk_id is None:
             self._gaps[place] = event
         self._last[session.topic, session.name] = max(id, event.highest_sequence_id or 0, last or 0)
 

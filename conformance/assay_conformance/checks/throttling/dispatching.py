@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from assay_conformance.checks.base import Check, View, on
+from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.case import Rate, Topic, Who
-from assay_conformance.model.event import Frame, MessageId, Stored
+from assay_conformance.model.event import Fired, Frame, MessageId, Stepped, Stored
 from assay_conformance.model.policy import Policies
 from assay_conformance.model.topic_names import base_topic, is_partition
 
@@ -100,11 +101,18 @@ class DispatchCheck(Check):
         judged = self.spares_caught_up != self.settings.throttles_caught_up
         self._levels = {topic.name: _levels(self.view, topic) for topic in unchanged_topics(self.view) if judged}
         self._levels = {name: levels for name, levels in self._levels.items() if levels}
-        self.limiters: dict[str, Dispatches] = {}
+        self._loads = Loads(self.view.case)
+        self.limiters: dict[tuple[str, int], Dispatches] = {}
+        """By what they limit, and the load of its topic: whoever loads it begins with all tokens of a period."""
         self._sizes: dict[tuple[str, tuple[int, int]], int] = {}
 
     def concerned(self) -> bool:
         return bool(self._levels)
+
+    @on(Stepped)
+    @on(Fired)
+    def loaded(self, event: Stepped | Fired) -> None:
+        self._loads.see(event)
 
     @on(Stored)
     def entry(self, event: Stored) -> None:
@@ -163,7 +171,7 @@ class DispatchCheck(Check):
             "topic": f"topic {topic}",
             "subscription": f"subscription {subscription} of topic {topic}",
         }[kind]
-        return self.limiters.setdefault(what, Dispatches(replace(level, what=what)))
+        return self.limiters.setdefault((what, self._loads.of(topic)), Dispatches(replace(level, what=what)))
 
 
 def unchanged_topics(view: View) -> list[Topic]:
@@ -181,7 +189,7 @@ def _levels(view: View, topic: Topic) -> dict[str, Level]:
     held = topology.policies_of(topic)
     nearness = (topic, topology.namespace, topology.settings.policies)
     rates = {
-        "broker": topology.settings.dispatch_rate if topology.brokers == 1 else None,
+        "broker": topology.settings.dispatch_rate,
         "topic": held.dispatch_rate,
         "subscription": held.subscription_rate,
     }
@@ -189,7 +197,7 @@ def _levels(view: View, topic: Topic) -> dict[str, Level]:
     return {
         kind: Level(kind, rate, overrules=_overrules(kind, rate, nearness), shared=len(limiting) > 1)
         for kind, rate in limiting.items()
-        if not rate.relative_to_publish
+        if not rate.relative_to_publish and (kind != "broker" or topology.brokers == 1)
     }
 
 
