@@ -43,8 +43,6 @@ class Reducer:
 
     case: Case
     _stage: int = 0
-    _retold: bool = False
-    """Since every single thing was tried: what was in the way of one may be gone."""
     _refused: set[bytes] = field(default_factory=set)
     """What was run and does not fail."""
 
@@ -53,7 +51,7 @@ class Reducer:
         while self._stage < len(_STAGES):
             if found := self._untried(_STAGES[self._stage](self.case)):
                 return found
-            self._next_stage()
+            self._stage += 1
         return []
 
     def accept(self, edit: Edit | None) -> None:
@@ -62,12 +60,6 @@ class Reducer:
             self._refused |= {_text(one.of(self.case)) for one in self.proposals()}
             return
         self.case = edit.of(self.case)
-        self._retold |= self._stage > _SINGLES
-
-    def _next_stage(self) -> None:
-        self._stage += 1
-        if self._stage == len(_STAGES) and self._retold:
-            self._stage, self._retold = _SINGLES, False
 
     def _untried(self, edits: Iterable[Edit]) -> list[Edit]:
         seen, found = {_text(self.case), *self._refused}, []
@@ -132,9 +124,16 @@ def _lower(case: Case) -> Iterator[Edit]:
             yield from (Edit(after_ms={index: ms}) for ms in _lower_values(fault.until.after_ms))
 
 
+def _told_otherwise(case: Case) -> Iterator[Edit]:
+    """What is left, in plainer words and smaller numbers; and each single thing again, for what was in the way of one
+    may be gone then."""
+    yield from _single(case)
+    yield from _plainer(case)
+    yield from _lower(case)
+
+
 _Stage = Callable[[Case], Iterator[Edit]]
-_STAGES: tuple[_Stage, ...] = (_bold, _single, _plainer, _lower)
-_SINGLES: Final = 1
+_STAGES: tuple[_Stage, ...] = (_bold, _single, _told_otherwise)
 
 
 def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:
