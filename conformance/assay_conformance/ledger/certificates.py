@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeVar
 
-from assay_conformance.ledger.rows import Ack, Delivery, Outcome, Place, place
+from assay_conformance.ledger.rows import Ack, Delivery, Outcome
 from assay_conformance.ledger.tables import NONE, AckKind, Again, Integrity, Plain, Result
+
+_NACK = AckKind.NACK
+"""As in `model.event`: members of enums are slow to find, and every row is asked."""
 
 LEAST_GAP = -(1 << 31)
 MOST_GAP = (1 << 31) - 1
@@ -46,33 +49,40 @@ def of_consumer(
     """
     greatest: dict[int, int] = {}
     greatest_of_key: dict[tuple[int, int], int] = {}
-    said = _Said(acks)
+    said, due = _Said(acks), due or {}
     got: set[Message] = set()
     for row in deliveries:
         message = (row.stream, row.seq)
         refused_at = said.until(row.t, message)
         if message in got:
             again = Again.ACKED if message in said.acked else Again.GOT
-            yield Certified(1, 1, again, _wait(row.t, refused_at, (due or {}).get(message)))
+            yield Certified(1, 1, again, _wait(row.t, refused_at, due.get(message)))
             continue
         got.add(message)
         gap = _step(greatest, row.stream, row.seq)
         kgap = 1 if row.key == NONE else _step(greatest_of_key, (row.stream, row.key), row.seq)
-        yield Certified(gap, kgap, Again.FIRST, _wait(row.t, None, (due or {}).get(message)))
+        if gap == kgap == 1 and message not in due:
+            yield ORDINARY
+        else:
+            yield Certified(gap, kgap, Again.FIRST, _wait(row.t, None, due.get(message)))
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> Iterator[int]:
     """`ord` of each outcome of one stream, as they were heard, first attempts that were told an id among themselves:
     1 where the message lies behind everything heard before, -1 where only its number does, 0 where neither does."""
-    furthest = Place(NONE, NONE, NONE)
+    furthest = (NONE, NONE, NONE)
     greatest = -1
+    ok = Result.OK
     for row in outcomes:
-        if row.code != Result.OK or row.attempt != 0 or row.ledger == NOT_STORED:
+        if row.code != ok or row.attempt != 0 or row.ledger == NOT_STORED:
             yield 1
             continue
-        here = place(row)
-        yield 0 if row.seq <= greatest else 1 if here > furthest else -1
-        furthest, greatest = max(furthest, here), max(greatest, row.seq)
+        here, seq = (row.ledger, row.entry, row.batch), row.seq
+        yield 0 if seq <= greatest else 1 if here > furthest else -1
+        if here > furthest:
+            furthest = here
+        if seq > greatest:
+            greatest = seq
 
 
 def plain(row: Delivery) -> Plain:
@@ -87,16 +97,17 @@ class _Said:
     """What a consumer had said of its deliveries by a time. Rows are taken in the order in which they took effect."""
 
     def __init__(self, acks: Iterable[Ack]) -> None:
-        rows = [(row.t if row.kind == AckKind.NACK else row.t_done, row) for row in acks]
+        rows = [(row.t if row.kind == _NACK else row.t_done, row) for row in acks]
         self._waiting = sorted(((t, row) for t, row in rows if t is not None), key=lambda pair: pair[0], reverse=True)
         self._refused: dict[Message, int] = {}
         self.acked: set[Message] = set()
 
     def until(self, t: int, message: Message) -> int | None:
         """When the message was refused for the last time before `t` without having come since; that is forgotten."""
-        while self._waiting and self._waiting[-1][0] < t:
-            at, row = self._waiting.pop()
-            if row.kind == AckKind.NACK:
+        waiting = self._waiting
+        while waiting and waiting[-1][0] < t:
+            at, row = waiting.pop()
+            if row.kind == _NACK:
                 self._refused[row.stream, row.seq] = at
             else:
                 self.acked.add((row.stream, row.seq))
@@ -105,7 +116,8 @@ class _Said:
 
 def _step(greatest: dict[Line, int], place: Line, seq: int) -> int:
     before = greatest.get(place, -1)
-    greatest[place] = max(before, seq)
+    if seq > before:
+        greatest[place] = seq
     return min(max(seq - before, LEAST_GAP), MOST_GAP)
 
 

@@ -223,11 +223,14 @@ def with_streams(
 
 def windows(rows: Rows, small: Small) -> tuple[Window, ...]:
     """How the messages of each epoch fared."""
+    if not small.epochs:
+        return ()
     sent: dict[Message, int] = {}
     for row in rows.attempts:
         message = (row.stream, row.seq)
         sent[message] = min(row.t, sent.get(message, row.t))
-    told = {(row.stream, row.seq) for row in rows.outcomes if row.code == Result.OK}
+    ok = Result.OK
+    told = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
     times: dict[Message, dict[int, list[int]]] = {}
     for delivery in rows.deliveries:
         times.setdefault((delivery.stream, delivery.seq), {}).setdefault(delivery.sub, []).append(delivery.t)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from assay_conformance.ledger.clauses import Scope, covers
 from assay_conformance.ledger.collection import Counted, Rows, Small, Sums
@@ -24,6 +25,9 @@ from assay_conformance.ledger.tables import ANY_HELD, NONE, AckKind, Result
 
 UNBATCHED = -1
 
+# As in `model.event`: members of enums are slow to find, and every row is asked.
+_OK, _FAIL, _NACK = Result.OK, Result.FAIL, AckKind.NACK
+
 
 @dataclass(slots=True)
 class Life:
@@ -40,14 +44,18 @@ class Life:
     @property
     def told_at(self) -> int | None:
         """When it was told to be stored, for the first time."""
-        return min((row.t for row in self.outcomes if row.code == Result.OK), default=None)
+        if len(self.outcomes) == 1:
+            only = self.outcomes[0]
+            return only.t if only.code == _OK else None
+        return min((row.t for row in self.outcomes if row.code == _OK), default=None)
 
     @property
     def surely_failed(self) -> bool:
         """Every attempt was told to have failed. One that has no end, or an unknown one, may be stored."""
-        failed = {row.attempt for row in self.outcomes if row.code == Result.FAIL}
-        others = any(row.code != Result.FAIL for row in self.outcomes)
-        return bool(self.attempts) and not others and failed >= {row.attempt for row in self.attempts}
+        for row in self.outcomes:
+            if row.code != _FAIL:
+                return False
+        return bool(self.attempts) and {row.attempt for row in self.outcomes} >= {row.attempt for row in self.attempts}
 
     @property
     def sent_once(self) -> bool:
@@ -58,11 +66,16 @@ class Life:
         """Where copies of it are stored; of one in chunks, where its first chunks are."""
         return {place(row) for row in self.stored if row.chunk == 0}
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether it has any of these."""
+        return any(not row.chunk for row in self.stored)
+
     def acks(self, sub: int) -> list[Ack]:
-        return [row for row in self.said.get(sub, ()) if row.kind != AckKind.NACK]
+        return [row for row in self.said.get(sub, ()) if row.kind != _NACK]
 
     def nacks(self, sub: int) -> list[Ack]:
-        return [row for row in self.said.get(sub, ()) if row.kind == AckKind.NACK]
+        return [row for row in self.said.get(sub, ()) if row.kind == _NACK]
 
 
 def lives(rows: Rows) -> dict[tuple[int, int], Life]:
@@ -75,15 +88,15 @@ def lives(rows: Rows) -> dict[tuple[int, int], Life]:
             life = found[stream, seq] = Life(stream, seq)
         return life
 
-    for attempt in sorted(rows.attempts, key=lambda row: (row.t, row.attempt)):
+    for attempt in sorted(rows.attempts, key=attrgetter("t", "attempt")):
         of(attempt.stream, attempt.seq).attempts.append(attempt)
-    for outcome in sorted(rows.outcomes, key=lambda row: (row.t, row.attempt)):
+    for outcome in sorted(rows.outcomes, key=attrgetter("t", "attempt")):
         of(outcome.stream, outcome.seq).outcomes.append(outcome)
     for stored in rows.stored:
         of(stored.stream, stored.seq).stored.append(stored)
-    for delivery in sorted(rows.deliveries, key=lambda row: (row.t, row.consumer, row.pos)):
+    for delivery in sorted(rows.deliveries, key=attrgetter("t", "consumer", "pos")):
         of(delivery.stream, delivery.seq).given.setdefault(delivery.sub, []).append(delivery)
-    for ack in sorted(rows.acks, key=lambda row: (row.t, row.consumer, row.kind)):
+    for ack in sorted(rows.acks, key=attrgetter("t", "consumer", "kind")):
         of(ack.stream, ack.seq).said.setdefault(ack.sub, []).append(ack)
     return found
 
@@ -106,15 +119,21 @@ class Evidence:
         for consumer in small.consumers.values():
             self._consumers.setdefault(consumer.sub, []).append(consumer)
         self._epochs = {sub: [e for e in small.epochs.values() if e.sub in (NONE, sub)] for sub in small.subscriptions}
+        self._subscriptions: dict[int, tuple[Subscription, ...]] = {}
+        """Stream -> those of its topic."""
         self._first_refusal: dict[int, int] = {}
         for second in sums.series:
             if second.what is Counted.REFUSED:
                 at = second.second * sums.unit_us
                 self._first_refusal[second.of] = min(at, self._first_refusal.get(second.of, at))
 
-    def subscriptions_of(self, stream: int) -> Iterator[Subscription]:
-        topic = self.small.streams[stream].topic
-        return (one for one in self.small.subscriptions.values() if covers(one, topic))
+    def subscriptions_of(self, stream: int) -> tuple[Subscription, ...]:
+        known = self._subscriptions.get(stream)
+        if known is None:
+            topic = self.small.streams[stream].topic
+            known = tuple(one for one in self.small.subscriptions.values() if covers(one, topic))
+            self._subscriptions[stream] = known
+        return known
 
     def consumers_of(self, sub: int) -> list[Consumer]:
         return self._consumers.get(sub, [])

@@ -10,6 +10,7 @@ engine runs.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -107,10 +108,12 @@ class Folded:
     plain: str = ""
 
 
+_BITS = (*(1 << place for place in range(63)), -(1 << 63))
+
+
 def bit(seq: int) -> int:
     """The message's bit in its word, a signed number of 64 bits as in SQL."""
-    place = seq & 63
-    return 1 << place if place < 63 else -(1 << 63)
+    return _BITS[seq & 63]
 
 
 def bits(word: int) -> int:
@@ -123,7 +126,9 @@ def _crc(row: Attempt | Delivery) -> int:
 
 
 def _mask(name: str, table: str, where: str, holds: Callable[[Any], bool], meaning: str, plain: str = "") -> Folded:
-    of: Callable[[Any], int | None] = lambda row: bit(row.seq) if holds(row) else None  # noqa: E731
+    of: Callable[[Any], int | None] = lambda row: _BITS[row.seq & 63] if holds(row) else None  # noqa: E731
+    if holds is _always:
+        of = lambda row: _BITS[row.seq & 63]  # noqa: E731
     return Folded(name, table, Merge.OR, SQL_BIT, where, of, meaning, plain)
 
 
@@ -135,6 +140,8 @@ def _always(_row: Any) -> bool:
     return True
 
 
+# As in `model.event`: members of enums are slow to find, and every row is asked.
+_OK, _FAIL, _NACK, _BAD = Result.OK, Result.FAIL, AckKind.NACK, Integrity.BAD
 _A, _O, _D, _K, _S = (table.name for table in (ATTEMPT, OUTCOME, DELIVERY, ACK, STORED))
 _AGAIN = "redeliv > 0 or again > 0"
 _NACKED = "again > 0 and wait is not null"
@@ -144,9 +151,9 @@ _ACKED = "kind in (0, 2)"
 WORDS: tuple[Folded, ...] = (
     _mask("sb", _A, ALL, _always, "asked for"),
     Folded("sx", _A, Merge.XOR, SQL_CRC, "attempt = 0", lambda r: None if r.attempt else _crc(r), "their payloads"),
-    _mask("rb", _O, "code = 0", lambda r: r.code == Result.OK, "told to be stored"),
-    _mask("xb", _O, "code = 1", lambda r: r.code == Result.FAIL, "told not to be stored"),
-    _count("badord", _O, "code = 0 and ord < 1", lambda r: r.code == Result.OK and r.ord < 1, "ids out of order"),
+    _mask("rb", _O, "code = 0", lambda r: r.code == _OK, "told to be stored"),
+    _mask("xb", _O, "code = 1", lambda r: r.code == _FAIL, "told not to be stored"),
+    _count("badord", _O, "code = 0 and ord < 1", lambda r: r.code == _OK and r.ord < 1, "ids out of order"),
     _mask("db", _D, ALL, _always, "delivered", ALL),
     _mask("fb", _D, "redeliv = 0", lambda r: r.redeliv == 0, "delivered with a redelivery count of 0", ALL),
     _count("fn", _D, "redeliv = 0", lambda r: r.redeliv == 0, "such deliveries", ALL),
@@ -155,7 +162,7 @@ WORDS: tuple[Folded, ...] = (
     _count("kn", _D, "key >= 0", lambda r: r.key >= 0, "deliveries with a key", f"plain = {Plain.KEYED}"),
     _count("badgap", _D, "gap < 1", lambda r: r.gap < 1, "first deliveries behind a later one"),
     _count("badkgap", _D, "kgap < 1", lambda r: r.kgap < 1, "first deliveries behind a later one of their key"),
-    _count("bad", _D, "ok = 0", lambda r: r.ok == Integrity.BAD, "payloads that are not what they say"),
+    _count("bad", _D, "ok = 0", lambda r: r.ok == _BAD, "payloads that are not what they say"),
     Folded(
         "dx", _D, Merge.XOR, SQL_CRC, "redeliv = 0", lambda r: None if r.redeliv else _crc(r), "their payloads", ALL
     ),
@@ -169,16 +176,16 @@ WORDS: tuple[Folded, ...] = (
     _count("dn", _D, _DUE, lambda r: r.again == 0 and r.wait is not None, "deliveries of what has a time"),
     Folded("least_due_us", _D, Merge.MIN, "wait", _DUE, lambda r: r.wait if r.again == 0 else None, "their least wait"),
     Folded("last_us", _D, Merge.MAX, "t", ALL, lambda r: r.t, "time of the last delivery", ALL),
-    _mask("ab", _K, _ACKED, lambda r: r.kind != AckKind.NACK, "acknowledged"),
-    _count("an", _K, _ACKED, lambda r: r.kind != AckKind.NACK, "acknowledgments"),
-    _mask("nb", _K, "kind = 1", lambda r: r.kind == AckKind.NACK, "refused"),
+    _mask("ab", _K, _ACKED, lambda r: r.kind != _NACK, "acknowledged"),
+    _count("an", _K, _ACKED, lambda r: r.kind != _NACK, "acknowledgments"),
+    _mask("nb", _K, "kind = 1", lambda r: r.kind == _NACK, "refused"),
     Folded(
         "least_done_us",
         _K,
         Merge.MIN,
         "t_done",
         _ACKED,
-        lambda r: r.t_done if r.kind != AckKind.NACK else None,
+        lambda r: r.t_done if r.kind != _NACK else None,
         "when the first acknowledgment had ended well",
     ),
     _mask("bb", _S, "chunk = 0", lambda r: r.chunk == 0, "stored"),
@@ -194,17 +201,18 @@ Row = Attempt | Outcome | Delivery | Ack | Stored
 def fold(rows: Iterable[Row], names: Container[str] = Words._fields) -> dict[Bucket, Words]:
     """The words of these rows that are among `names`; others stay as without rows, and so do buckets that have none of
     them. Of any split of a ledger the folds merge into that of the whole."""
-    found: dict[Bucket, list[int]] = {}
+    found: dict[tuple[int, int, int], list[int]] = {}
     wanted = {
         kind: [(place, word.of, _MERGES[word.merge]) for place, word in words if word.name in names]
         for kind, words in _BY_ROW.items()
     }
     for row in rows:
-        todo = wanted[type(row)]
+        kind = type(row)
+        todo = wanted[kind]
         if not todo:
             continue
-        sub = row.sub if isinstance(row, Delivery | Ack) else NONE
-        bucket = Bucket(sub, row.stream, row.seq >> BUCKET_BITS)
+        sub = row.sub if kind in _OF_SUBSCRIPTION else NONE  # type: ignore[union-attr]
+        bucket = (sub, row.stream, row.seq >> BUCKET_BITS)
         values = found.get(bucket)
         if values is None:
             values = found[bucket] = list(EMPTY)
@@ -212,7 +220,7 @@ def fold(rows: Iterable[Row], names: Container[str] = Words._fields) -> dict[Buc
             value = of(row)
             if value is not None:
                 values[place] = merged(values[place], value)
-    return {bucket: Words(*values) for bucket, values in found.items()}
+    return {Bucket(*bucket): Words(*values) for bucket, values in found.items()}
 
 
 def merge(*folds: Mapping[Bucket, Words]) -> dict[Bucket, Words]:
@@ -234,14 +242,15 @@ _TABLES: Mapping[type, Table] = {
     Ack: ACK,
     Stored: STORED,
 }
+_OF_SUBSCRIPTION = (Delivery, Ack)
 _BY_ROW = {
     kind: [(place, word) for place, word in enumerate(WORDS) if word.table == table.name]
     for kind, table in _TABLES.items()
 }
 _MERGES: Mapping[Merge, Callable[[int, int], int]] = {
-    Merge.OR: lambda one, other: one | other,
-    Merge.XOR: lambda one, other: one ^ other,
-    Merge.SUM: lambda one, other: one + other,
+    Merge.OR: operator.or_,
+    Merge.XOR: operator.xor,
+    Merge.SUM: operator.add,
     Merge.MIN: min,
     Merge.MAX: max,
 }

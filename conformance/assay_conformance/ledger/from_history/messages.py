@@ -8,6 +8,7 @@ producer without a partition.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from assay_conformance.ledger.certificates import of_outcomes
 from assay_conformance.ledger.from_history.sorting import Sorted, is_known
@@ -20,6 +21,8 @@ from assay_conformance.model.event import Stored as StoredEvent
 from assay_conformance.model.topic_names import base_topic, partition_name
 
 NS_PER_US = 1_000
+_OK = Result.OK
+"""As in `model.event`: members of enums are slow to find, and every message is asked."""
 CODES = {Ending.OK: Result.OK, Ending.FAIL: Result.FAIL, Ending.UNKNOWN: Result.UNKNOWN}
 SMALLEST_KNOWN = 16
 """Bytes below which a payload has no identity."""
@@ -99,6 +102,7 @@ def collect(sorted_events: Sorted, case: Case) -> Messages:
 
 @dataclass(frozen=True, slots=True)
 class _Producer:
+    owner: Owner
     topic: str
     judged: bool
 
@@ -113,16 +117,22 @@ def _producers(events: Sorted, case: Case) -> dict[int, _Producer]:
         if event.verb == "open_producer" and event.handle is not None:
             topic = events.topic(str(event.args.get("topic", first)))
             persistent = topic not in topics or topics[topic].persistent
-            found[event.handle] = _Producer(topic, persistent and event.handle not in bursting)
+            owner = ("producer", str(event.handle))
+            found[event.handle] = _Producer(owner, topic, persistent and event.handle not in bursting)
     return found
 
 
 def _choosing(events: Sorted, case: Case) -> set[int]:
     found = set()
+    always = "initial_sequence_id" in case.config.producer
     for event in events.invokes:
-        config = {**case.config.producer, **(event.args.get("config") or {})}
-        begins = event.verb == "open_producer" and "initial_sequence_id" in config
-        if event.handle is not None and (begins or (event.verb == "send" and "sequence_id" in event.args)):
+        if event.verb == "send":
+            chooses = "sequence_id" in event.args
+        elif event.verb == "open_producer":
+            chooses = always or "initial_sequence_id" in (event.args.get("config") or {})
+        else:
+            continue
+        if chooses and event.handle is not None:
             found.add(event.handle)
     return found
 
@@ -137,9 +147,8 @@ def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer])
         if producer is None or not producer.judged or (end is not None and not is_known(end.outcome)):
             continue
         identity = Identity(case_number, invoke.handle, invoke.number)
-        message = Message(("producer", str(invoke.handle)), invoke.number, invoke, end, events=[invoke])
-        if end is not None:
-            message.events.append(end)
+        told: list[Event] = [invoke] if end is None else [invoke, end]
+        message = Message(producer.owner, invoke.number, invoke, end, events=told)
         message.left_out = (invoke.size or 0) < SMALLEST_KNOWN or identity in events.touched
         found.all.append(message)
         found.by_identity[identity] = message
@@ -155,7 +164,8 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
         if entry.meta.chunk_id is not None and entry.meta.uuid is not None:
             found.chunks.setdefault((entry.topic, entry.meta.uuid), []).append(entry)
         base = base_topic(entry.topic)
-        where = (entry.topic, entry.id.position)
+        position = entry.id.position
+        where = (entry.topic, position)
         if not entry.members and entry.meta.chunk_id is None:
             found.unknown.add(where)
         for index, member in enumerate(entry.members):
@@ -166,9 +176,9 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
                 continue
             message.copies.append((entry, member, batch))
             message.events.append(entry)
-            message.left_out = message.left_out or where[1] in events.touched_positions
-            message.damaged = message.damaged or where[1] in events.damaged_positions
-            found.at[entry.topic, where[1], max(batch, 0)] = message
+            message.left_out = message.left_out or position in events.touched_positions
+            message.damaged = message.damaged or position in events.damaged_positions
+            found.at[entry.topic, position, max(batch, 0)] = message
     for message in found.all if found.chunks else ():
         parts = {chunk.id.position for entry, _, _ in message.copies for chunk in _chunks_of(found, entry)}
         message.left_out = message.left_out or not parts.isdisjoint(events.touched_positions)
@@ -225,7 +235,7 @@ def _number(found: Messages, events: Sorted, producers: dict[int, _Producer]) ->
         found.topic_number(entry.topic)
     for name in sorted(events.read_back):
         found.topic_number(name)
-    for message in sorted(found.all, key=lambda message: (message.owner, message.place)):
+    for message in sorted(found.all, key=attrgetter("owner", "place")):
         if message.left_out:
             continue
         topic = _topic_of(message, producers)
@@ -283,7 +293,7 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
             by_stream.setdefault(message.stream, []).append((message.seq, row))
         elif end is not None:
             code = _code(message, end, events, found)
-            id = end.message_id if code is Result.OK else None
+            id = end.message_id if code is _OK else None
             row = _outcome(message, id, NONE if id is None else id.batch_index, end.t_ns, code)
             by_stream.setdefault(message.stream, []).append((order[end.op], row))
     rows = []
@@ -303,6 +313,8 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
     if events.torn_chunks and not events.torn_chunks.isdisjoint(_identities(message, events)):
         return Result.UNKNOWN
     code = CODES[end.outcome]
+    if code is _OK and message.copies:
+        return code
     if (code is Result.FAIL and _written(message, events) > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
     return code

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
@@ -32,6 +33,8 @@ from assay_conformance.model.topic_names import renamed
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
 _PAYLOADS = ("SEND", "MESSAGE")
+_PASSED, _TO_CLIENT = Fate.PASSED, Direction.TO_CLIENT
+_KNOWN = (Outcome.OK, Outcome.FAIL, Outcome.UNKNOWN)
 
 
 @dataclass(slots=True)
@@ -84,62 +87,140 @@ class _Chunks:
     torn: set[str] = field(default_factory=set)
     messages: dict[Identity, str] = field(default_factory=dict)
 
-    def see(self, event: Frame) -> None:
-        if event.command == "SEND" and event.meta is not None and event.meta.uuid:
-            self.sent[_where(event)] = event.meta.uuid
-            self.messages.update((one.identity, event.meta.uuid) for one in event.members if one.identity is not None)
-            if _is_torn(event):
-                self.torn.add(event.meta.uuid)
-        elif event.command == "SEND_RECEIPT" and event.fate is Fate.DUPLICATED and _where(event) in self.sent:
+    def sending(self, event: Frame, uuid: str) -> None:
+        """A SEND of one of them."""
+        self.sent[_where(event)] = uuid
+        self.messages.update((one.identity, uuid) for one in event.members if one.identity is not None)
+        if _is_torn(event):
+            self.torn.add(uuid)
+
+    def answered(self, event: Frame) -> None:
+        """An answer to a client that did not just pass."""
+        if event.command == "SEND_RECEIPT" and event.fate is Fate.DUPLICATED and _where(event) in self.sent:
             self.torn.add(self.sent[_where(event)])
 
 
 def sort(events: Iterable[Event]) -> Sorted:
-    found = Sorted()
-    changed: dict[int, bool] = {}
-    frames: list[Frame] = []
-    chunks = _Chunks()
+    sorting = _Sorting()
+    found = sorting.found
     for event in events:
-        match event:
-            case Frame():
-                _frame(found, event, changed, frames)
-                chunks.see(event)
-            case Received():
-                found.received.append(event)
-            case Invoke():
-                found.invokes.append(event)
-                name = (event.args.get("config") or {}).get("producer_name")
-                if event.verb == "open_producer" and name:
-                    found.names.add(str(name))
-            case Completion():
-                if event.op not in found.ends:
-                    found.completions.append(event)
-                found.ends.setdefault(event.op, event)
-                if event.producer_name:
-                    found.names.add(event.producer_name)
-            case Stored():
-                found.stored.append(event)
-            case ReadBack():
-                found.read_back.add(event.topic)
-            case Cursor():
-                found.cursors[event.topic, event.subscription] = event
-            case Fired() | Healed() | Closed() | AgentEnded() | Stepped():
-                found.troubles.append(event)
-            case Opened():
-                found.opened.append(event)
-            case Began():
-                found.began = event
-                found.local = event.local_names
-            case Ended():
-                found.ended_ns = event.t_ns
-            case _:
-                pass
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(sorting, event)
     if any(invoke.args.get("cumulative") for invoke in found.invokes):
-        held = (frame for frame in frames if frame.command == "MESSAGE" and frame.fate is Fate.HELD)
+        held = (frame for frame in sorting.payloads if frame.command == "MESSAGE" and frame.fate is Fate.HELD)
         found.damaged_positions.update(id.position for frame in held for id in frame.ids)
-    _touch(found, frames, changed)
+    if sorting.changed:
+        _touch(found, sorting.payloads, sorting.changed)
+    chunks = sorting.chunks
     found.torn_chunks = {identity for identity, uuid in chunks.messages.items() if uuid in chunks.torn}
     return found
+
+
+@dataclass(slots=True)
+class _Sorting:
+    found: Sorted = field(default_factory=Sorted)
+    payloads: list[Frame] = field(default_factory=list)
+    changed: dict[int, bool] = field(default_factory=dict)
+    """Number of a payload frame that a fault changed -> whether it is evidently damaged."""
+    chunks: _Chunks = field(default_factory=_Chunks)
+
+    # --- one method an event type ---
+
+    def began(self, event: Began) -> None:
+        self.found.began = event
+        self.found.local = event.local_names
+
+    def ended(self, event: Ended) -> None:
+        self.found.ended_ns = event.t_ns
+
+    def invoked(self, event: Invoke) -> None:
+        self.found.invokes.append(event)
+        if event.verb == "open_producer":
+            name = (event.args.get("config") or {}).get("producer_name")
+            if name:
+                self.found.names.add(str(name))
+
+    def completed(self, event: Completion) -> None:
+        found = self.found
+        if event.op not in found.ends:
+            found.completions.append(event)
+            found.ends[event.op] = event
+        if event.producer_name:
+            found.names.add(event.producer_name)
+
+    def received(self, event: Received) -> None:
+        self.found.received.append(event)
+
+    def stored(self, event: Stored) -> None:
+        self.found.stored.append(event)
+
+    def read_back(self, event: ReadBack) -> None:
+        self.found.read_back.add(event.topic)
+
+    def cursor(self, event: Cursor) -> None:
+        self.found.cursors[event.topic, event.subscription] = event
+
+    def trouble(self, event: Event) -> None:
+        self.found.troubles.append(event)
+
+    def opened(self, event: Opened) -> None:
+        self.found.opened.append(event)
+
+    def frame(self, event: Frame) -> None:
+        found, command = self.found, event.command
+        if command in _PAYLOADS:
+            self.payloads.append(event)
+            if event.fate is not _PASSED:
+                self._harmed(event)
+            if command == "SEND":
+                self._sent(event)
+        elif event.dir is _TO_CLIENT:
+            if event.fate is not _PASSED:
+                found.forged_answers = found.forged_answers or event.fate in _FORGED
+                self.chunks.answered(event)
+            if command in ("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
+                found.troubles.append(event)
+            if command == "PRODUCER_SUCCESS" and event.fields.get("producer_name"):
+                found.names.add(str(event.fields["producer_name"]))
+
+    def _harmed(self, event: Frame) -> None:
+        """A payload that did not just pass."""
+        found = self.found
+        if event.fate not in (Fate.HELD, Fate.RELEASED, Fate.DUPLICATED, Fate.CUT):
+            evident = event.fate is Fate.DROPPED or event.intact is False
+            self.changed[event.frame] = evident and event.command == "MESSAGE" and self.changed.get(event.frame, True)
+        torn = _is_torn(event)
+        found.torn = found.torn or torn
+        found.torn_sends = found.torn_sends or (torn and event.command == "SEND")
+
+    def _sent(self, event: Frame) -> None:
+        if event.from_sender:
+            sends = self.found.sends
+            for member in event.members:
+                if member.identity is not None:
+                    sends[member.identity] = sends.get(member.identity, 0) + 1
+        if event.meta is not None and event.meta.uuid:
+            self.chunks.sending(event, event.meta.uuid)
+
+
+_HANDLERS: dict[type, Callable[[_Sorting, Any], None]] = {
+    Began: _Sorting.began,
+    Ended: _Sorting.ended,
+    Invoke: _Sorting.invoked,
+    Completion: _Sorting.completed,
+    Received: _Sorting.received,
+    Stored: _Sorting.stored,
+    ReadBack: _Sorting.read_back,
+    Cursor: _Sorting.cursor,
+    Opened: _Sorting.opened,
+    Frame: _Sorting.frame,
+    Fired: _Sorting.trouble,
+    Healed: _Sorting.trouble,
+    Closed: _Sorting.trouble,
+    AgentEnded: _Sorting.trouble,
+    Stepped: _Sorting.trouble,
+}
 
 
 def _touch(found: Sorted, frames: Iterable[Frame], changed: Mapping[int, bool]) -> None:
@@ -161,26 +242,5 @@ def _is_torn(event: Frame) -> bool:
     return event.fate not in (Fate.PASSED, Fate.CUT)
 
 
-def _frame(found: Sorted, event: Frame, changed: dict[int, bool], frames: list[Frame]) -> None:
-    if event.command in _PAYLOADS:
-        frames.append(event)
-        if event.fate not in (Fate.PASSED, Fate.HELD, Fate.RELEASED, Fate.DUPLICATED, Fate.CUT):
-            evident = event.fate is Fate.DROPPED or event.intact is False
-            changed[event.frame] = evident and event.command == "MESSAGE" and changed.get(event.frame, True)
-        torn = _is_torn(event)
-        found.torn = found.torn or torn
-        found.torn_sends = found.torn_sends or (torn and event.command == "SEND")
-        if event.command == "SEND" and event.from_sender:
-            for member in event.members:
-                if member.identity is not None:
-                    found.sends[member.identity] = found.sends.get(member.identity, 0) + 1
-    elif event.dir is Direction.TO_CLIENT:
-        found.forged_answers = found.forged_answers or event.fate in _FORGED
-        if event.command in ("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
-            found.troubles.append(event)
-        if event.command == "PRODUCER_SUCCESS" and event.fields.get("producer_name"):
-            found.names.add(str(event.fields["producer_name"]))
-
-
 def is_known(outcome: Outcome | None) -> bool:
-    return outcome in (Outcome.OK, Outcome.FAIL, Outcome.UNKNOWN)
+    return outcome in _KNOWN

@@ -16,6 +16,9 @@ from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Re
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.topic_names import base_topic, partition_name
 
+_GOOD, _ACK = Integrity.GOOD, AckKind.ACK
+"""As in `model.event`: members of enums are slow to find, and every row is made with them."""
+
 TYPES = {"exclusive": "Exclusive", "failover": "Failover", "shared": "Shared", "key_shared": "Key_Shared"}
 ONLY_CONTENT = "Reader"
 DEFAULT_SUBSCRIPTION = "s"
@@ -191,7 +194,7 @@ def _deliver(
         topic = partition_name(one.topic, id.partition)
         if topic not in stored_topics and partition_name(one.topic, 0) in stored_topics:
             continue
-        where = id.position
+        where = (id.ledger, id.entry)
         message = messages.at.get((topic, where, max(id.batch_index, 0)))
         if message is None or message.left_out:
             found.untold[event.handle, event.delivery] = one.sub
@@ -226,7 +229,7 @@ def _say(events: Sorted, heard: dict[tuple[int, int], tuple[Opened, Received, Me
             if known is None:
                 continue
             one, event, message, topic = known
-            word = AckKind.NACK if invoke.verb == "nack" else AckKind.ACK
+            word = AckKind.NACK if invoke.verb == "nack" else _ACK
             one.said.append(_ack(one, event, message, word, invoke.t_ns, done_ns))
             if invoke.args.get("cumulative"):
                 for earlier, other, where in one.got:
@@ -278,7 +281,7 @@ def _delivery(one: Opened, pos: int, event: Received, message: Message, messages
         event.redelivery_count,
         event.t_ns // NS_PER_US,
         signed(event.digest),
-        ok=Integrity.GOOD if event.digest == message.digest else Integrity.BAD,
+        ok=_GOOD if event.digest == message.digest else Integrity.BAD,
     )
 
 
