@@ -11,6 +11,7 @@ from assay_conformance.model.requirement import RequirementId
 
 ORDERED = ("Exclusive", "Failover")
 
+_PASSED = Fate.PASSED
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
 
 
@@ -56,17 +57,22 @@ class DeliversInIdOrder(Check):
         if session is None or not event.to_receiver or not event.ids:
             return
         position, furthest = event.ids[0].position, self._furthest.get(session.request.seq)
-        if event.fate in _FORGED or (furthest is not None and position <= furthest):
-            self._may_return(session)
         if furthest is None or position > furthest:
             self._furthest[session.request.seq] = position
+            if event.fate is not _PASSED and event.fate in _FORGED:
+                self._may_return(session)
+        else:
+            self._may_return(session)
 
     @on(Received)
     def received(self, event: Received) -> None:
         consumer, entry = self.tracker.opened_consumers.get(event.handle), self.tracker.entries.get(event.seq)
         if consumer is None or entry is None or not self._is_ordered(consumer, entry.topic):
             return
-        taken = self._taken.setdefault((consumer.handle, entry.topic), _Taken())
+        place = (consumer.handle, entry.topic)
+        taken = self._taken.get(place)
+        if taken is None:
+            taken = self._taken[place] = _Taken()
         before, taken.last = taken.last, event
         if before is None:
             return

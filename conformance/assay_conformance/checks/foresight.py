@@ -68,7 +68,8 @@ class Foresight:
     def read(self, events: Iterable[Event]) -> None:
         """Once, with the whole history."""
         for event in events:
-            handler = _HANDLERS.get(type(event))
+            kind = type(event)
+            handler = _FRAMES.get(event.command) if kind is Frame else _HANDLERS.get(kind)  # type: ignore[union-attr]
             if handler is not None:
                 handler(self, event)
         for session in self._sessions:
@@ -132,11 +133,6 @@ class Foresight:
         if event.killed:
             self._gone.update(self._openings)
 
-    def _frame(self, event: Frame) -> None:
-        handler = _FRAMES.get(event.command)
-        if handler is not None:
-            handler(self, event)
-
     def _producer(self, event: Frame) -> None:
         if not event.from_sender or event.producer_id is None:
             return
@@ -179,6 +175,7 @@ class Foresight:
 
 
 _HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {
+    # Of frames: `_FRAMES`.
     Began: Foresight._began,
     Load: Foresight._load,
     Fired: Foresight._fired,
@@ -186,10 +183,9 @@ _HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {
     Invoke: Foresight._invoke,
     Completion: Foresight._completion,
     AgentEnded: Foresight._agent_ended,
-    Frame: Foresight._frame,
 }
 
-_FRAMES: dict[str, Callable[[Foresight, Frame], None]] = {
+_FRAMES: dict[str, Callable[[Foresight, Any], None]] = {
     "PRODUCER": Foresight._producer,
     "PRODUCER_SUCCESS": Foresight._producer_success,
     "SEND": Foresight._send,

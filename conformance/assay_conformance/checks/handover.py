@@ -49,6 +49,8 @@ class Handover:
         self._offers: dict[tuple[int, Entry, int], Offer] = {}
         self._handed: set[tuple[int, Entry]] = set()
         """Entries of consumers that bury, as soon as one of their messages was handed over."""
+        self._burying: dict[int, bool] = {}
+        """Consumer handle -> whether it does."""
 
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
@@ -66,9 +68,14 @@ class Handover:
     def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
         """The offer this delivery takes up."""
         entry = self._view.tracker.entries.get(message.seq)
-        if entry is not None and buries(self._view, consumer):
+        if entry is None:
+            return None
+        burying = self._burying.get(consumer.handle)
+        if burying is None:
+            burying = self._burying[consumer.handle] = buries(self._view, consumer)
+        if burying:
             self._handed.add((consumer.handle, entry))
-        if entry is None or not self._offers:
+        if not self._offers:
             return None
         index = message.message_id.batch_index
         # Of a batch of one, clients say that it is no batch, or the other way round.

@@ -11,25 +11,27 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from assay_conformance.model.event import Event, Stored
+from assay_conformance.model.event import Event, MessageId, Stored
 
 
 def in_log_order(events: Sequence[Event]) -> Sequence[Event]:
     """The events, late `Stored` ones moved ahead (with the time of what they were moved before); the same object when
     there are none."""
-    logs: dict[str, list[int]] = {}
+    last: dict[str, MessageId] = {}
     late = set()
-    for index, event in enumerate(events):
+    for event in events:
         if type(event) is Stored:
-            log = logs.setdefault(event.topic, [])
-            if log and event.id.position < events[log[-1]].id.position:  # type: ignore[union-attr]
-                late.add(event.topic)
-            log.append(index)
+            topic, id = event.topic, event.id
+            before = last.get(topic)
+            if before is not None and id < before and id.position < before.position:
+                late.add(topic)
+            last[topic] = id
     if not late:
         return events
     places: dict[int, int] = {}
     for topic in late:
-        places.update(_places(events, logs[topic]))
+        log = [index for index, event in enumerate(events) if type(event) is Stored and event.topic == topic]
+        places.update(_places(events, log))
     return _moved(events, places)
 
 

@@ -30,6 +30,9 @@ class BadFrame(TimedCheck):
         """Connections over which nothing comes at the moment."""
         self._released_ns: dict[int, int] = {}
 
+    def concerned(self) -> bool:
+        return any(isinstance(fault.action, Inject) and fault.action.raw for fault in self.view.case.faults)
+
     @on(Invoke, *LEAVING)
     def leaving(self, event: Invoke) -> None:
         self._left_ns = event.t_ns if self._left_ns is None else self._left_ns

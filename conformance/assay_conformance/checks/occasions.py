@@ -6,8 +6,9 @@ do without (`Check.needs`); the history is searched once, before it is judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from enum import StrEnum
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from assay_conformance.checks.loading import BrokerEnds
@@ -44,6 +45,8 @@ class Trait(StrEnum):
     NO_QUEUE = "a consumer without a receiver queue"
     PATTERN = "a consumer of a pattern"
     SEVERAL_TOPICS = "subscriptions to several topics or partitions, or a consumer of such"
+    NO_INTERVAL = "a consumer whose acknowledgments wait for no interval"
+    CUMULATIVE = "a cumulative acknowledgment, asked for or sent"
     READER = "a subscription that is not durable"
     PARTITION = "a producer on a partition"
     ACCESS_MODE = "a producer that does not share its topic, or waits for it"
@@ -79,6 +82,7 @@ DEFAULT_KIND: Final = "Exclusive"
 _PARTS: Final = {"open_client": "client", "open_producer": "producer", "open_consumer": "consumer"}
 _LATER: Final = frozenset({"deliver_at_ms", "deliver_after_ms"})
 _ERRORS: Final = {ErrorClass.QUEUE_FULL: Trait.QUEUE_FULL, ErrorClass.TOO_LARGE: Trait.OVERSIZE}
+_NONE_OF: Final = {"receiver_queue_size": Trait.NO_QUEUE, "ack_group_ms": Trait.NO_INTERVAL}
 _IN_PIECES: Final = ("slicer", "resegment")
 _PASSED: Final = Fate.PASSED
 
@@ -88,7 +92,7 @@ def met_by(needs: Iterable[Need], met: Set[Occasion]) -> bool:
     return all(not need.isdisjoint(met) if isinstance(need, frozenset) else need in met for need in needs)
 
 
-def occasions(events: Iterable[Event], case: Case, facts: ClientFacts) -> frozenset[Occasion]:
+def occasions(events: Sequence[Event], case: Case, facts: ClientFacts) -> frozenset[Occasion]:
     """All that occur in these events."""
     return _Search(case, facts).through(events)
 
@@ -105,14 +109,11 @@ class _Search:
         self._largest_bytes = 0
         self._least_limit_bytes = case.topology.max_message_bytes
 
-    def through(self, events: Iterable[Event]) -> frozenset[Occasion]:
-        types: set[type] = set()
-        for event in events:
-            kind = type(event)
-            types.add(kind)
-            handler = _HANDLERS.get(kind)
-            if handler is not None:
-                handler(self, event)
+    def through(self, events: Sequence[Event]) -> frozenset[Occasion]:
+        types = set(map(type, events))
+        for kind, handler in _HANDLERS.items():
+            if kind in types:
+                handler(self, [event for event in events if type(event) is kind])
         if self._largest_bytes > self._least_limit_bytes:
             self._met.add(Trait.OVERSIZE)
         if len(self._topics) > 1:
@@ -120,46 +121,52 @@ class _Search:
         frames = ((Frame, command) for command in self._commands)
         return frozenset[Occasion]().union(self._met, types, self._verbs, frames)
 
-    # --- one method an event type ---
+    # --- one method an event type: all of them ---
 
-    def _frame(self, event: Frame) -> None:
-        command, meta = event.command, event.meta
-        self._commands.add(command)
-        if event.fate is not _PASSED or event.intact is False:
-            self._met.add(Trait.HARMED)
-            if event.fate is Fate.ALTERED:
-                self._met.add(Trait.ALTERED)
-        if meta is not None:
-            self._about(meta)
-            if event.intact and meta.batch is not None and not event.members:
+    def _frames(self, events: Sequence[Frame]) -> None:
+        self._commands = {event.command for event in events}
+        self._metas([event.meta for event in events if event.meta is not None])
+        for event in events:
+            if event.fate is not _PASSED or event.intact is False:
+                self._met.add(Trait.HARMED)
+                if event.fate is Fate.ALTERED:
+                    self._met.add(Trait.ALTERED)
+            meta = event.meta
+            if event.intact and (meta is None or (meta.batch is not None and not event.members)):
                 self._met.add(Trait.UNREADABLE)
-        elif event.intact:
-            self._met.add(Trait.UNREADABLE)
-        handler = _FRAMES.get(command)
-        if handler is not None:
-            handler(self, event)
+            handler = _FRAMES.get(event.command)
+            if handler is not None:
+                handler(self, event)
+
+    def _metas(self, metas: Sequence[Meta]) -> None:
+        for meta in metas:
+            if meta.chunk_id is not None or meta.batch is not None or meta.deliver_at_ms is not None:
+                self._about(meta)
+        if any(compression != "NONE" for compression in {meta.compression for meta in metas}):
+            self._met.add(Trait.COMPRESSED)
 
     def _about(self, meta: Meta) -> None:
         if meta.chunk_id is not None:
             self._met.add(Trait.CHUNK)
         if meta.batch is not None:
             self._met.add(Trait.BATCH)
-        if meta.compression != "NONE":
-            self._met.add(Trait.COMPRESSED)
         if meta.deliver_at_ms is not None:
             self._met.add(Trait.DELAYED)
 
-    def _stored(self, event: Stored) -> None:
-        self._about(event.meta)
+    def _stored(self, events: Sequence[Stored]) -> None:
+        self._metas([event.meta for event in events])
 
-    def _invoke(self, event: Invoke) -> None:
-        self._verbs.add((Invoke, event.verb))
-        if event.verb == "send":
-            self._largest_bytes = max(self._largest_bytes, event.size or 0)
-            if not _LATER.isdisjoint(event.args):
-                self._met.add(Trait.FOR_LATER)
-        elif event.verb in _PARTS:
-            self._opening(event)
+    def _invokes(self, events: Sequence[Invoke]) -> None:
+        self._verbs.update((Invoke, verb) for verb in {event.verb for event in events})
+        sends = [event for event in events if event.verb == "send"]
+        self._largest_bytes = max([self._largest_bytes, *(event.size or 0 for event in sends)])
+        if not _LATER.isdisjoint(chain.from_iterable(event.args for event in sends if event.args)):
+            self._met.add(Trait.FOR_LATER)
+        for event in events:
+            if event.verb in _PARTS:
+                self._opening(event)
+            elif event.verb == "ack" and event.args.get("cumulative"):
+                self._met.add(Trait.CUMULATIVE)
 
     def _opening(self, event: Invoke) -> None:
         part, facts = _PARTS[event.verb], self._facts
@@ -167,37 +174,42 @@ class _Search:
             value = facts.in_force(self._case.config, part, key, event.args.get("config"))
             if value:
                 self._met.add(Setting(part, key))
-            elif part == "consumer" and key == "receiver_queue_size":
-                self._met.add(Trait.NO_QUEUE)
+            elif part == "consumer" and key in _NONE_OF:
+                self._met.add(_NONE_OF[key])
         if event.args.get("pattern"):
             self._met |= {Trait.PATTERN, Trait.SEVERAL_TOPICS}
         if len(event.args.get("topics") or ()) > 1:
             self._met.add(Trait.SEVERAL_TOPICS)
 
-    def _completion(self, event: Completion) -> None:
-        self._verbs.add((Completion, event.verb))
-        if event.error is not None and event.error in _ERRORS:
-            self._met.add(_ERRORS[event.error])
+    def _completions(self, events: Sequence[Completion]) -> None:
+        self._verbs.update((Completion, verb) for verb in {event.verb for event in events})
+        errors = {event.error for event in events}
+        self._met.update(trait for error, trait in _ERRORS.items() if error in errors)
 
-    def _closed(self, event: Closed) -> None:
-        if event.by is ClosedBy.BROKER:
+    def _closed(self, events: Sequence[Closed]) -> None:
+        if any(event.by is ClosedBy.BROKER for event in events):
             self._met.add(Trait.LET_GO)
 
-    def _fired(self, event: Fired) -> None:
-        if event.action in _IN_PIECES:
+    def _fired(self, events: Sequence[Fired]) -> None:
+        if any(event.action in _IN_PIECES for event in events):
             self._met.add(Trait.IN_PIECES)
 
     # --- one method a command ---
 
     def _send(self, event: Frame) -> None:
         size = event.members[0].size if event.members else 0
-        self._largest_bytes = max(self._largest_bytes, event.size, size)
+        if event.size > self._largest_bytes or size > self._largest_bytes:
+            self._largest_bytes = max(event.size, size)
         if event.fields and event.fields.get("is_chunk"):
             self._met.add(Trait.CHUNK)
 
     def _receipt(self, event: Frame) -> None:
         if event.ids and event.ids[0].is_duplicate_marker:
             self._met.add(Trait.DUPLICATE)
+
+    def _ack(self, event: Frame) -> None:
+        if event.ack_type == "Cumulative":
+            self._met.add(Trait.CUMULATIVE)
 
     def _connected(self, event: Frame) -> None:
         told = event.fields.get("max_message_size")
@@ -222,10 +234,10 @@ class _Search:
 
 
 _HANDLERS: Final[dict[type, Callable[[_Search, Any], None]]] = {
-    Frame: _Search._frame,
+    Frame: _Search._frames,
     Stored: _Search._stored,
-    Invoke: _Search._invoke,
-    Completion: _Search._completion,
+    Invoke: _Search._invokes,
+    Completion: _Search._completions,
     Closed: _Search._closed,
     Fired: _Search._fired,
 }
@@ -233,6 +245,7 @@ _HANDLERS: Final[dict[type, Callable[[_Search, Any], None]]] = {
 _FRAMES: Final[dict[str, Callable[[_Search, Frame], None]]] = {
     "SEND": _Search._send,
     "SEND_RECEIPT": _Search._receipt,
+    "ACK": _Search._ack,
     "CONNECTED": _Search._connected,
     "SUBSCRIBE": _Search._subscribe,
     "PRODUCER": _Search._producer,

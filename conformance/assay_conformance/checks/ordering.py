@@ -28,6 +28,8 @@ from assay_conformance.model.requirement import RequirementId
 
 _ORDERED = ("Exclusive", "Failover")
 _OK = Outcome.OK
+_CERTAIN, _POSSIBLE = Standing.CERTAIN, Standing.POSSIBLE
+_UNLIMITED = Rate()
 
 
 class KeepsSendOrder(HoldingsCheck):
@@ -47,14 +49,15 @@ class KeepsSendOrder(HoldingsCheck):
         return keeps_call_order(self, holding)
 
     def standing(self, holding: Holding, send: Operation) -> Standing:
-        if send.outcome is not _OK:
-            return Standing.POSSIBLE
+        end = send.completion
+        if end is None or end.outcome is not _OK:
+            return _POSSIBLE
         # Loss under deduplication or a publish rate, and of chunks, is the matter of the clauses on those.
-        if holding.topic.deduplication or holding.topic.publish_rate != Rate():
-            return Standing.POSSIBLE
+        if holding.topic.deduplication or holding.topic.publish_rate != _UNLIMITED:
+            return _POSSIBLE
         unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
         chunked = unit is not None and unit.first.meta is not None and unit.first.meta.chunk_id is not None
-        return Standing.POSSIBLE if chunked else Standing.CERTAIN
+        return _POSSIBLE if chunked else _CERTAIN
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:
         for log in holding.logs.values():
@@ -166,7 +169,11 @@ class _Arrived:
 
     def add(self, event: Frame) -> None:
         sequence_id = event.sequence_id or 0
-        self._places.setdefault(sequence_id, []).append(self._count)
+        places = self._places.get(sequence_id)
+        if places is None:
+            self._places[sequence_id] = [self._count]
+        else:
+            places.append(self._count)
         if event.meta is not None and event.meta.chunk_id is not None:
             self._chunked.add(sequence_id)
         self._count += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter, deque
+from collections import Counter
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
@@ -11,6 +11,7 @@ from assay_conformance.model.event import Fate, Frame, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
+_PASSED = Fate.PASSED
 _FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
 
@@ -24,13 +25,12 @@ class IdsGrow(Check):
     requirement = RequirementId("ordering.ids-grow")
 
     def start(self) -> None:
-        self._sends: dict[tuple[int, int], dict[int, deque[Frame]]] = {}
+        self._sends: dict[tuple[int, int], dict[int, list[Frame]]] = {}
         self._damaged: Counter[tuple[int, int, int]] = Counter()
         """SENDs that came damaged, likewise: they have errors of their own."""
         self._unsure: set[tuple[int, int, int]] = set()
         """Connection, producer and sequence id of chunks one of which was refused, nobody knows which."""
         self._receipts: list[tuple[str, Frame | None, Frame]] = []
-        self._units: dict[tuple[str, tuple[int, int]], Stored] = {}
         self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
 
     @on(Frame, "PRODUCER")
@@ -49,7 +49,7 @@ class IdsGrow(Check):
             waiting = self._sends.setdefault((event.conn, event.producer_id or 0), {})
             same = waiting.get(event.sequence_id or 0)
             if same is None:
-                waiting[event.sequence_id or 0] = deque((event,))
+                waiting[event.sequence_id or 0] = [event]
             else:
                 same.append(event)
 
@@ -65,17 +65,13 @@ class IdsGrow(Check):
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
-        if not event.from_sender or event.fate in _FORGED or not event.ids:
+        if not event.from_sender or (event.fate is not _PASSED and event.fate in _FORGED) or not event.ids:
             return
         session = self.tracker.producer_of(event)
         send = self._send_of(event)
         if is_duplicate(event) or session is None or base_topic(session.topic) not in self._persistent:
             return
         self._receipts.append((session.topic, send, event))
-
-    @on(Stored)
-    def stored(self, event: Stored) -> None:
-        self._units[event.topic, event.id.position] = event
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
@@ -93,8 +89,9 @@ class IdsGrow(Check):
 
     def finish(self) -> None:
         last: dict[tuple[int, int, str], Frame] = {}
+        entries = {(topic, entry.id.position): entry for topic, log in self.tracker.stored.items() for entry in log}
         for topic, send, receipt in self._receipts:
-            entry = self._units.get((topic, receipt.ids[0].position))
+            entry = entries.get((topic, receipt.ids[0].position))
             if entry is None:
                 continue
             place = (receipt.conn, receipt.producer_id or 0, topic)
@@ -142,7 +139,7 @@ class IdsGrow(Check):
         if not alone and answer.command == "SEND_ERROR":
             # For which chunk, it does not say; receipts come in order, but from here on of one less.
             self._unsure.add(place)
-        send, unsure = waiting.popleft(), place in self._unsure
+        send, unsure = waiting.pop(0), place in self._unsure
         if not waiting:
             self._unsure.discard(place)
         return send if alone and not unsure else None

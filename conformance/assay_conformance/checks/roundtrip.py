@@ -15,6 +15,7 @@ from assay_conformance.model.topic_names import base_topic
 
 _ODD_FIELDS = frozenset({"key", "properties", "event_time_ms"})
 _TORN = (Fate.ALTERED, Fate.INJECTED)
+_PASSED = Fate.PASSED
 
 
 class RoundTrip(HandoverCheck):
@@ -30,11 +31,12 @@ class RoundTrip(HandoverCheck):
     def start(self) -> None:
         super().start()
         self._asked: dict[tuple[int, int], Invoke] = {}
+        """Sends that asked for something besides, by handle and number."""
         self._altered: set[Entry] = set()
 
     @on(Invoke, "send")
     def asked_for(self, event: Invoke) -> None:
-        if event.handle is not None and event.number is not None:
+        if event.args and event.handle is not None and event.number is not None:
             self._asked[event.handle, event.number] = event
 
     @on(Frame, "MESSAGE")
@@ -42,10 +44,13 @@ class RoundTrip(HandoverCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or not to_client(event):
             return
-        if event.fate in _TORN or event.intact is False:
+        if event.intact is False or (event.fate is not _PASSED and event.fate in _TORN):
             self._altered.add(entry_on(session, event.ids[0]))
-        elif any(member.size <= 1 for member in event.members):
-            self.handover.offer(session, event)
+            return
+        for member in event.members:
+            if member.size <= 1:
+                self.handover.offer(session, event)
+                return
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -55,7 +60,7 @@ class RoundTrip(HandoverCheck):
         member = self._member(entry, max(event.message_id.batch_index, 0))
         if member is None:
             return
-        if event.payload != member.payload:
+        if event.digest != member.digest or event.size != member.size:
             self._differs(event, entry, f"{event.size} bytes of digest {event.digest:08x}", f"{member.size} bytes")
         elif (event.key or None) != (member.key or None):
             self._differs(event, entry, f"key {event.key!r}", repr(member.key))
@@ -88,6 +93,8 @@ class RoundTrip(HandoverCheck):
 
     def _args(self, event: Received, entry: Entry) -> Mapping[str, Any]:
         """What the application asked for besides the payload."""
+        if not self._asked:
+            return {}
         identity = self.tracker.own(event.identity)
         if identity is None:
             return {}

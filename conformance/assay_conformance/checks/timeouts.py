@@ -20,6 +20,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.requirement import RequirementId
 
 _PASSED = Fate.PASSED
+_TIMEOUT = ErrorClass.TIMEOUT
 DEFAULT_SEND_TIMEOUT_MS = 30_000
 
 
@@ -82,6 +83,10 @@ class SendTimeout(Check):
         closing = self.tracker.lines.closings.get(handle)
         for send in sends:
             end = send.completion
+            if end is not None and end.error is not _TIMEOUT and end.called_ns is not None:
+                latest_ns = end.called_ns + timeout_ns + batching_ns
+                if (end.done_ns or end.t_ns) <= latest_ns:
+                    continue  # It ended for another reason, in time.
             soonest_ns = self._soonest_ns(send) + timeout_ns
             early = end is not None and _is_early(end, soonest_ns)
             oldest_expired_ns = expired_ns

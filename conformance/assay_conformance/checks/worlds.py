@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 
 class Standing(Enum):
@@ -37,8 +38,11 @@ class Kind(Enum):
     DISORDER = "disorder"
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+# As in `model.event`: members of enums are slow to find, and every send is asked.
+_CERTAIN, _POSSIBLE, _IMPOSSIBLE = Standing.CERTAIN, Standing.POSSIBLE, Standing.IMPOSSIBLE
+
+
+class Sent(NamedTuple):
     """One send, in send order. `content` is what a log entry shows of it."""
 
     content: Hashable
@@ -71,15 +75,17 @@ def contradictions(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool
 
 def counted(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> list[Contradiction]:
     """Lost, phantom and twice: how often each content is there, against how often it may be."""
-    least = Counter(sent.content for sent in sends if sent.standing is Standing.CERTAIN)
-    most = Counter(sent.content for sent in sends if sent.standing is not Standing.IMPOSSIBLE)
+    least = Counter([sent.content for sent in sends if sent.standing is _CERTAIN])
+    most = Counter([sent.content for sent in sends if sent.standing is not _IMPOSSIBLE])
     last_send = {sent.content: place for place, sent in enumerate(sends)}
     found: list[Contradiction] = []
     there: dict[Hashable, list[int]] = {}
     for place, content in enumerate(log):
-        copies = there.setdefault(content, [])
+        copies = there.get(content)
+        if copies is None:
+            copies = there[content] = []
         copies.append(place)
-        if most[content] == 0:
+        if content not in most:
             if len(copies) == 1:
                 found.append(Contradiction(Kind.PHANTOM, last_send.get(content), (place,)))
         elif once and len(copies) == most[content] + 1:
@@ -97,7 +103,7 @@ def disorder(sends: Sequence[Sent], log: Sequence[Hashable], *, once: bool) -> l
 
     The log holds nothing but what was sent (see `counted`).
     """
-    happened = [(place, sent) for place, sent in enumerate(sends) if sent.standing is not Standing.IMPOSSIBLE]
+    happened = [(place, sent) for place, sent in enumerate(sends) if sent.standing is not _IMPOSSIBLE]
     places = {sent.content: index for index, (_, sent) in enumerate(happened)}
     if len(places) == len(happened):
         return _increasing(happened, places, log)

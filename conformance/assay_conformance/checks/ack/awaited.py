@@ -21,6 +21,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.negotiated import RECEIPTS_SINCE
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Operation
 from assay_conformance.checks.written import AckCheck, Written
@@ -60,6 +61,8 @@ class _Consumer:
 
 class ReceiptCheck(VersionCheck, AckCheck):
     """Puts ACKs, their answers, and the calls behind them together."""
+
+    needs = (frozenset({Setting("consumer", "ack_receipt"), (Frame, "ACK_RESPONSE")}),)
 
     def start(self) -> None:
         super().start()

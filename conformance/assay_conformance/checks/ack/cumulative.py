@@ -19,6 +19,7 @@ from assay_conformance.checks.consumption import (
     of_batch,
     session_key,
 )
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
@@ -42,6 +43,7 @@ class CumulativeNamesOne(Check):
     """A broker takes a cumulative ACK of several ids for a mistake, and none of them for acknowledged."""
 
     requirement = RequirementId("ack.cumulative-names-one")
+    needs = (Trait.CUMULATIVE,)
 
     @on(Frame, "ACK")
     def acked(self, event: Frame) -> None:
@@ -66,6 +68,7 @@ class GreatestOnly(ConsumerCheck):
     """
 
     requirement = RequirementId("ack.cumulative-keeps-greatest")
+    needs = (Trait.CUMULATIVE,)
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Cumulative] = {}
@@ -169,6 +172,7 @@ class NoneOnShared(ConsumerCheck):
     """Judged by how the call ended, and by what was sent."""
 
     requirement = RequirementId("ack.no-cumulative-on-shared")
+    needs = (Trait.CUMULATIVE,)
 
     def start(self) -> None:
         self._asked: dict[SessionKey, Call] = {}

@@ -89,9 +89,8 @@ class SettlesWhatItNames(DispatchLedger):
         kept = self._of(group)
         known = kept.named.get(position)
         if known is None:
-            known = kept.named[position] = _Named(size, set(range(size)))
-        void = kept.void.pop(position, None)
-        if void is not None:
+            known = kept.named[position] = _Named(size, {0} if size == 1 else set(range(size)))
+        if kept.void and kept.void.pop(position, None) is not None:
             self.exercise(frame)
         if known.last is None or frame.t_ns - known.last.t_ns < SETTLED_NS:
             return
@@ -164,6 +163,8 @@ class SettlesWhatItNames(DispatchLedger):
 
 
 def _settle(named: _Named, id: MessageId, words: tuple[int, ...], event: Frame) -> None:
+    if not words and not named.left:
+        return
     cleared = {index for index in range(named.size) if not bit_of(words, index)}
     if named.left & cleared:
         before = set(range(named.size)) - named.left

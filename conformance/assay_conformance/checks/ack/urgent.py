@@ -18,6 +18,7 @@ from assay_conformance.checks.consumption import (
     of_batch,
     session_key,
 )
+from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import AckCheck, Written
@@ -108,6 +109,7 @@ class AtOnceWithoutInterval(AckCheck):
     """Obligation: an ack that completed, of a whole entry, with a group interval of 0."""
 
     requirement = RequirementId("ack.immediate-without-interval")
+    needs = (Trait.NO_INTERVAL,)
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, dict[Entry, Call]] = {}

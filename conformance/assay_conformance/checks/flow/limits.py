@@ -7,9 +7,8 @@ seen. So what is seen to be beyond a bound is beyond it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
@@ -36,26 +35,28 @@ class InFlight(Check):
         """(producer handle, topic) -> messages in flight there."""
         self.bytes: Counter[int] = Counter()
         """Producer handle -> theirs."""
-        self._units: dict[int, dict[int, tuple[Operation, ...]]] = {}
-        """Producer handle -> a unit in flight -> the sends inside."""
+        self._units: dict[int, dict[int, tuple[tuple[Operation, str | None], ...]]] = {}
+        """Producer handle -> a unit in flight -> the sends inside, and where each left to."""
 
     def more(self, handle: int, event: Frame) -> None:
         """A unit left for the first time."""
 
     def in_flight(self, handle: int) -> Iterator[Operation]:
         """Sends of this producer that left, have no receipt, and succeed in the end."""
-        return chain.from_iterable(self._units.get(handle, {}).values())
+        return (send for sends in self._units.get(handle, {}).values() for send, _ in sends)
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if unit is None or not event.from_sender or unit.line.handle is None or unit.answered:
+        if unit is None or not unit.numbers or not event.from_sender or unit.answered:
             return
         handle = unit.line.handle
+        if handle is None:
+            return
         known = self._units.setdefault(handle, {})
-        if id(unit) not in known and unit.numbers:
-            known[id(unit)] = tuple(self._succeeding(handle, unit))
-            self._count(handle, known[id(unit)], 1)
+        if id(unit) not in known:
+            known[id(unit)] = leaving = tuple(self._succeeding(handle, unit))
+            self._count(handle, leaving, 1)
             self.more(handle, event)
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
@@ -70,16 +71,19 @@ class InFlight(Check):
         unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
         return None if unit is None else unit.line.topic
 
-    def _succeeding(self, handle: int, unit: Unit) -> Iterator[Operation]:
+    def _succeeding(self, handle: int, unit: Unit) -> Iterator[tuple[Operation, str | None]]:
+        tracker = self.tracker
+        outcomes, units = tracker.foresight.outcomes, tracker.lines.by_message
         for number in unit.numbers:
-            send = self.tracker.send_of(handle, number)
-            if send is not None and self.tracker.foresight.outcomes.get(send.invoke.op) is _OK:
-                yield send
+            send = tracker.send_of(handle, number)
+            if send is not None and outcomes.get(send.invoke.op) is _OK:
+                first = units.get((handle, number))
+                yield send, None if first is None else first.line.topic
 
-    def _count(self, handle: int, sends: tuple[Operation, ...], sign: int) -> None:
-        for send in sends:
+    def _count(self, handle: int, sends: Iterable[tuple[Operation, str | None]], sign: int) -> None:
+        for send, topic in sends:
             self.bytes[handle] += sign * (send.invoke.size or 0)
-            if (topic := self.left_to(handle, send)) is not None:
+            if topic is not None:
                 self.messages[handle, topic] += sign
 
 

@@ -139,9 +139,11 @@ class Tracker:
 
     def send_of(self, handle: int, number: int) -> Operation | None:
         """The send operation that asked for message `number` of producer `handle`; None for one of a burst."""
-        sends = self.sends.get(handle, [])
-        operation = sends[number] if number < len(sends) else None
-        return operation if operation is not None and operation.invoke.number == number else None
+        sends = self.sends.get(handle)
+        if sends is None or number >= len(sends):
+            return None
+        operation = sends[number]
+        return operation if operation.invoke.number == number else None
 
     # --- one method an event type ---
 
