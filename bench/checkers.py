@@ -29,7 +29,7 @@ from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.base import View, routes
 from assay_conformance.checks.consumption import ConsumerCheck
 from assay_conformance.checks.dispatches import DispatchLedger
-from assay_conformance.checks.judge import run
+from assay_conformance.checks.judge import fitting, run
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.event import (
@@ -102,7 +102,7 @@ def costs(path: Path, case: Case) -> None:
     """Nanoseconds an event that each check takes, the dearest first."""
     events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
     view, spent = View(case, FACTS, Tracker()), Counter[str]()
-    checks = [check(view) for check in load_packs().checks.values()]
+    checks = [check(view) for check in fitting(load_packs().checks.values(), events, view)]
 
     def timed(name: str, method: Callable[..., None]) -> Callable[..., None]:
         def call(*told: object) -> None:

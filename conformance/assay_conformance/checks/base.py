@@ -96,6 +96,8 @@ class Said:
 
     def add(self, other: Said) -> None:
         """What concerns everybody is found in every part, and told once."""
+        if not (other.exercised or other.findings or other.examples or other.undecided_because or other.crashed):
+            return
         room = MAX_FINDINGS - len(self.findings)
         self.findings += [finding for finding in other.findings if finding not in self.findings][:room]
         self.examples = [*self.examples, *other.examples][:MAX_EXAMPLES]
@@ -109,7 +111,7 @@ class Check(Said):
 
     requirement: ClassVar[RequirementId]
     needs: ClassVar[tuple[Need, ...]] = ()
-    """What has to occur in a history for it to have anything to say of it: without, it is not shown it."""
+    """What has to occur in a history for it to have anything to say of it: without, it is not made for it."""
 
     def __init__(self, view: View) -> None:
         super().__init__()

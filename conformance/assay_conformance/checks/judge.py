@@ -89,11 +89,20 @@ def _judge_part(
     events: Iterable[Event], view: View, applicable: Iterable[type[Check]], found: dict[RequirementId, Said]
 ) -> BenchFacts:
     """Adds to `found`. Nothing else that was made for this part is left of it."""
-    judging = [check(view) for check in applicable]
+    events, applicable = tuple(events), tuple(applicable)
+    judging = [check(view) for check in fitting(applicable, events, view)]
     attempt_end = run(events, view, judging)
+    for requirement in [check.requirement for check in applicable if check.requirement not in found]:
+        found[requirement] = Said()
     for check in judging:
-        found.setdefault(check.requirement, Said()).add(check)
+        found[check.requirement].add(check)
     return attempt_end
+
+
+def fitting(checks: Iterable[type[Check]], events: Sequence[Event], view: View) -> list[type[Check]]:
+    """Those whose needs this history meets: the others have nothing to say of it."""
+    met = occasions(events, view.case, view.facts)
+    return [check for check in checks if met_by(check.needs, met)]
 
 
 class BenchFacts:
@@ -147,15 +156,14 @@ class BenchFacts:
         return 0 if self.ended is None else self.ended.t_ns
 
 
-def run(events: Iterable[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
-    """One pass, after those that read ahead: every check that may have something to say sees the events it has handlers
-    for, then its `finish`."""
-    events, tracker = in_log_order(tuple(events)), view.tracker
+def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
+    """One pass, after those that read ahead: every check whose Case concerns it sees the events it has handlers for,
+    then its `finish`. What these need has been met."""
+    events, tracker = in_log_order(events), view.tracker
     tracker.foresight.read(events)
     tracker.history = events
     attempt = BenchFacts(tracker.load)
-    met = occasions(events, view.case, view.facts)
-    checks = [check for check in checks if met_by(check.needs, met) and check.concerned()]
+    checks = [check for check in checks if check.concerned()]
     by_type, by_word = _table(attempt, ConsumerLife(tracker, checks), *all_groups(view, checks), *checks)
     for event in events:
         tracker.see(event)

@@ -160,11 +160,16 @@ def nearest(*levels: Policies) -> Policies:
     """Per policy, what the first level that sets it says. A rate of 0 sets nothing."""
     found: dict[str, object] = {}
     for level in levels:
+        if level == _SILENT:
+            continue
         for name in Policies.__struct_fields__:
             value = getattr(level, name)
             if name not in found and _says_something(value):
                 found[name] = value
-    return msgspec.structs.replace(Policies(), **found)
+    return msgspec.structs.replace(_SILENT, **found) if found else _SILENT
+
+
+_SILENT = Policies()
 
 
 def _says_something(value: object) -> bool:

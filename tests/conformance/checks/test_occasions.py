@@ -12,7 +12,7 @@ from assay_conformance.checks.occasions import Occasion, Setting, Subscribed, Tr
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import ClientConfig
-from assay_conformance.model.event import Closed, ClosedBy, Ended, Fate, Fired, Frame, Invoke, Meta
+from assay_conformance.model.event import Closed, ClosedBy, Ended, Fate, Fired, Frame, Invoke, MessageId, Meta
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -132,3 +132,24 @@ def test_subscriptions_to_two_topics_are_told() -> None:
     story.consumer()
     story.consumer(handle=3, consumer_id=2, topic="u")
     assert Trait.SEVERAL_TOPICS in _met(story)
+
+
+def test_a_cumulative_acknowledgment_is_told_by_who_asks_for_it() -> None:
+    story = _story()
+    story.invoke("ack", 2, args={"messages": [1], "cumulative": True})
+    assert Trait.CUMULATIVE in _met(story)
+
+
+def test_a_cumulative_acknowledgment_is_told_by_what_is_sent() -> None:
+    story = _story()
+    story.up("ACK", consumer_id=0, ack_type="Cumulative", ids=(MessageId(1, 1),))
+    assert Trait.CUMULATIVE in _met(story)
+
+
+@pytest.mark.parametrize(("interval_ms", "told"), [(0, True), (100, False)])
+def test_a_consumer_whose_acknowledgments_wait_for_nothing_is_told(interval_ms: int, told: bool) -> None:
+    story = _story()
+    story.consumer()
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"ack_group_ms"}))
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer={"ack_group_ms": interval_ms}))
+    assert (Trait.NO_INTERVAL in occasions(story.done(), case, facts)) is told
