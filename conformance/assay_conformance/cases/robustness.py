@@ -41,6 +41,8 @@ def pieces(words: str, title: str, action: Resegment) -> Case:
         ("robustness.any-segmentation",),
         consumer=EARLIEST,
         faults=(Fault(trigger=down("CONNECTED", times=0), action=action),),
+        # Twenty messages of 20 KiB are 420 pieces, and a busy machine leaves more between two of them.
+        limits=Limits(operation_ms=25_000),
     )
 
 
