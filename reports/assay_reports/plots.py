@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from assay_conformance.ledger.collection import US_PER_S, Counted, Small, Sums
+from assay_conformance.ledger.spans import Spans
 
 WIDTH = 1080
 LEFT, RIGHT, TOP, BOTTOM = 74, 1064, 26, 196
@@ -21,6 +22,10 @@ _MOST_POINTS = 480
 _X_TICKS, _Y_TICKS = 8, 4
 _MOST_LINES = 6
 _STEPS = (1, 2, 5)
+_LEAST_BAND = 5.0
+"""Pixels: what acted for a moment in a run of hours is seen."""
+_LEAST_MS = 0.001
+_QUANTILES = (("half", "p50_us"), ("99 %", "p99_us"), ("all", "most_us"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,8 @@ def plots(sums: Sums, small: Small) -> tuple[Plot, ...]:
         _plot("Messages a second", "messages/s", _rates(sums, scale), scale, bands),
         _plot("Behind", "messages", _lag(sums, small, scale), scale, bands),
         _plot("Delivered again, or refused", "messages/s", _again(sums, small, scale), scale, bands),
-        _latencies(sums, small, scale, bands),
+        _latencies(sums, scale, bands),
+        _latencies_of_windows(sums, small, scale, bands),
     ]
     return tuple(plot for plot in made if plot is not None)
 
@@ -135,19 +141,77 @@ def _add(into: list[float], values: Iterable[float], factor: float) -> None:
         into[place] += value * factor
 
 
-def _latencies(sums: Sums, small: Small, scale: _Scale, bands: tuple[Band, ...]) -> Plot | None:
+def _latencies(sums: Sums, scale: _Scale, bands: tuple[Band, ...]) -> Plot | None:
+    """Quantiles over the run, as steps. Half of all and the slowest one are apart by powers of ten, so the axis is in
+    such powers."""
+    found = sums.spans
+    if not found.told:
+        return None
+    decades = _decades([span.p50_us / 1000 for span in found.told], [span.most_us / 1000 for span in found.told])
+    lines = []
+    for number, (name, of) in enumerate(_QUANTILES):
+        for stretch in _stretches(found, of):
+            points = (f"{_x_us(t_us, scale, sums)},{_y_decades(ms, decades)}" for t_us, ms in stretch)
+            lines.append(Line(name, number, " ".join(points)))
+    said = "; ".join(f"{name} within {_short(max(_ms(found, of)))} ms" for name, of in _QUANTILES)
+    return Plot(
+        "From send to delivery, by powers of ten",
+        "ms",
+        tuple(lines),
+        _x_ticks(scale),
+        tuple(
+            Tick(_y_decades(10.0**power, decades), _short(10.0**power)) for power in range(decades[0], decades[1] + 1)
+        ),
+        bands,
+        f"{said}, of what was sent in each {_short(found.width_us / US_PER_S)} s",
+    )
+
+
+def _ms(found: Spans, of: str) -> list[float]:
+    return [getattr(span, of) / 1000 for span in found.told]
+
+
+def _stretches(found: Spans, of: str) -> Iterable[list[tuple[int, float]]]:
+    """(time, milliseconds) at both ends of each span; a new list where spans without any lie between."""
+    stretch: list[tuple[int, float]] = []
+    for span in found.told:
+        begin, end = span.number * found.width_us, (span.number + 1) * found.width_us
+        if stretch and stretch[-1][0] != begin:
+            yield stretch
+            stretch = []
+        stretch += [(begin, getattr(span, of) / 1000), (end, getattr(span, of) / 1000)]
+    yield stretch
+
+
+def _decades(least: Iterable[float], most: Iterable[float]) -> tuple[int, int]:
+    """Powers of ten that the axis begins and ends with."""
+    low = math.floor(math.log10(max(_LEAST_MS, min(least))))
+    return low, max(low + 1, math.ceil(math.log10(max(_LEAST_MS, max(most)))))
+
+
+def _y_decades(ms: float, decades: tuple[int, int]) -> float:
+    low, high = decades
+    # A clock that is behind another one's makes a message arrive before it was sent.
+    return _y(math.log10(max(ms, 10.0**low)) - low, high - low)
+
+
+def _x_us(t_us: int, scale: _Scale, sums: Sums) -> float:
+    return scale.x(min(max(t_us / sums.unit_us, scale.first), scale.last))
+
+
+def _latencies_of_windows(sums: Sums, small: Small, scale: _Scale, bands: tuple[Band, ...]) -> Plot | None:
     """Quantiles of what was sent in each fault window, over the window."""
     told = [window for window in sums.windows if window.p50_us >= 0]
     if not told:
         return None
     top = _top(max(window.most_us for window in told) / 1000)
     lines = []
-    for number, (name, of) in enumerate((("half", "p50_us"), ("99 %", "p99_us"), ("all", "most_us"))):
+    for number, (name, of) in enumerate(_QUANTILES):
         for window in told:
             epoch = small.epochs[window.epoch]
             ends = (epoch.t_from, sums.end_us if epoch.t_to is None else epoch.t_to)
             y = _y(getattr(window, of) / 1000, top)
-            first, last = (scale.x(min(max(end / sums.unit_us, scale.first), scale.last)) for end in ends)
+            first, last = (_x_us(end, scale, sums) for end in ends)
             lines.append(Line(name, number, f"{first},{y} {max(last, first + 4)},{y}"))
     return Plot(
         "From send to delivery, of what was sent while a fault acted",
@@ -191,8 +255,8 @@ def _bands(small: Small, scale: _Scale, unit_us: int) -> Iterable[Band]:
     for epoch in small.epochs.values():
         begin = min(max(epoch.t_from / unit_us, scale.first), scale.last)
         end = scale.last if epoch.t_to is None else min(max(epoch.t_to / unit_us, scale.first), scale.last)
-        x = scale.x(begin)
-        yield Band(x, max(2.0, round(scale.x(end) - x, 1)), f"{epoch.action} of {epoch.target}")
+        width = max(_LEAST_BAND, round(scale.x(end) - scale.x(begin), 1))
+        yield Band(min(scale.x(begin), RIGHT - width), width, f"{epoch.action} of {epoch.target}")
 
 
 def _x_ticks(scale: _Scale) -> tuple[Tick, ...]:

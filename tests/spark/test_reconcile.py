@@ -18,6 +18,7 @@ from assay_conformance.ledger.judge import all_rules, judge_rows
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.rows import Ack
 from assay_conformance.ledger.rules import RULES
+from assay_conformance.ledger.spans import spans
 from assay_conformance.ledger.tables import ACK, DELIVERY, PARTS
 from assay_conformance.ledger.words import WORDS, Bucket, Words, fold
 from assay_conformance.model.errors import HarnessError
@@ -59,6 +60,19 @@ def test_spark_finds_what_the_rules_find_in_memory(spark: Any, tmp_path: Path, s
     if of == info():
         broken = {row.requirement for row in found.verdicts if row.findings}
         assert broken == {rule.requirement for rule in RULES} - OF_FLOWS
+
+
+def test_of_many_messages_spark_takes_those_that_memory_takes(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = pack(21, HISTORIES)
+    rows = packed.rows()
+    everything = spans(rows)
+    monkeypatch.setattr("assay_conformance.ledger.spans.MOST_MESSAGES", len(rows.attempts) // 3)
+    found = judged(spark, ledgers.write(tmp_path / "ledger", packed, info(), seed=21)).sums.spans
+    assert found == spans(rows)
+    assert found.every > 1
+    assert 0 < sum(span.latencies for span in found.told) < sum(span.latencies for span in everything.told)
 
 
 def test_healthy_histories_have_no_findings(spark: Any, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
@@ -26,6 +25,7 @@ from assay_conformance.ledger.rows import (
     Topic,
     Writer,
 )
+from assay_conformance.ledger.spans import Spans, quantile, spans
 from assay_conformance.ledger.tables import NONE, AckKind, Result
 from assay_conformance.ledger.words import EMPTY, Bucket, Words, both, fold
 
@@ -130,7 +130,7 @@ class Sums(NamedTuple):
     `unit_us` each; `last_seq`: stream -> greatest number asked for; `last_given`: (sub, stream) -> greatest number
     delivered; `events`: rows of attempt, outcome and delivery; `end_us`: the time of the last row; `moved`: keys that
     two consumers had at once; `overtaken`: messages of a key that came to one consumer after later ones to another;
-    `behind`: messages that lie in the log behind later ones.
+    `behind`: messages that lie in the log behind later ones; `spans`: how long messages took over the run, for people.
     """
 
     exercised: Mapping[str, int]
@@ -144,6 +144,7 @@ class Sums(NamedTuple):
     moved: tuple[keys.Moved, ...] = ()
     overtaken: tuple[keys.Overtaken, ...] = ()
     behind: tuple[log.Behind, ...] = ()
+    spans: Spans = Spans()
 
 
 def sums(
@@ -152,8 +153,10 @@ def sums(
     info: LedgerInfo,
     unit_us: int = US_PER_S,
     asked: Container[str] = TALLIES,
+    drawn: bool = True,
 ) -> Sums:
-    """Of a whole ledger in memory. Only requirements that are `asked` for are counted as `exercised`."""
+    """Of a whole ledger in memory. Only requirements that are `asked` for are counted as `exercised`; `drawn`: with
+    what no rule reads."""
     tallies = [tally for tally in TALLIES.values() if tally.requirement in asked]
     names = {name for tally in tallies for name in tally.words}
     buckets = with_streams(fold((row for table in rows for row in table), names), small, info)
@@ -185,6 +188,7 @@ def sums(
         keys.moved(rows.deliveries, small, keys.crossing(turns)),
         keys.overtaken(rows.deliveries, small, info),
         in_log.behind,
+        spans(rows) if drawn else Spans(),
     )
 
 
@@ -262,11 +266,6 @@ def _window(
         if subscription.whole and covers(subscription, small.streams[message[0]].topic)
     )
     return Window(epoch.epoch, len(inside), lost, again, *(quantile(latencies, share) for share in (0.5, 0.99, 1.0)))
-
-
-def quantile(ordered: Sequence[int], share: float) -> int:
-    """The least value that this share of all does not exceed; -1 of nothing."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else NONE
 
 
 def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, ...]:

@@ -24,6 +24,7 @@ from assay_conformance.model.verdict import RequirementVerdict, Verdict
 from assay_reports.ledgers.naming import see_names
 from assay_reports.ledgers.opening import BadPart, Ledger, smalls
 from assay_reports.spark import folds, picking, screen, views
+from assay_reports.spark.latencies import spans
 from assay_reports.spark.log import in_log
 from assay_reports.spark.progress import Progress
 from assay_reports.spark.turns import keys, overtaken
@@ -284,6 +285,7 @@ def _sums(
         moved=whose.moved,
         overtaken=overtaken(session, ledger, small, folded.bad),
         behind=stored.behind,
+        spans=spans(session, ledger, folded.bad),
     )
 
 

@@ -23,10 +23,11 @@ from assay_conformance.ledger.rows import (
     Writer,
 )
 from assay_conformance.ledger.script import some_info
+from assay_conformance.ledger.spans import Span, Spans
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.run import BrokerInfo
-from assay_reports.plots import BOTTOM, TOP, Plot, plots
+from assay_reports.plots import BOTTOM, LEFT, RIGHT, TOP, Plot, plots
 from assay_reports.spark.report import Judged, report, write
 
 INFO = some_info(
@@ -116,7 +117,9 @@ def a_minute() -> Sums:
     there = [second for second in range(60) if second not in range(20, 30)]
     first = [Second(Counted.FIRST, 0, second, 1100 if second == 30 else 100) for second in there]
     window = Window(0, 500, 0, 3, 40_000, 900_000, 9_000_000)
-    return Sums({}, tuple(sorted([*told, *first])), (window,), end_us=60_000_000)
+    took = tuple(Span(second, 100, 1_000, 10_000, 9_000_000) for second in there)
+    spans = Spans(1_000_000, 1, took)
+    return Sums({}, tuple(sorted([*told, *first])), (window,), end_us=60_000_000, spans=spans)
 
 
 def named(title: str) -> Plot:
@@ -152,6 +155,39 @@ def test_the_top_of_an_axis_is_a_round_number_above_everything() -> None:
 def test_latencies_stand_where_their_window_does() -> None:
     plot = named("From send to delivery, of what was sent while a fault acted")
     assert {line.name for line in plot.lines} == {"half", "99 %", "all"}
+
+
+OVER_THE_RUN = "From send to delivery, by powers of ten"
+
+
+def test_latencies_are_drawn_over_the_whole_run() -> None:
+    plot = named(OVER_THE_RUN)
+    half = [line.points.split() for line in plot.lines if line.name == "half"]
+    assert [len(points) for points in half] == [40, 60]
+    assert (half[0][0].split(",")[0], half[-1][-1].split(",")[0]) == (f"{float(LEFT)}", f"{float(RIGHT)}")
+
+
+def test_latencies_far_apart_are_told_apart() -> None:
+    plot = named(OVER_THE_RUN)
+    assert [tick.text for tick in plot.y_ticks] == ["1", "10", "100", "1000", "10k"]
+    ticks = {tick.text: tick.at for tick in plot.y_ticks}
+    assert heights(plot, "half")[0] == ticks["1"]
+    assert heights(plot, "99 %")[0] == ticks["10"]
+
+
+def test_clocks_that_differ_leave_no_latency_below_the_axis() -> None:
+    sums = a_minute()
+    early = sums._replace(spans=Spans(1_000_000, 1, (Span(3, 1, -50, -50, 40_000),)))
+    plot = next(plot for plot in plots(early, SMALL) if plot.title == OVER_THE_RUN)
+    assert heights(plot, "half") == [BOTTOM, BOTTOM]
+
+
+@pytest.mark.parametrize("t_us", [20_000_000, 59_999_999])
+def test_a_fault_of_a_moment_is_seen_and_lies_in_the_plot(t_us: int) -> None:
+    small = SMALL._replace(epochs={0: Epoch(0, "kill", "broker 0", t_us, t_us + 1)})
+    (band,) = next(iter(plots(a_minute(), small))).bands
+    assert band.width >= 5
+    assert band.x + band.width <= RIGHT
 
 
 def test_a_run_that_was_over_in_a_moment_has_no_plots() -> None:

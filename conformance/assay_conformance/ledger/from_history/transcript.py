@@ -90,7 +90,7 @@ def transcribe(
     told |= {(row.stream, row.seq): [event] for row, (event, _) in zip(invented, subs.phantoms, strict=True)}
     spans = subscribers.attention(subs, known)
     limited = subscribers.limited(subs, case)
-    known_sums = _with_refusals(sums(rows, small, full, UNIT_US, asked), subs)
+    known_sums = _with_refusals(sums(rows, small, full, UNIT_US, asked, drawn=False), subs)
     return Transcript(rows, small, full, known_sums, told, spans, limited)
 
 
