@@ -40,6 +40,39 @@ def test_folds_lie_beside_a_ledger_whose_name_looks_like_a_pattern(spark: Any, t
     assert list(tmp_path.iterdir()) == [where]
 
 
+def closed(where: Path, seed: int, histories: int = 3) -> Path:
+    """A ledger beside which no folds can be written, whoever tries."""
+    write(where, pack(seed, histories), info())
+    (where / "fold").write_text("no folder")
+    return where
+
+
+def test_a_ledger_that_can_only_be_read_is_judged_and_folded_once(spark: Any, tmp_path: Path) -> None:
+    where, aside = closed(tmp_path / "ledger", 32), tmp_path / "aside"
+    first, again = (reconcile(spark, open_ledger(str(where)), load(), aside=aside, recount=True) for _ in range(2))
+    rows, small = pack(32, 3).rows(), pack(32, 3).smalls()
+    assert first.verdicts == again.verdicts == judge_rows(rows, small, info(), sums(rows, small, info()), load())
+    assert first.folded_now == sum(map(len, rows))
+    assert again.folded_now == 0
+    assert Path(again.folds_aside).parent == aside
+    assert list(Path(again.folds_aside).glob("fold/delivery/*/words"))
+
+
+def test_ledgers_that_can_only_be_read_never_meet_in_their_folds(spark: Any, tmp_path: Path) -> None:
+    aside = tmp_path / "aside"
+    ledgers = [closed(tmp_path / name / "ledger", 33) for name in ("one", "other")]
+    found = [reconcile(spark, open_ledger(str(where)), load(), aside=aside) for where in ledgers]
+    assert found[0].folds_aside != found[1].folds_aside
+    assert found[1].folded_now == found[0].folded_now
+
+
+def test_folds_lie_beside_a_ledger_that_can_be_written(spark: Any, tmp_path: Path) -> None:
+    where = write(tmp_path / "ledger", pack(34, 1), info())
+    found = reconcile(spark, open_ledger(str(where)), load(), aside=tmp_path / "aside")
+    assert not found.folds_aside
+    assert not (tmp_path / "aside").exists()
+
+
 def test_a_place_that_nobody_knows_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"ftp2://host/soak: cannot be reached: .+"):
         open_ledger("ftp2://host/soak")

@@ -7,17 +7,21 @@
 
 A fold of parts that changed or went away, or that was made by other words, is not used and made again. Merging folds
 gives the fold of all their parts, in any order: that is what makes this right.
+
+Where a ledger can only be read, new folds lie in another folder that has its name from the ledger's place and run.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -66,6 +70,8 @@ class Folded:
     bad: list[BadPart] = field(default_factory=list)
     rows: int = 0
     """Rows that were folded now, and not before."""
+    aside: str = ""
+    """Where folds lie that cannot lie beside the ledger."""
 
     def of(self, session: Any, kind: str, tables: Iterable[str]) -> Any:
         """A DataFrame over folds of a kind (`words`, `series`, `chunks`) of one shape; None where there are none."""
@@ -82,35 +88,45 @@ def without(ledger: Ledger) -> frozenset[str]:
     )
 
 
-def fold_parts(session: Any, ledger: Ledger, small: Small, told: Told = lambda *_: None) -> Folded:
+def fold_parts(
+    session: Any, ledger: Ledger, small: Small, told: Told = lambda *_: None, aside: Path | None = None
+) -> Folded:
     """Fold what is not folded yet, and say where all folds are.
 
-    UsageError when they cannot be written beside the ledger. A part that cannot be read is left out and named.
+    `aside`: under which folder they lie when they cannot be written beside the ledger; UsageError without one. A part
+    that cannot be read is left out and named.
     """
     views.show_streams(session, small)
     result = Folded()
     for table in PARTS:
-        _of_table(session, ledger, table.name, result, told)
+        _of_table(session, ledger, table.name, result, told, aside)
     return result
 
 
-def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, told: Told) -> None:
-    folder = _Folder(ledger, table)
+def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, told: Told, aside: Path | None) -> None:
+    folder = _Folder(ledger.files, ledger.root, ledger.where, table)
     made = _digest(table, without(ledger))
-    stamps = folder.stamps()
+    stamps = _stamps(ledger, table)
     kept = list(folder.kept(made, stamps))
+    places = [folder.place(batch.name) for batch in kept]
     done = {part for batch in kept for part in batch.parts}
+    if aside is not None and done < stamps.keys() and not folder.takes():
+        result.aside = root = str(aside / _key(ledger))
+        folder = _Folder(fs.LocalFileSystem(), root, root, table)
+        others = [batch for batch in folder.kept(made, stamps) if not done & batch.parts.keys()]
+        places += [folder.place(batch.name) for batch in others]
+        done |= {part for batch in others for part in batch.parts}
     todo = [part for part in ledger.parts[table] if part.file not in done]
     rows = sum(part.rows for part in todo)
     behind = 0
     for batch in _batches(todo):
         written, bad = _fold_batch(session, ledger, table, batch, folder, Batch("", made, stamps))
-        kept += written
+        places += [folder.place(one.name) for one in written]
         result.bad += bad
         behind += sum(part.rows for part in batch)
         told(table, behind, rows)
     result.rows += rows
-    result.places[table] = [folder.place(batch.name) for batch in kept]
+    result.places[table] = places
 
 
 def _batches(parts: Iterable[Part]) -> Iterator[list[Part]]:
@@ -180,29 +196,45 @@ def unreadable(error: Exception, parts: Iterable[Part]) -> BadPart | None:
 def _explained(error: Exception, folder: _Folder) -> Exception:
     text = str(error)
     if "Permission denied" in text or "Mkdirs failed" in text:
-        return UsageError(f"{folder.root}: folds cannot be written beside the ledger: permission denied")
+        return UsageError(f"{folder.root}: folds cannot be written there: permission denied")
     return error
 
 
-class _Folder:
-    """The folds of one table, on whatever the ledger lies on."""
+def _stamps(ledger: Ledger, table: str) -> dict[str, Stamp]:
+    """Of every part of the table, as it is now."""
+    parts = ledger.parts[table]
+    infos = ledger.files.get_file_info([f"{ledger.root}/{part.file}" for part in parts])
+    return {part.file: Stamp(info.size, info.mtime_ns or 0) for part, info in zip(parts, infos, strict=True)}
 
-    def __init__(self, ledger: Ledger, table: str) -> None:
-        self._ledger, self._table = ledger, table
-        self._files: Any = ledger.files
-        self.root = f"{ledger.root}/fold/{table}"
+
+def _key(ledger: Ledger) -> str:
+    """Of this ledger alone: another one may have lain in its place, or a copy of it lie elsewhere."""
+    return hashlib.sha256(msgspec.json.encode((views.target(ledger.where), ledger.info))).hexdigest()[:32]
+
+
+class _Folder:
+    """The folds of one table, on whatever `where` lies on; `root` is its path in `files`."""
+
+    def __init__(self, files: Any, root: str, where: str, table: str) -> None:
+        self._files, self._where, self._table = files, where, table
+        self.root = f"{root}/fold/{table}"
 
     def place(self, name: str) -> str:
-        return views.location(self._ledger.where, f"fold/{self._table}/{name}")
+        return views.location(self._where, f"fold/{self._table}/{name}")
 
     def target(self, name: str) -> str:
-        return views.target(self._ledger.where, f"fold/{self._table}/{name}")
+        return views.target(self._where, f"fold/{self._table}/{name}")
 
-    def stamps(self) -> dict[str, Stamp]:
-        """Of every part of the table, as it is now."""
-        parts = self._ledger.parts[self._table]
-        infos = self._files.get_file_info([f"{self._ledger.root}/{part.file}" for part in parts])
-        return {part.file: Stamp(info.size, info.mtime_ns or 0) for part, info in zip(parts, infos, strict=True)}
+    def takes(self) -> bool:
+        """Whether a file can be written there; a full disk is another matter, and said when it comes to that."""
+        tried = f"{self.root}/.{uuid.uuid4().hex}"
+        try:
+            self._files.create_dir(self.root, recursive=True)
+            self._files.open_output_stream(tried).close()
+            self._files.delete_file(tried)
+        except OSError as error:
+            return error.errno == errno.ENOSPC
+        return True
 
     def kept(self, made: str, stamps: dict[str, Stamp]) -> Iterator[Batch]:
         """The folds that hold, each part in one; what does not is removed."""
@@ -233,7 +265,7 @@ class _Folder:
                 stream.write(msgspec.json.encode(batch))
             self._files.move(dot, f"{self.root}/{batch.name}.json")
         except OSError as error:
-            raise UsageError(f"{self.root}: folds cannot be written beside the ledger: {error}") from error
+            raise UsageError(f"{self.root}: folds cannot be written there: {error}") from error
 
     def _listed(self) -> list[Any]:
         found = self._files.get_file_info(fs.FileSelector(self.root, allow_not_found=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -42,7 +43,8 @@ _WORDS, _FLAGGED = "fold_words", "flagged"
 @dataclass(frozen=True, slots=True)
 class Reconciled:
     """`bad`: parts that could not be read. `flagged`: buckets that were looked at, `beyond` those that were not, by
-    requirement. `picked`: rows that the rules saw; `recounted`: the raw tables were asked, and the folds agree."""
+    requirement. `picked`: rows that the rules saw; `recounted`: the raw tables were asked, and the folds agree;
+    `folds_aside`: where folds lie that cannot lie beside the ledger."""
 
     verdicts: tuple[RequirementVerdict, ...]
     sums: Sums
@@ -52,6 +54,7 @@ class Reconciled:
     picked: int
     folded_now: int
     recounted: bool
+    folds_aside: str
 
 
 def reconcile(
@@ -63,8 +66,10 @@ def reconcile(
     progress: Progress | None = None,
     most_rows: int = MOST_ROWS,
     clauses: Iterable[Clause] = tuple(CLAUSES.values()),
+    aside: Path | None = None,
 ) -> Reconciled:
-    """Judge a ledger. With `recount` the screen reads all rows again, and the folds have to say the same.
+    """Judge a ledger. With `recount` the screen reads all rows again, and the folds have to say the same. Folds of a
+    ledger that can only be read lie under `aside`.
 
     HarnessError when they do not: then one of them is ours to mend.
     """
@@ -74,7 +79,7 @@ def reconcile(
     if session.sparkContext.getConf().get(_PARTITIONS) is None:
         session.conf.set(_PARTITIONS, str(_partitions(ledger)))
     with told.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
-        folded = folds.fold_parts(session, ledger, small, _to(told))
+        folded = folds.fold_parts(session, ledger, small, _to(told), aside)
     bad = (*ledger.bad, *folded.bad)
     stack = _stack(session, folded)
     if recount:
@@ -102,6 +107,7 @@ def reconcile(
         sum(len(rows) for rows in picked.rows),
         folded.rows,
         recount,
+        folded.aside,
     )
 
 
@@ -157,7 +163,7 @@ def _agree(session: Any, ledger: Ledger, folded: folds.Folded, stack: str) -> No
     for first in session.sql(query).orderBy("sub", "stream", "b").limit(1).collect():
         raise HarnessError(
             f"{ledger.where}: folds and rows disagree, first at sub = {first.sub} and stream = {first.stream} and "
-            f"seq >> {BUCKET_BITS} = {first.b}; remove {ledger.where}/fold and report this"
+            f"seq >> {BUCKET_BITS} = {first.b}; remove {folded.aside or ledger.where}/fold and report this"
         )
 
 
