@@ -1,7 +1,7 @@
 """How long messages took, over the whole run: quantiles of what was sent in each stretch of it.
 
 Where there are more messages than a person needs to know quantiles by, some buckets are looked at: which ones, their
-numbers alone say, so that every engine takes the same.
+numbers alone say, so that whoever looks takes the same.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.ledger.words import BUCKET_BITS
@@ -41,10 +41,9 @@ class Span(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Those in which something was sent that was delivered, of one bucket in `every`."""
+    """Those in which something was sent that was delivered."""
 
     width_us: int = 0
-    every: int = 1
     told: tuple[Span, ...] = ()
 
 
@@ -60,15 +59,14 @@ def every(attempts: int) -> int:
     return max(1, math.ceil(attempts / MOST_MESSAGES))
 
 
-def is_taken(stream: int, seq: int, every: int) -> bool:
-    mixed = (stream * _STREAM_FACTOR + (seq >> BUCKET_BITS)) & _BEFORE
-    return (mixed * _FACTOR & _AFTER) < (1 << 32) // every
+def is_taken(stream: Any, seq: Any, every: int) -> Any:
+    """Whether the bucket of a message is looked at; numbers, or arrays of int64."""
+    return is_some(stream * _STREAM_FACTOR + (seq >> BUCKET_BITS), every)
 
 
-def taken_sql(every: int) -> str:
-    """`is_taken` of columns `stream` and `seq`."""
-    mixed = f"((stream * {_STREAM_FACTOR}L + (seq >> {BUCKET_BITS})) & {_BEFORE}L)"
-    return f"({mixed} * {_FACTOR}L & {_AFTER}L) < {(1 << 32) // every}L"
+def is_some(place: Any, every: int) -> Any:
+    """True of one place in `every`, evenly, and in no step with anything."""
+    return ((place & _BEFORE) * _FACTOR & _AFTER) < (1 << 32) // max(1, every)
 
 
 def spans(rows: Rows) -> Spans:
@@ -78,13 +76,17 @@ def spans(rows: Rows) -> Spans:
     one_in = every(len(rows.attempts))
     times = [row.t for row in rows.attempts]
     width = width_us(min(times), max(times))
-    sent = _first(((row.stream, row.seq), row.t) for row in rows.attempts if is_taken(row.stream, row.seq, one_in))
+    sent = _first(
+        ((row.stream, row.seq), row.t)
+        for row in rows.attempts
+        if row.attempt == 0 and is_taken(row.stream, row.seq, one_in)
+    )
     given = _first(((row.stream, row.seq, row.sub), row.t) for row in rows.deliveries if (row.stream, row.seq) in sent)
     found: dict[int, list[int]] = defaultdict(list)
     for (stream, seq, _), t in given.items():
         begun = sent[stream, seq]
         found[begun // width].append(t - begun)
-    return Spans(width, one_in, tuple(_span(number, sorted(found[number])) for number in sorted(found)))
+    return Spans(width, tuple(span(number, sorted(found[number])) for number in sorted(found)))
 
 
 def _first(timed: Iterable[tuple[_Key, int]]) -> dict[_Key, int]:
@@ -94,7 +96,8 @@ def _first(timed: Iterable[tuple[_Key, int]]) -> dict[_Key, int]:
     return found
 
 
-def _span(number: int, ordered: Sequence[int]) -> Span:
+def span(number: int, ordered: Sequence[int]) -> Span:
+    """Of latencies that are sorted."""
     return Span(number, len(ordered), *(quantile(ordered, share) for share in (0.5, 0.99, 1.0)))
 
 

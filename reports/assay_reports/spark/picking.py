@@ -91,12 +91,13 @@ def _of_part(ledger: Ledger, table: Table, part: Part, wanted: Ranges) -> Iterat
         file = pq.ParquetFile(stream)
         places = {file.metadata.schema.column(place).name: place for place in range(file.metadata.num_columns)}
         for group in range(file.metadata.num_row_groups):
-            if _may_hold(file.metadata.row_group(group), places, wanted):
+            if may_hold(file.metadata.row_group(group), places, wanted):
                 content = file.read_row_group(group, columns=[column.name for column in table.columns])
                 yield content.take(pa.array(_inside(content, wanted)))
 
 
-def _may_hold(group: Any, places: Mapping[str, int], wanted: Ranges) -> bool:
+def may_hold(group: Any, places: Mapping[str, int], wanted: Ranges) -> bool:
+    """Whether a row group can, by its statistics. `places`: column -> its number in the file."""
     streams, seqs = (group.column(places[name]).statistics for name in ("stream", "seq"))
     if streams is None or seqs is None or not (streams.has_min_max and seqs.has_min_max):
         return True

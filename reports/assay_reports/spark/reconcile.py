@@ -291,7 +291,7 @@ def _sums(
         moved=whose.moved,
         overtaken=overtaken(session, ledger, small, folded.bad),
         behind=stored.behind,
-        spans=spans(session, ledger, folded.bad),
+        spans=spans(ledger, folded.bad),
     )
 
 

@@ -27,14 +27,14 @@ REACH, SCOPES, STREAMS = "reach", "scopes", "streams"
 _PLACES = ("0S sub", "0 stream", "0L b")
 
 
-def _bits(column: str) -> int:
+def bits(column: str) -> int:
     """How many hold every value of a column: it has a bound, and opening a ledger has seen to it that rows keep it."""
     below = DELIVERY.column(column).below
     assert below is not None
     return (below - 1).bit_length()
 
 
-_STREAM_BITS, _B_BITS = _bits("stream"), _bits("seq") - BUCKET_BITS
+_STREAM_BITS, _B_BITS = bits("stream"), bits("seq") - BUCKET_BITS
 _KEYS_OF_PLACE = (
     f"cast((place >> {_STREAM_BITS + _B_BITS}) - 1 as smallint) sub, "
     f"cast((place >> {_B_BITS}) & {(1 << _STREAM_BITS) - 1} as int) stream, place & {(1 << _B_BITS) - 1} b"

@@ -10,8 +10,8 @@ from assay_conformance.ledger.spans import MOST_SPANS, Span, Spans, every, is_ta
 from assay_conformance.ledger.tables import NONE
 
 
-def sent(seq: int, t: int) -> Attempt:
-    return Attempt(0, seq, NONE, t, 10, 7)
+def sent(seq: int, t: int, attempt: int = 0) -> Attempt:
+    return Attempt(0, seq, NONE, t, 10, 7, attempt)
 
 
 def given(seq: int, t: int, sub: int = 0) -> Delivery:
@@ -20,11 +20,11 @@ def given(seq: int, t: int, sub: int = 0) -> Delivery:
 
 def test_a_message_counts_from_its_first_attempt_to_each_subscriptions_first_delivery() -> None:
     rows = Rows(
-        attempts=(sent(0, 1_000), sent(0, 500)),
+        attempts=(sent(0, 1_000, attempt=1), sent(0, 500)),
         deliveries=(given(0, 900), given(0, 700), given(0, 2_000, sub=1)),
     )
     width = width_us(500, 1_000)
-    assert spans(rows) == Spans(width, 1, (Span(500 // width, 2, 200, 1_500, 1_500),))
+    assert spans(rows) == Spans(width, (Span(500 // width, 2, 200, 1_500, 1_500),))
 
 
 def test_what_was_never_delivered_or_never_sent_is_in_no_span() -> None:

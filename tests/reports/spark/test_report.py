@@ -118,7 +118,7 @@ def a_minute() -> Sums:
     first = [Second(Counted.FIRST, 0, second, 1100 if second == 30 else 100) for second in there]
     window = Window(0, 500, 0, 3, 40_000, 900_000, 9_000_000)
     took = tuple(Span(second, 100, 1_000, 10_000, 9_000_000) for second in there)
-    spans = Spans(1_000_000, 1, took)
+    spans = Spans(1_000_000, took)
     return Sums({}, tuple(sorted([*told, *first])), (window,), end_us=60_000_000, spans=spans)
 
 
@@ -177,7 +177,7 @@ def test_latencies_far_apart_are_told_apart() -> None:
 
 def test_clocks_that_differ_leave_no_latency_below_the_axis() -> None:
     sums = a_minute()
-    early = sums._replace(spans=Spans(1_000_000, 1, (Span(3, 1, -50, -50, 40_000),)))
+    early = sums._replace(spans=Spans(1_000_000, (Span(3, 1, -50, -50, 40_000),)))
     plot = next(plot for plot in plots(early, SMALL) if plot.title == OVER_THE_RUN)
     assert heights(plot, "half") == [BOTTOM, BOTTOM]
 
