@@ -74,7 +74,7 @@ def _sent(ledger: Ledger, groups: Iterable[_Group], one_in: int) -> _Sent:
     by_part: dict[str, list[int]] = defaultdict(list)
     for group in groups:
         by_part[group.part].append(group.number)
-    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    found: list[tuple[Any, ...]] = [_NOTHING[:2]]
     for part, numbers in sorted(by_part.items()):
         with ledger.files.open_input_file(f"{ledger.root}/{part}") as stream:
             file = pq.ParquetFile(stream)
@@ -82,7 +82,7 @@ def _sent(ledger: Ledger, groups: Iterable[_Group], one_in: int) -> _Sent:
                 columns, taken = _taken(file.read_row_group(number, columns=["stream", "seq", "t", "attempt"]), one_in)
                 taken &= columns["attempt"] == 0
                 found.append((_message(columns)[taken], columns["t"][taken]))
-    message, t = (np.concatenate(column) for column in zip(*found, strict=True))
+    message, t = (_joined(column) for column in zip(*found, strict=True))
     order = np.lexsort((t, message))
     return _Sent(message[order], t[order])
 
@@ -101,7 +101,7 @@ def _given(ledger: Ledger, parts: Iterable[Part], sent: _Sent, one_in: int) -> I
                     columns, taken = _taken(content, one_in)
                     message = _message(columns)[taken]
                     place = np.searchsorted(sent.message, message)
-                    known = np.append(sent.message, -1)[place] == message
+                    known: Any = np.append(sent.message, -1)[place] == message
                     yield place[known], columns["sub"][taken][known], columns["t"][taken][known]
 
 
@@ -112,11 +112,11 @@ def _taken(content: Any, one_in: int) -> tuple[dict[str, Any], Any]:
 
 def _took(sent: _Sent, given: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any]:
     """When each was sent, and how long it took to the first delivery of each subscription."""
-    place, sub, t = (np.concatenate(column) for column in zip(_NOTHING, *given, strict=True))
+    place, sub, t = (_joined(column) for column in zip(_NOTHING, *given, strict=True))
     order = np.lexsort((t, sub, place))
     place, sub, t = place[order], sub[order], t[order]
     first: Any = np.ones(len(place), bool)
-    first[1:] = (place[1:] != place[:-1]) | (sub[1:] != sub[:-1])
+    first[1:] = (np.diff(place) != 0) | (np.diff(sub) != 0)
     begun = sent.t[place[first]]
     return begun, t[first] - begun
 
@@ -130,7 +130,11 @@ def _spans(number: Any, took: Any) -> Iterator[Any]:
 
 _SEQ_BITS = bits("seq")
 _BUCKETS = (1 << _SEQ_BITS - BUCKET_BITS) - 1
-_NOTHING = (np.zeros(0, np.int64),) * 3
+_NOTHING: tuple[Any, ...] = (np.zeros(0, np.int64),) * 3
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    return np.concatenate(pieces)
 
 
 def _message(columns: dict[str, Any]) -> Any:
