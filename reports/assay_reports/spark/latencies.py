@@ -100,8 +100,8 @@ def _given(ledger: Ledger, parts: Iterable[Part], sent: _Sent, one_in: int) -> I
                     content = file.read_row_group(number, columns=["sub", "stream", "seq", "t"])
                     columns, taken = _taken(content, one_in)
                     message = _message(columns)[taken]
-                    place = np.searchsorted(sent.message, message)
-                    known: Any = np.append(sent.message, -1)[place] == message
+                    place: Any = np.searchsorted(sent.message, message)
+                    known = np.append(sent.message, -1)[place] == message
                     yield place[known], columns["sub"][taken][known], columns["t"][taken][known]
 
 
