@@ -29,7 +29,7 @@ class _Unloaded:
         """Whether all of its ledger, which is how entries go, was acknowledged by everybody."""
         stored = [other.id for other in log if other.t_ns <= self.step.t_ns]
         ledger = {id.position for id in stored if id.ledger == entry.id.ledger}
-        return entry.id in stored and all(ledger <= acked for acked in self.acked.values())
+        return entry.t_ns < self.step.t_ns and all(ledger <= acked for acked in self.acked.values())
 
 
 class KeepsWhatIsUnacked(DispatchLedger):

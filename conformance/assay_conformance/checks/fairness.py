@@ -27,6 +27,8 @@ class _Reading:
 
     came: int = 0
     handed: int = 0
+    largest: int = 1
+    """Messages of an entry: a queue takes a batch as a whole when there is room for one of its messages."""
     waiting: dict[Entry, _Waiting] = field(default_factory=dict)
 
 
@@ -62,6 +64,7 @@ class NoTopicStarves(Check):
         else:
             reading.waiting.pop(entry, None)
         reading.came += count
+        reading.largest = max(reading.largest, count)
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -75,7 +78,8 @@ class NoTopicStarves(Check):
             return
         passed = reading.handed - 1 - waiting.handed - waiting.ahead
         queues = {session.topic for session in consumer.sessions}
-        room = len(queues) * max(1, number_in_force(self.view, consumer, "receiver_queue_size") or 1_000)
+        size = max(1, number_in_force(self.view, consumer, "receiver_queue_size") or 1_000)
+        room = len(queues) * (size + reading.largest - 1)
         if passed > room:
             self.breach(
                 "starved",

@@ -137,7 +137,7 @@ class ReceiptsInSendOrder(Check):
         if not event.from_sender or event.producer_id is None:
             return
         arrived = self._arrived.get((event.conn, event.producer_id))
-        place = None if arrived is None else arrived.answered(event.sequence_id or 0)
+        place = None if arrived is None else arrived.answered(event)
         if arrived is None or place is None or event.command == "SEND_ERROR" or is_duplicate(event):
             return
         if arrived.outstanding:
@@ -157,11 +157,13 @@ class ReceiptsInSendOrder(Check):
 class _Arrived:
     """SENDs of one producer session at the broker, by place of arrival."""
 
-    __slots__ = ("_chunked", "_count", "_places", "furthest", "furthest_receipt", "outstanding")
+    __slots__ = ("_chunked", "_count", "_places", "_riddles", "furthest", "furthest_receipt", "outstanding")
 
     def __init__(self) -> None:
         self._places: dict[int, list[int]] = {}
         self._chunked: set[int] = set()
+        self._riddles: set[int] = set()
+        """Of which one chunk was refused, at once, while others waited: which one, nobody knows."""
         self._count = 0
         self.outstanding = 0
         self.furthest = -1
@@ -179,14 +181,19 @@ class _Arrived:
         self._count += 1
         self.outstanding += 1
 
-    def answered(self, sequence_id: int) -> int | None:
+    def answered(self, event: Frame) -> int | None:
         """The place of the SEND that this answers; None when there is none, or it may be one of two."""
+        sequence_id = event.sequence_id or 0
         places = self._places.get(sequence_id)
         if not places:
             return None
         self.outstanding -= 1
-        ambiguous = len(places) > 1 and sequence_id not in self._chunked
+        if event.command == "SEND_ERROR" and len(places) > 1:
+            self._riddles.add(sequence_id)
+        ambiguous = (len(places) > 1 and sequence_id not in self._chunked) or sequence_id in self._riddles
         place = places.pop(0)
+        if not places:
+            self._riddles.discard(sequence_id)
         return None if ambiguous else place
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.ack import FlushedInTime, FlushedOnClose, GreatestOnly, WholeBatchOnly
@@ -134,6 +135,18 @@ def test_acks_sent_one_by_one_are_not_grouped() -> None:
         story.ack_frame(delivery - 1)
         story.after(10)
     assert story.judged(FlushedInTime)[0] == ["not-grouped"]
+
+
+def test_full_groups_leave_at_once_one_command_an_id() -> None:
+    story = Story(count=6)
+    for delivery in (1, 3, 5):
+        for each in (delivery, delivery + 1):
+            story.ack(each)
+        for each in (delivery, delivery + 1):
+            story.ack_frame(each - 1)
+        story.after(10)
+    pairs = msgspec.structs.replace(CLIENT, fixed={**CLIENT.fixed, "ack_group_max": 2})
+    assert trial(FlushedInTime, story.done(), facts=pairs).findings == []
 
 
 def test_one_command_an_id_in_one_flush_is_grouped() -> None:

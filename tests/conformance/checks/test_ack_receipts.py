@@ -8,7 +8,7 @@ from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.ack import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.model.event import Frame, Invoke, Outcome
+from assay_conformance.model.event import ErrorClass, Frame, Invoke, Outcome
 
 
 class Awaiting(Consuming):
@@ -137,6 +137,14 @@ def test_call_that_waits_for_an_old_broker_is_found() -> None:
     story.asks()
     story.after(2_000)
     assert story.judged(NoReceiptFromOldBroker)[0] == ["waits-for-nothing"]
+
+
+def test_call_that_is_refused_does_not_wait_for_an_old_broker() -> None:
+    story = Awaiting(version=16)
+    invoke = story.asks()
+    story.complete(invoke, outcome=Outcome.FAIL, error=ErrorClass.INVALID_CONFIG)
+    story.after(2_000)
+    assert story.judged(NoReceiptFromOldBroker) == ([], 0)
 
 
 def test_new_broker_is_waited_for() -> None:

@@ -101,6 +101,14 @@ def test_what_was_acknowledged_while_the_topic_was_unloaded_may_stay() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, _late(story, 0).done(), NOTHING_RETAINED)) == []
 
 
+def test_what_was_stored_when_an_empty_topic_had_been_unloaded_stays() -> None:
+    story = Script()
+    story.add(Stepped, step=0)
+    story.stored(0)
+    story.after(1_000)
+    assert _codes(trial(KeepsWhatIsUnacked, _late(story, 0).done(), NOTHING_RETAINED)) == []
+
+
 def test_what_is_retained_stays() -> None:
     check = trial(KeepsWhatIsUnacked, _late(_all_acked(), 0).done(), RETAINED)
     assert (_codes(check), check.exercised) == ([], 0)

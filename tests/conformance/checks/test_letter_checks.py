@@ -162,6 +162,15 @@ def test_message_may_be_refused_once_more_while_its_acknowledgment_is_kept_with_
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.refuse(2)
+    story.redeliver_frame(0)
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
 def test_original_acknowledged_before_its_letters_receipt_is_found() -> None:
     story = _refused_twice()
     story.posts()

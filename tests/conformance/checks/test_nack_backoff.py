@@ -47,6 +47,17 @@ def test_refusal_that_is_never_asked_for_is_found() -> None:
     assert story.judged(BackoffGrows)[0] == ["too-late"]
 
 
+def test_refusal_that_is_said_three_times_may_keep_the_time_of_the_first() -> None:
+    story = _refusing(0)
+    story.nack(1)
+    story.nack(1)
+    story.after(90)
+    story.nack(1)
+    story.after(10)
+    story.redeliver_frame(0)
+    assert story.judged(BackoffGrows)[0] == []
+
+
 def test_acknowledgment_ends_a_refusal() -> None:
     story = _refusing(0)
     story.nack(1)

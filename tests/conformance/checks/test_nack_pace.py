@@ -63,6 +63,21 @@ def test_refusal_that_was_nearly_due_may_still_be_asked_for_in_its_own_time() ->
     assert story.judged(LeastDelay)[0] == []
 
 
+def test_messages_of_a_batch_that_are_refused_one_by_one_wait_each_for_its_own_time() -> None:
+    story = Consuming("Exclusive", nack_delay_ms=1)
+    story.gets_batch(0, 2)
+    story.gets(1)
+    story.nack(1)
+    story.after(60)
+    story.nack(2)
+    story.after(40)
+    story.redeliver_frame()
+    story.nack(3)
+    story.after(60)
+    story.redeliver_frame()
+    assert story.judged(LeastDelay)[0] == []
+
+
 def test_delay_above_the_minimum_is_not_judged() -> None:
     story = refused(delay_ms=300)
     story.after(20)

@@ -12,7 +12,7 @@ from assay_conformance.checks.fairness import NoTopicStarves
 from assay_conformance.checks.topic_patterns import FollowsPattern, HearsOfTopics
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import Sides
+from assay_conformance.model.event import Member, Sides
 
 FULL = {name: f"persistent://public/default/{name}" for name in ("news-a", "news-b", "sports")}
 INTERVAL_MS = 1_000
@@ -132,8 +132,9 @@ def test_client_that_has_nobody_watch_is_found() -> None:
 # --- fairness ---
 
 
-def _merging(*order: int, again: int | None = None) -> tuple[list[str], int]:
+def _merging(*order: int, again: int | None = None, batch: int = 1) -> tuple[list[str], int]:
     """Message 0 of topic sports comes first, and twelve of news-a behind it; the application gets them in this order.
+    The last `batch` are one entry.
 
     Each topic has a queue of five.
     """
@@ -144,8 +145,10 @@ def _merging(*order: int, again: int | None = None) -> tuple[list[str], int]:
     for number, topic in enumerate(("news-a", "sports")):
         story.subscribed(consumer_id=number, topic=FULL[topic])
     story.message(0, consumer_id=1)
-    for number in range(1, 13):
-        story.message(number, consumer_id=0)
+    for number in range(1, 14 - batch):
+        several = (Member(size=64, digest=0),) * batch
+        together: dict[str, Any] = {} if number < 13 - batch else {"members": several}
+        story.message(number, consumer_id=0, **together)
     for number in order:
         if number == again:
             story.message(number, entry=0, consumer_id=1)
@@ -160,6 +163,10 @@ def test_topics_that_are_merged_as_they_came() -> None:
 
 def test_message_that_is_passed_over_by_more_than_all_queues_hold_is_found() -> None:
     assert _merging(*range(1, 13), 0)[0] == ["starved"]
+
+
+def test_batch_is_taken_as_a_whole_where_there_is_room_for_one_of_its_messages() -> None:
+    assert _merging(*range(1, 13), 0, batch=3)[0] == []
 
 
 def test_message_that_comes_again_waits_from_then_on() -> None:

@@ -9,7 +9,7 @@ from assay_conformance.checks.ordering import KeepsSendOrder, ReceiptsInSendOrde
 from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
-from assay_conformance.model.event import ClosedBy, Fate, Sides
+from assay_conformance.model.event import ClosedBy, Fate, Meta, Sides
 
 
 def _codes(check: type[Check], story: Script) -> list[str]:
@@ -112,4 +112,16 @@ def test_sends_that_wait_for_a_new_session_are_of_the_old_one_where_they_arrive(
     for number in (0, 1):
         story.send_frame(number)
         story.receipt(number)
+    assert _codes(ReceiptsInSendOrder, story) == []
+
+
+def test_refusal_of_a_chunk_that_was_overtaken_does_not_tell_which_chunks_are_answered_later() -> None:
+    story = _sent(0)
+    meta = {chunk: Meta(producer_name="p", sequence_id=0, chunk_id=chunk, chunks=2) for chunk in (0, 1)}
+    story.send_frame(0, meta=meta[0])
+    story.send_frame(1)
+    story.send_frame(0, meta=meta[1])
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
+    story.receipt(0)
+    story.receipt(1)
     assert _codes(ReceiptsInSendOrder, story) == []

@@ -234,7 +234,7 @@ class NoReceiptFromOldBroker(ReceiptCheck):
 
     @on(Completion, "ack")
     def told_of_end(self, event: Completion) -> None:
-        if event.op in self._old and event.outcome is Outcome.OK:
+        if event.op in self._old:
             call, _ = self._old.pop(event.op)
             self._judge(call, event)
 
@@ -260,5 +260,5 @@ class NoReceiptFromOldBroker(ReceiptCheck):
                 call.invoke,
                 event,
             )
-        elif isinstance(event, Completion):
+        elif isinstance(event, Completion) and event.outcome is Outcome.OK:
             self.exercise(event)

@@ -38,6 +38,10 @@ class _Flushing:
     sent: dict[Entry, Frame] = field(default_factory=dict)
     cumulative: Entry | None = None
     moments: list[Frame] = field(default_factory=list)
+    """Flushes of groups that were not full, by their first frame."""
+    began: Frame | None = None
+    ids: int = 0
+    """Of the flush that began last."""
 
 
 class FlushedInTime(AckCheck):
@@ -118,14 +122,21 @@ class FlushedInTime(AckCheck):
         """Three flushes in half an interval are no timer's work, unless a full group went at once."""
         interval_ms = number_in_force(self.view, consumer, "ack_group_ms") or 0
         largest = number_in_force(self.view, consumer, "ack_group_max")
-        if interval_ms < LEAST_INTERVAL_MS or (largest is not None and len(event.ids) >= largest):
+        if interval_ms < LEAST_INTERVAL_MS:
             return
         moments = state.moments
-        if moments and event.t_ns - moments[-1].t_ns < SAME_FLUSH_NS:
+        began = state.began is None or event.t_ns - state.began.t_ns >= SAME_FLUSH_NS
+        if began:
+            state.began, state.ids = event, 0
+            moments.append(event)
+            del moments[:-3]
+        state.ids += len(event.ids)
+        if largest is not None and state.ids >= largest:
+            # To an old broker a group goes one command an id.
+            if moments and moments[-1] is state.began:
+                moments.pop()
             return
-        moments.append(event)
-        del moments[:-3]
-        if len(moments) == 3 and event.t_ns - moments[0].t_ns < interval_ms * MS / 2:
+        if began and len(moments) == 3 and event.t_ns - moments[0].t_ns < interval_ms * MS / 2:
             self.suspect(
                 "ack-flush",
                 moments[0].t_ns - interval_ms * MS,

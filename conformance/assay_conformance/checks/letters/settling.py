@@ -82,8 +82,14 @@ class _Settling(ConsumerCheck, LetterCheck):
         if stored is None or stored.meta.batch is not None or source in self._acked | self._settled:
             return
         earlier = self.errands.get(self.origin_of(source))
-        if earlier is not None and earlier.source == source and earlier.receipt is not None:
-            return  # Refused once more: its letter is there, and its acknowledgment may still be kept with others.
+        if earlier is not None and earlier.source == source:
+            # Refused once more: its letter is there, and its acknowledgment may still be kept with others.
+            if earlier.receipt is not None:
+                return
+            # Its letter has failed already, and it is on its way back.
+            if earlier.failure is not None:
+                earlier.waits = waits
+                return
         self.errands[self.origin_of(source)] = _Errand(consumer, source, cause, waits, self._delay_ns(consumer))
 
     def asked(self, call: Call) -> None:

@@ -40,6 +40,8 @@ class BackoffCheck(RequestCheck):
 
     def start(self) -> None:
         self._waiting: dict[EntryKey, Growing] = {}
+        self._twice: set[EntryKey] = set()
+        """Refused again while the first refusal waited: nobody knows which time they keep."""
 
     def early(self, growing: Growing, event: Frame) -> None: ...
 
@@ -49,11 +51,14 @@ class BackoffCheck(RequestCheck):
 
     def asked(self, call: Call) -> None:
         handle = call.consumer.handle
-        earlier = self._waiting.pop((handle, call.entry), None)
-        window = backoff_window_of(self.view, call)
-        if call.invoke.verb != "nack" or earlier is not None or window is None or buries(self.view, call.consumer):
+        key = (handle, call.entry)
+        earlier = self._waiting.pop(key, None)
+        if call.invoke.verb != "nack":
             return
-        if self.session_of(call) is None:
+        if earlier is not None:
+            self._twice.add(key)
+        window = backoff_window_of(self.view, call)
+        if key in self._twice or window is None or buries(self.view, call.consumer) or self.session_of(call) is None:
             return
         asked_ns = call.invoke.t_ns
         longer = [
@@ -61,7 +66,7 @@ class BackoffCheck(RequestCheck):
             for (owner, _), other in self._waiting.items()
             if owner == handle and other.asked_ns + other.window.earliest_ns > asked_ns + window.latest_ns
         ]
-        self._waiting[handle, call.entry] = Growing(call, window, longer[0] if longer else None, asked_ns)
+        self._waiting[key] = Growing(call, window, longer[0] if longer else None, asked_ns)
 
     def called(self, call: Call) -> None:
         growing = self._waiting.get((call.consumer.handle, call.entry))
@@ -69,6 +74,7 @@ class BackoffCheck(RequestCheck):
             growing.told_ns = call.called_ns
 
     def redeliver(self, request: Request) -> None:
+        self._twice.difference_update(request.asks_for(self._twice))
         for key in request.asks_for(self._waiting):
             growing = self._waiting.pop(key)
             if request.frame.ids:

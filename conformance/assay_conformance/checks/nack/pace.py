@@ -30,6 +30,8 @@ class LeastDelay(RequestCheck):
 
     def start(self) -> None:
         self._refused: dict[EntryKey, Call] = {}
+        self._last_ns: dict[EntryKey, int] = {}
+        """When a message of the entry was refused last: those of a batch wait each for its own time."""
         self._own_until_ns: dict[EntryKey, int] = {}
         """Until when a refusal that was used up near its bound may still be asked for by its own timer."""
 
@@ -37,7 +39,9 @@ class LeastDelay(RequestCheck):
         delay_ms = number_in_force(self.view, call.consumer, "nack_delay_ms")
         timeout_ms = number_in_force(self.view, call.consumer, "ack_timeout_ms")
         if delay_ms is not None and delay_ms < LEAST_DELAY_MS and not timeout_ms and call.invoke.verb == "nack":
-            self._refused.setdefault((call.consumer.handle, call.entry), call)
+            key = (call.consumer.handle, call.entry)
+            self._last_ns[key] = call.invoke.t_ns
+            self._refused.setdefault(key, call)
 
     def redeliver(self, request: Request) -> None:
         consumer, event = request.consumer, request.frame
@@ -55,7 +59,7 @@ class LeastDelay(RequestCheck):
             if event.ids or each.invoke.t_ns <= latest_ns:
                 del self._refused[key]
             if each.invoke.t_ns <= latest_ns:
-                self._own_until_ns[key] = each.invoke.t_ns + LEAST_DELAY_MS * MS + slack_ns
+                self._own_until_ns[key] = self._last_ns[key] + LEAST_DELAY_MS * MS + slack_ns
         if call.invoke.t_ns <= latest_ns:
             self.exercise(event)
         elif not anothers:
