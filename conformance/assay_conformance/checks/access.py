@@ -97,6 +97,10 @@ class AccessModes(Check):
             return
         if producer.mode == "Exclusive" and self._others(producer):
             self.exercise(event)
+        if producer.mode == "ExclusiveWithFencing" and event.fields.get("error") == "ProducerFenced":
+            # Others are thrown out before it is looked whether the epoch of the one that fences has moved on.
+            for other in self._others(producer):
+                self._goes(other, event)
         self._goes(producer, event)
 
     @on(Frame, "CLOSE_PRODUCER")

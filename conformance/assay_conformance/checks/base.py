@@ -25,6 +25,7 @@ from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 from assay_conformance.model.verdict import Finding, Grade
@@ -63,13 +64,23 @@ class View:
         return known[1]
 
     def is_read_at_once(self, topic: str | None = None) -> bool:
-        """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate stops
-        them now and then, and what is behind it on its connection may only be seen late."""
+        """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate, or a
+        small number of sends that may wait to be stored, stops them now and then, and what is behind it on its
+        connection may only be seen late."""
+        if self.case.topology.settings.max_pending_sends < BrokerSettings().max_pending_sends:
+            return False
         return not any(
             one.publish_rate.is_set
             for one in self.case.topology.topics
             if topic is None or one.name == base_topic(topic)
         )
+
+    def is_dispatched_at_once(self, topic: str) -> bool:
+        """Whether no rate of dispatch, of any level, keeps back what this topic has for its consumers."""
+        topology = self.case.topology
+        held = topology.policies_of(topology.named(base_topic(topic)))
+        rates = (held.dispatch_rate, held.subscription_rate, topology.settings.dispatch_rate)
+        return not any(rate is not None and rate.is_set for rate in rates)
 
 
 def on(kind: type, *words: str) -> Callable[[Marked], Marked]:

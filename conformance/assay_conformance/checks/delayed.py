@@ -140,7 +140,8 @@ class NotBeforeItsTime(DelayCheck):
 
 class ActiveIgnoresDelay(DelayCheck):
     """Judged where an Exclusive consumer has had permits ever since the entry came: a Failover one may have to wait
-    until it is the active one; and a broker that a publish rate stops from reading has not read of the permits."""
+    until it is the active one; a broker that a publish rate stops from reading has not read of the permits; and a rate
+    of dispatch keeps entries back, whenever they are due."""
 
     requirement = RequirementId("delayed.active-consumers-ignore-it")
 
@@ -172,6 +173,7 @@ class ActiveIgnoresDelay(DelayCheck):
         if (
             group.kind != "Exclusive"
             or not self._read_at_once
+            or not self.view.is_dispatched_at_once(group.topic)
             or fed is None
             or fed.t_ns > due.stored.t_ns
             or member.permits <= 0
@@ -193,7 +195,8 @@ class ActiveIgnoresDelay(DelayCheck):
 
 
 class SurvivesRestart(DelayCheck):
-    """Of what was stored before a topic was loaded again and was due after it."""
+    """Of what was stored before a topic was loaded again and was due after it; where no rate of dispatch keeps it back
+    for longer."""
 
     requirement = RequirementId("delayed.survives-restart")
 
@@ -227,10 +230,11 @@ class SurvivesRestart(DelayCheck):
                 self._all_came(group)
 
     def _all_came(self, group: Group) -> None:
+        at_once = self.view.is_dispatched_at_once(group.topic)
         seen = self._seen.get(group, set())
         for (topic, position), due in self.due.items():
             reload = next((reload for reload in self._reloads if due.stored.t_ns <= reload.t_ns < due.at_ns), None)
-            if topic != group.topic or reload is None or position in seen:
+            if topic != group.topic or reload is None or position in seen or not at_once:
                 continue
             waiting = [member for member in group.members if self._could_take(member, due)]
             if waiting:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.routing import Routed, RoutingCheck
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import AgentEnded, Completion, Note, Outcome
+from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Note, Outcome
 from assay_conformance.model.hooks import ACKNOWLEDGED, BEFORE_SEND, ROUTER
 from assay_conformance.model.payload import IDENTITY_BYTES
 from assay_conformance.model.requirement import RequirementId
@@ -82,6 +82,10 @@ class AsksRouterOnce(_RouterCheck):
         return None if answer == message.partition else ("not-heard", f"had answered {answer}")
 
 
+_OWN_ENDS = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL, ErrorClass.TIMEOUT, ErrorClass.CLOSED)
+"""How a send may end by its size, or by what its producer is set to."""
+
+
 class BadAnswerFailsOne(_RouterCheck):
     """Answers that name no partition; and the sends of the same producer behind the first of them."""
 
@@ -117,8 +121,8 @@ class BadAnswerFailsOne(_RouterCheck):
         del send
 
     def _others(self, handle: int, number: int, bad: Note, end: Completion) -> None:
-        """Whatever else a Case does to its sends, without a fault they end well."""
-        if end.outcome is not Outcome.OK and not self.view.case.faults:
+        """Without a fault they end well, or by what is wrong with themselves."""
+        if end.outcome is not Outcome.OK and end.error not in _OWN_ENDS and not self.view.case.faults:
             self.breach(
                 "others-fail",
                 f"message {number} of producer {handle} had a partition, and its send ended {end.outcome} at "

@@ -9,6 +9,7 @@ from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import Completion, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import is_partition
 
 SEVERAL_IDS_SINCE = 12
 """ACK with more than one message id."""
@@ -90,7 +91,7 @@ class LimitOfEach(Check):
         if meta.batch or meta.chunk_id is not None or meta.compression != "NONE" or len(event.members) != 1:
             return
         size = event.members[0].size
-        if size > limit:
+        if size > limit and not self._asked_away(event):
             self.breach(
                 "sent-too-large",
                 f"a message of {size} bytes left on connection {event.conn} at {ms(event.t_ns)}, whose broker takes "
@@ -99,6 +100,14 @@ class LimitOfEach(Check):
             )
         elif any(size > other for other in self._limits.values()):
             self.exercise(event)
+
+    def _asked_away(self, event: Frame) -> bool:
+        """Whether the message was asked for before its producer was on this connection, and measured by another."""
+        unit, session = self.tracker.lines.unit, self.tracker.producer_of(event)
+        if unit is None or session is None or session.ready is None or not unit.numbers:
+            return False
+        send = self.tracker.send_of(unit.line.handle or 0, unit.numbers[0])
+        return send is not None and send.invoke.seq < session.ready.seq
 
     @on(Completion, "send")
     def ended(self, event: Completion) -> None:
@@ -124,10 +133,13 @@ class LimitOfEach(Check):
             self.exercise(event)
 
     def _session(self, handle: int, asked_seq: int, ended_seq: int) -> ProducerSession | None:
-        """The producer's session, when it was one and the same from the call to its end."""
+        """The producer's session, when it was one and the same from the call to its end. Which of its partitions a
+        message was for, and so on which connection, is not told of one that never left."""
         sessions = [session for line in self.tracker.lines.of_handle(handle) for session in line.sessions]
         ready = [session for session in sessions if session.ready is not None and session.ready.seq < asked_seq]
         if len(ready) == 0 or any(session.request.seq > asked_seq for session in sessions):
+            return None
+        if is_partition(ready[-1].topic):
             return None
         closed = self.tracker.closed.get(ready[-1].conn)
         return ready[-1] if closed is None or closed.seq > ended_seq else None

@@ -14,7 +14,8 @@ class KeepsOldIdsApart(Check):
     """No batch holds an id up to the last one known when it was made, and one above that.
 
     Known to a client is what it has sent, and what it began behind: its initial id, else what the broker named at
-    first. Judged are producers that batch and whose application chooses ids.
+    first. Judged are producers that batch and whose application chooses ids; of those that have a batch for each key
+    one is older than what left before it.
     """
 
     requirement = RequirementId("dedup.keeps-old-ids-apart")
@@ -48,7 +49,9 @@ class KeepsOldIdsApart(Check):
             )
 
     def _judges(self, handle: int) -> bool:
-        return handle in self.tracker.foresight.explicit and self.view.producer_setting(handle, "batching") is True
+        setting = self.view.producer_setting
+        one_batch = setting(handle, "batching") is True and setting(handle, "batching_type") != "key_based"
+        return one_batch and handle in self.tracker.foresight.explicit
 
     def _began_behind(self, line: Line) -> int:
         initial = initial_id(self.view, line.handle or 0)

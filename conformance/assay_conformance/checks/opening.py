@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
-from assay_conformance.model.event import Closed, ClosedBy, Completion, ErrorClass, Event, Frame, Invoke, Opened
+from assay_conformance.model.event import (
+    Closed,
+    ClosedBy,
+    Completion,
+    ErrorClass,
+    Event,
+    Frame,
+    Invoke,
+    Opened,
+    Outcome,
+)
 from assay_conformance.model.requirement import RequirementId
 
 _NOT_READY = "ServiceNotReady"
@@ -40,6 +50,8 @@ class KeepsOpening(Check):
         """By handle."""
         self._opened: set[int] = set()
         self._connected: set[int] = set()
+        self._guessed: set[int] = set()
+        """Connections whose end is only taken for a setback: who got what it asked for had another one."""
         self._registrations: dict[tuple[int, int | None], int] = {}
         """Connection and request of a PRODUCER or SUBSCRIBE without an answer -> whose it is."""
         self._topics: dict[tuple[int, int | None], str] = {}
@@ -98,6 +110,7 @@ class KeepsOpening(Check):
         alone = len(self._openings) == 1 and not self._opened
         if alone and event.by is not ClosedBy.CLIENT and event.conn not in self._connected:
             self._set_back(next(iter(self._openings)), event)
+            self._guessed.add(event.conn)
 
     @on(Completion, "open_producer", "open_consumer")
     def ended(self, event: Completion) -> None:
@@ -105,6 +118,9 @@ class KeepsOpening(Check):
         if opening is None or event.handle is None or event.error is ErrorClass.CLOSED:
             return
         self._opened.add(event.handle)
+        was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._guessed
+        if was_none and event.outcome is Outcome.OK:
+            return
         if opening.setback is None:
             if opening.tries:
                 self.exercise(event)

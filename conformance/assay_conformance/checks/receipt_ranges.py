@@ -6,6 +6,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -40,9 +41,12 @@ class ChecksHighest(LeavingCheck):
 
     def finish(self) -> None:
         for unit, receipt in self._told:
-            self.exercise(receipt)
             again = any(send.seq > receipt.seq for _, send in unit.sends)
-            if not again and receipt.conn not in self._given_up:
+            given_up = receipt.conn in self._given_up
+            if not again and not given_up and self._is_too_late(unit, receipt):
+                continue
+            self.exercise(receipt)
+            if not again and not given_up:
                 self.breach(
                     "taken",
                     f"{unit.line}: the receipt at {ms(receipt.t_ns)} goes up to {receipt.highest_sequence_id}, and the "
@@ -50,3 +54,9 @@ class ChecksHighest(LeavingCheck):
                     unit.first,
                     receipt,
                 )
+
+    def _is_too_late(self, unit: Unit, receipt: Frame) -> bool:
+        """Somebody else ended its connection as it came, or its producer was closing."""
+        closed, closing = self.tracker.closed.get(receipt.conn), unit.line.closing
+        ended = closed is not None and closed.by is not ClosedBy.CLIENT and closed.t_ns <= receipt.t_ns + IN_FLIGHT_NS
+        return ended or (closing is not None and closing.seq < receipt.seq)

@@ -138,19 +138,20 @@ class ComesBackAfterClose(Check):
         refused = self._refused.get(line.topic)
         if refused is not None and refused.seq > order.seq:
             return
-        if any(self._waits(lookup, order) for lookup in self._unanswered.get(line.topic, {}).values()):
-            return
         ends = [self.tracker.end_ns, *([line.closing.t_ns] if line.closing else []), *([closed.t_ns] if closed else [])]
+        if any(self._waits(lookup, order, min(ends)) for lookup in self._unanswered.get(line.topic, {}).values()):
+            return
         timing = self.tracker.load.timing(order.t_ns, order.t_ns, min(ends), TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether a producer only came back late")
         elif timing is Timing.LATE:
             self._breach("not-back", eviction, f"it did not register again before {ms(min(ends))}")
 
-    def _waits(self, lookup: Frame, order: Frame) -> bool:
+    def _waits(self, lookup: Frame, order: Frame, until_ns: int) -> bool:
         """The client asks, as it should, and whoever swallows its question leaves the connection open: it waits for
-        the answer as long as any operation may take."""
-        return lookup.seq > order.seq and lookup.conn not in self.tracker.closed
+        the answer as long as any operation may take, or until the connection ends."""
+        closed = self.tracker.closed.get(lookup.conn)
+        return lookup.seq > order.seq and (closed is None or closed.t_ns >= until_ns)
 
     def _left(self, eviction: _Eviction, closed: Closed) -> bool:
         """The client closed the connection over it."""

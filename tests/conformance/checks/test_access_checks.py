@@ -101,3 +101,11 @@ def test_fencing_throws_everybody_out() -> None:
     story.joins(1, "ExclusiveWithFencing")
     check = story.judged()
     assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_one_that_fences_throws_everybody_out_even_if_it_is_refused_for_its_epoch() -> None:
+    story = _Topic("Exclusive")
+    asked = story.asks(1, "ExclusiveWithFencing")
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "ProducerFenced"})
+    story.joins(2, "Shared")
+    assert story.codes() == []

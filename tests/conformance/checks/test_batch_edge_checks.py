@@ -133,9 +133,15 @@ def test_connection_given_up_over_a_receipt_of_another_range_is_as_good() -> Non
 
 def test_connection_that_the_application_ends_behind_it_is_no_answer() -> None:
     story = _receipt(highest=7)
-    story.invoke("close", PRODUCER)
+    story.after(1_000).invoke("close", PRODUCER)
     story.closed(by=ClosedBy.CLIENT)
     assert _judged(ChecksHighest, story) == (["taken"], 1)
+
+
+def test_receipt_whose_connection_ends_as_it_comes_shows_nothing() -> None:
+    story = _receipt(highest=7)
+    story.cut()
+    assert _judged(ChecksHighest, story) == ([], 0)
 
 
 def test_receipt_of_the_same_range_shows_nothing() -> None:

@@ -134,3 +134,9 @@ def test_message_that_may_be_compressed_is_not_judged() -> None:
     story.ok(0)
     check = trial(RefusesOversize, story.done(), CASE)
     assert (_codes(check), check.exercised) == ([], 0)
+
+
+def test_oversize_message_may_wait_for_its_batch_until_it_times_out() -> None:
+    story = _oversize(batching=True, batching_max_publish_delay_ms=700, send_timeout_ms=500)
+    story.unknown(0, ErrorClass.TIMEOUT)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == []

@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 
 from assay_conformance.checks.connection import AnswersPing, ConnectsFirst, LeavesSilentPeer
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
@@ -7,6 +8,7 @@ from assay_conformance.model.case import Case, Rate, Topic, Topology
 from assay_conformance.model.event import Fired, Healed, Sides
 from assay_conformance.model.fault import AtTime, Fault
 from assay_conformance.model.outside import Partition, Timeout
+from assay_conformance.model.policy import BrokerSettings
 
 PINGING = msgspec.structs.replace(ANY_CLIENT, fixed={"keep_alive_ms": 10_000})
 
@@ -111,10 +113,16 @@ def test_ping_that_never_reached_the_client_is_not_judged() -> None:
     assert _codes(trial(AnswersPing, story.at(2000).done())) == []
 
 
-def test_pong_is_not_judged_where_the_broker_may_not_read() -> None:
-    case = msgspec.structs.replace(
-        ANY_CASE, topology=Topology(topics=(Topic(name="t", publish_rate=Rate(messages=1)),))
-    )
+@pytest.mark.parametrize(
+    "topology",
+    [
+        Topology(topics=(Topic(name="t", publish_rate=Rate(messages=1)),)),
+        Topology(topics=(Topic(name="t"),), settings=BrokerSettings(max_pending_sends=2)),
+    ],
+    ids=["rate", "sends to store"],
+)
+def test_pong_is_not_judged_where_the_broker_may_not_read(topology: Topology) -> None:
+    case = msgspec.structs.replace(ANY_CASE, topology=topology)
     assert _codes(trial(AnswersPing, _pinged().at(2000).done(), case)) == []
 
 

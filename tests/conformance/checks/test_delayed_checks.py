@@ -114,6 +114,13 @@ def test_permits_behind_sends_that_a_publish_rate_holds_up_may_not_have_been_rea
     assert _codes(trial(ActiveIgnoresDelay, _delivered((1_000, 1_000), kind="Exclusive").done(), case)) == []
 
 
+def test_message_that_a_rate_of_dispatch_keeps_back_does_not_wait_for_its_time() -> None:
+    case = _case()
+    topics = tuple(msgspec.structs.replace(topic, dispatch_rate=Rate(messages=1)) for topic in case.topology.topics)
+    case = msgspec.structs.replace(case, topology=msgspec.structs.replace(case.topology, topics=topics))
+    assert _codes(trial(ActiveIgnoresDelay, _delivered((1_000, 1_000), kind="Exclusive").done(), case)) == []
+
+
 def test_a_message_stored_after_its_time_tells_nothing() -> None:
     story = Script()
     story.connected()
@@ -193,6 +200,12 @@ def test_delayed_message_that_is_gone_after_a_restart_is_found() -> None:
 def test_delayed_message_that_is_gone_after_its_broker_was_killed_is_found() -> None:
     check = trial(SurvivesRestart, _restarted(None, killed=True).done(), BROKER_KILLED)
     assert _codes(check) == ["lost"]
+
+
+def test_delayed_message_that_a_rate_of_dispatch_keeps_back_is_not_lost() -> None:
+    topics = tuple(msgspec.structs.replace(topic, dispatch_rate=Rate(messages=1)) for topic in RESTART.topology.topics)
+    case = msgspec.structs.replace(RESTART, topology=msgspec.structs.replace(RESTART.topology, topics=topics))
+    assert _codes(trial(SurvivesRestart, _restarted(None).done(), case)) == []
 
 
 def test_restart_that_did_not_happen_loses_nothing() -> None:

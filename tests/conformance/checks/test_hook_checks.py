@@ -9,7 +9,7 @@ from assay_conformance.checks.hooks import AsksRouterOnce, BadAnswerFailsOne, In
 from assay_conformance.checks.routing import RoundRobinTurns
 from assay_conformance.checks.steering import SteersAroundFull
 from assay_conformance.history.script import PRODUCER
-from assay_conformance.model.event import Note
+from assay_conformance.model.event import ErrorClass, Note
 
 
 class Hooked(Story):
@@ -84,8 +84,18 @@ def test_send_that_fails_with_anothers_bad_answer_is_found() -> None:
     story.fail(0)
     story.routes(1, 1)
     story.send(1)
-    story.fail(1)
+    story.fail(1, ErrorClass.INVALID_CONFIG)
     assert story.judged(BadAnswerFailsOne)[0] == ["others-fail"]
+
+
+def test_send_that_fails_by_its_size_has_nothing_to_do_with_anothers_bad_answer() -> None:
+    story = _bad_answer()
+    story.send(0)
+    story.fail(0)
+    story.routes(1, 1)
+    story.send(1)
+    story.fail(1, ErrorClass.TOO_LARGE)
+    assert story.judged(BadAnswerFailsOne)[0] == []
 
 
 # --- interceptors ---

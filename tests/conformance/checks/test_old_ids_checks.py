@@ -46,3 +46,7 @@ def test_new_ids_show_nothing() -> None:
 
 def test_producer_that_does_not_batch_is_not_judged() -> None:
     assert _batches((0, 1), (1, 2), batching=False) == ([], 0)
+
+
+def test_batches_of_one_key_each_are_older_than_what_left_before_them() -> None:
+    assert _batches((0, 1, 3), (2, 4), batching_type="key_based") == ([], 0)

@@ -140,3 +140,11 @@ def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -
     story.is_not_ready(8)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
     assert story.judged() == ([], 1)
+
+
+def test_opening_that_ends_well_had_no_need_of_a_connection_that_was_lost_beside_it() -> None:
+    story = _Opening()
+    story.opened(1)
+    story.cut(1, ClosedBy.FAULT)
+    story.complete(story.asked)
+    assert story.judged()[0] == []

@@ -69,6 +69,13 @@ def test_producer_whose_lookup_was_lost_with_its_connection_has_to_ask_again() -
     assert _codes(story.judged()) == ["not-back"]
 
 
+def test_producer_waits_for_its_lookup_until_the_connection_ends() -> None:
+    story = _SentAway()
+    story.up("LOOKUP", request_id=90, sides=Sides.SENDER, fields={"topic": story.full("t")})
+    story.after(5_000).cut()
+    assert _codes(story.judged()) == []
+
+
 def test_producer_whose_lookup_is_refused_may_be_over() -> None:
     story = _SentAway()
     story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})

@@ -226,7 +226,9 @@ class NoReceiptFromOldBroker(ReceiptCheck):
     def told(self, event: Invoke) -> None:
         calls = self.tracker.calls.get(event.op, ())
         session = calls[0].consumer.live_on(calls[0].entry.topic) if calls else None
-        if session is None or not self.waits(calls[0]) or any(of_batch(call.message.message_id) for call in calls):
+        if session is None or session.ready is None or not self.waits(calls[0]):
+            return
+        if any(of_batch(call.message.message_id) for call in calls):
             return
         version = self.agreed_for(calls[0])
         if version is not None and version < RECEIPTS_SINCE:

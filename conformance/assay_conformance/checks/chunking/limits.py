@@ -6,6 +6,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.chunking.sending import chunk_of, properties_bytes
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.occasions import Setting, Trait
+from assay_conformance.checks.timeouts import DEFAULT_SEND_TIMEOUT_MS
 from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -141,7 +142,8 @@ class RefusesOversize(Check):
     """Without chunking a message beyond the limit fails at once with an error of its own, and no byte of it leaves.
 
     Judged where nothing is compressed, for messages asked for when the limit had been told; and where no router of the
-    application may have failed them first.
+    application may have failed them first. One that may wait in a batch for longer than its time-out is not measured
+    before it ends.
     """
 
     requirement = RequirementId("chunking.refuses-oversize")
@@ -181,6 +183,8 @@ class RefusesOversize(Check):
         invoke = self._oversize.get(event.op)
         if invoke is None or event.error in (ErrorClass.CLOSED, ErrorClass.QUEUE_FULL):
             return
+        if event.error is ErrorClass.TIMEOUT and self._outwaits(event.handle or 0):
+            return
         if event.error is ErrorClass.TOO_LARGE:
             self.exercise(event)
         else:
@@ -192,6 +196,12 @@ class RefusesOversize(Check):
                 invoke,
                 event,
             )
+
+    def _outwaits(self, handle: int) -> bool:
+        """Whether a batch may stay open for longer than its messages may take."""
+        timeout_ms = int(self.view.producer_setting(handle, "send_timeout_ms") or DEFAULT_SEND_TIMEOUT_MS)
+        delay_ms = int(self.view.producer_setting(handle, "batching_max_publish_delay_ms") or 0)
+        return self.view.producer_setting(handle, "batching") is True and delay_ms >= timeout_ms
 
 
 def told_limit(event: Frame, otherwise: int) -> int:

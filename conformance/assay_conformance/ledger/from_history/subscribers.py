@@ -141,8 +141,11 @@ def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
 def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, opening: Invoke) -> bool:
     """Whether it has been there for every message of its topic, and in the end was done with all of them."""
     topic, name = place
-    cursors = [cursor for (where, of), cursor in events.cursors.items() if of == name and base_topic(where) == topic]
-    if not cursors or any(cursor.backlog for cursor in cursors) or _messages_go_away(case, topic):
+    cursors = {where: each for (where, of), each in events.cursors.items() if of == name and base_topic(where) == topic}
+    if not cursors or any(cursor.backlog for cursor in cursors.values()) or _messages_go_away(case, topic):
+        return False
+    # Who was let in by some of the partitions, and refused by one, has no cursor there.
+    if any(entry.topic not in cursors for entry in events.stored if base_topic(entry.topic) == topic):
         return False
     if str(_setting(case, facts, opening, "initial_position")) != "earliest":
         return False
