@@ -136,6 +136,8 @@ class Discarding(ConsumerCheck, LeavingCheck):
             self.exercise(event)
         elif plain_acks(event) and self._intact.get((handle, unreadable.entry)):
             unreadable.reported = False  # It had come whole as well, and this settles that copy.
+        elif plain_acks(event) and self._delivered.get((handle, unreadable.entry)):
+            return  # The application was given it, and acknowledges it: a breach told already, and no report at all.
         else:
             self.breach(
                 "wrong-report",

@@ -21,7 +21,8 @@ WHOLE_MS = 5
 class IndependentPartitions(TimedCheck):
     """While one partition is away or gives no receipts, a message to another leaves at once.
 
-    Judged are producers that neither batch nor block when their queue is full: that would stop their caller.
+    Judged are producers that neither batch nor block when their queue is full: that would stop their caller. So does a
+    synchronous send, and what is asked for meanwhile comes to the client behind it.
     """
 
     requirement = RequirementId("routing.partitions-are-independent")
@@ -33,6 +34,9 @@ class IndependentPartitions(TimedCheck):
 
     @on(Invoke, "send")
     def asked(self, event: Invoke) -> None:
+        before = [send for send in self.tracker.sends.get(event.handle or 0, ()) if send.invoke.seq < event.seq]
+        if any(send.completion is None and send.invoke.args.get("mode") == "sync" for send in before):
+            return
         lines = self.tracker.lines.of_handle(event.handle or 0)
         self._still[event.op] = [(line, since) for line in lines if (since := _still_since(line)) is not None]
 

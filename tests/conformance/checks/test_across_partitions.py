@@ -59,6 +59,13 @@ def test_refusal_below_the_share_is_found() -> None:
     assert story.judged() == (["refused-with-room"], 0)
 
 
+def test_refusal_where_chunks_take_places_of_their_own_shows_nothing() -> None:
+    story = Story(chunking=True)
+    story.send(0)
+    story.fail(0, ErrorClass.QUEUE_FULL)
+    assert story.judged() == ([], 0)
+
+
 def test_without_a_shared_limit_nothing_is_judged() -> None:
     story = Story(max_pending_across_partitions=0)
     story.sends(5)

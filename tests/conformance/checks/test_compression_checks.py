@@ -208,6 +208,21 @@ def test_garbled_message_that_is_delivered_is_found() -> None:
     assert _judged(story, GarbledMessage) == (["garbled-delivered"], 0)
 
 
+def test_what_an_application_acknowledges_was_delivered_and_not_reported() -> None:
+    story = Reading()
+    story.garbled(0)
+    story.received(0)
+    story.ack_frame(0)
+    assert _judged(story, GarbledMessage) == (["garbled-delivered"], 0)
+
+
+def test_garbled_message_that_is_settled_without_a_word_is_found() -> None:
+    story = Reading()
+    story.garbled(0)
+    story.ack_frame(0)
+    assert _judged(story, GarbledMessage) == (["wrong-report"], 0)
+
+
 def test_garbled_message_reported_as_damaged_is_found() -> None:
     story = Reading()
     story.garbled(0)

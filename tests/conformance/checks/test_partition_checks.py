@@ -73,6 +73,25 @@ def test_message_to_the_slow_partition_itself_shows_nothing() -> None:
     assert story.judged(IndependentPartitions) == ([], 0)
 
 
+def test_message_that_its_caller_asks_for_behind_a_synchronous_one_shows_nothing() -> None:
+    story = Story()
+    story.send(0, mode="sync")
+    story.send_frame(0, producer_id=1)
+    story.send(1)
+    story.after(800)
+    story.send_frame(1, producer_id=2)
+    assert story.judged(IndependentPartitions) == ([], 0)
+
+
+def test_synchronous_message_that_waits_for_a_slow_partition_is_found() -> None:
+    story = Story()
+    story.goes(0, 1)
+    story.send(1, mode="sync")
+    story.after(800)
+    story.send_frame(1, producer_id=2)
+    assert story.judged(IndependentPartitions) == (["held-up"], 1)
+
+
 # --- windows ---
 
 

@@ -13,8 +13,8 @@ from assay_conformance.model.requirement import RequirementId
 class AcrossPartitions(InFlight):
     """Each partition's messages without a receipt, against its share. A share of none is not judged.
 
-    That nothing is refused with room is judged under routing to a single partition: elsewhere nobody saw where a
-    refused message was to go.
+    That nothing is refused with room is judged under routing to a single partition, and without chunking: elsewhere
+    nobody saw where a refused message was to go, nor how many places its chunks and those of others took.
     """
 
     requirement = RequirementId("flow.across-partitions")
@@ -45,7 +45,8 @@ class AcrossPartitions(InFlight):
         single = self.view.producer_setting(handle, "routing") == "single"
         if limit is None or operation is None or event.error is not ErrorClass.QUEUE_FULL or not single:
             return
-        if self.view.setting("client", "memory_limit_bytes") or handle in self.tracker.lines.burst:
+        chunks = self.view.producer_setting(handle, "chunking")
+        if chunks or self.view.setting("client", "memory_limit_bytes") or handle in self.tracker.lines.burst:
             return
         held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, operation.invoke)]
         if len(held) < limit:
