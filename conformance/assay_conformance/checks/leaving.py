@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, View, on
 from assay_conformance.model.event import Fired, Frame, Invoke
-from assay_conformance.model.fault import Corrupt, Inject
+from assay_conformance.model.fault import Inject
 from assay_conformance.wire import ProtocolError, decode
 
 LEAVING = ("close", "crash", "exit")
 """Verbs after which a client may end its connections by itself."""
+
+BORNE = ("corrupt", "resegment")
+"""Actions that leave no reason to end a connection."""
 
 
 class LeavingCheck(Check):
@@ -32,10 +35,10 @@ class LeavingCheck(Check):
     @on(Fired)
     def _harmed(self, event: Fired) -> None:
         """Frames that are lost or late make receipts come ahead of their turn, and behind bytes that are no frame
-        nothing can be read. One that is spoilt, or that nobody asked for, is no reason."""
+        nothing can be read. One that is spoilt, comes in pieces, or that nobody asked for, is no reason."""
         faults = self.view.case.faults
         action = faults[event.fault].action if event.fault < len(faults) else None
-        bears = isinstance(action, Corrupt) or (isinstance(action, Inject) and (not action.raw or is_frame(action.raw)))
+        bears = event.action in BORNE or (isinstance(action, Inject) and (not action.raw or is_frame(action.raw)))
         if event.conn is not None and not bears:
             self.reasons_to_leave.add(event.conn)
 
