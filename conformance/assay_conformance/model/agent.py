@@ -95,12 +95,14 @@ class Send(_Command, frozen=True, tag="send"):
 class Burst(_Command, frozen=True, tag="burst"):
     """`count` generated messages, numbered from `payload.number`, sent as fast as the client takes them.
 
-    One completion when all have ended: `ok` with `values = {ok, fail, unknown}` counts.
+    One completion when all have ended: `ok` with `values = {ok, fail, unknown}` counts. With `segment`, each call and
+    each outcome becomes a row of that file, as `produce` says.
     """
 
     producer: Unsigned
     count: Positive
     payload: Generated
+    segment: str = ""
 
 
 class Produce(_Command, frozen=True, tag="produce"):
