@@ -91,7 +91,7 @@ def test_what_is_no_ledger_of_one_version_is_refused(
     assert sentence in said[0]
 
 
-@pytest.mark.parametrize("command", [["reconcile", "--audit", "full"], ["ledger", "audit", "--full"]])
+@pytest.mark.parametrize("command", [["reconcile"], ["reconcile", "--audit", "full"], ["ledger", "audit", "--full"]])
 def test_wrong_certificates_are_an_error_of_ours_and_nothing_is_judged(
     command: list[str], tmp_path: Path, capsys: Printed
 ) -> None:
