@@ -12,7 +12,7 @@ from assay_conformance.checks.routing import Routed, RoutingCheck
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Note, Outcome
 from assay_conformance.model.hooks import ACKNOWLEDGED, BEFORE_SEND, ROUTER
-from assay_conformance.model.payload import IDENTITY_BYTES
+from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
 
 Message = tuple[int, int]
@@ -21,7 +21,7 @@ Message = tuple[int, int]
 
 def _all_known(sends: Iterable[Operation]) -> bool:
     """What code of the application sees of a message is its payload, and the smallest do not say their number."""
-    return all((send.invoke.size or 0) >= IDENTITY_BYTES for send in sends)
+    return all(is_identified(send.invoke.size) for send in sends)
 
 
 class _RouterCheck(RoutingCheck):

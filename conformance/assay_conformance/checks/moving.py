@@ -22,11 +22,9 @@ from assay_conformance.model.event import (
     Received,
     Stepped,
 )
+from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.service_urls import names_a_broker
-
-IDENTIFIED_BYTES = 16
-"""From this size on a message carries its number."""
 
 _AT_ONCE = ("exclusive", "failover")
 """Types of subscription that hand a topic over in order."""
@@ -178,7 +176,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
     def _owed(self, send: Operation, receive: Operation) -> bool:
         end = send.completion
         told = end is not None and end.outcome is Outcome.OK and end.seq < receive.invoke.seq
-        return told and (send.invoke.size or 0) >= IDENTIFIED_BYTES
+        return told and is_identified(send.invoke.size)
 
     def _has_moved(self, handle: int) -> bool:
         consumer = self.tracker.opened_consumers.get(handle)

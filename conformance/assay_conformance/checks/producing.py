@@ -11,6 +11,7 @@ from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
 from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
+from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
 
 FINAL_ERRORS = frozenset({"TopicTerminatedError", "ProducerFenced"})
@@ -99,6 +100,9 @@ class FlushWaits(Check):
             return
         for send in sends:
             unit = self.tracker.lines.by_message.get((event.handle or 0, send.invoke.number or 0))
+            if send.completion is None and unit is None and not is_identified(send.invoke.size):
+                # It may have left among others that do not say their number.
+                return
             if send.completion is None and (unit is None or not unit.answered):
                 left = "had not left yet" if unit is None else f"left at {ms(unit.first.t_ns)} and had no answer"
                 self.breach(

@@ -30,6 +30,11 @@ def pack(identity: Identity) -> bytes:
     return _IDENTITY.pack(identity.case, identity.handle, identity.number)
 
 
+def is_identified(size: int | None) -> bool:
+    """Whether a payload of so many bytes says whose it is."""
+    return (size or 0) >= IDENTITY_BYTES
+
+
 def identify(data: bytes | memoryview) -> Identity | None:
     """The identity in front of a payload; None when it is too small to hold one."""
     if len(data) < IDENTITY_BYTES:

@@ -99,6 +99,15 @@ def test_flush_while_a_send_has_not_left_is_found() -> None:
     assert _codes(trial(FlushWaits, story.done())) == ["flushed-early"]
 
 
+def test_flush_before_a_send_that_is_too_small_to_be_told_on_the_wire_shows_nothing() -> None:
+    story = Script()
+    story.producer()
+    story.send(0, size=1)
+    story.complete(story.invoke("flush", PRODUCER))
+    check = trial(FlushWaits, story.done())
+    assert (check.findings, check.exercised) == ([], 0)
+
+
 def test_flush_with_nothing_under_way_shows_nothing() -> None:
     story = Script()
     story.producer()
