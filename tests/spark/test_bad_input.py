@@ -110,6 +110,7 @@ def test_wrong_certificates_are_an_error_of_ours_and_nothing_is_judged(
         (["--master", "spark:/nowhere"], 2, "--master spark:/nowhere: expected local[*], spark://HOST:PORT, yarn or"),
         (["--spill", "/proc"], 2, "--spill /proc: no folder for what spills can be made there"),
         (["--conf", "spark.x"], 2, "--conf spark.x: expected KEY=VALUE"),
+        (["--memory", "banana"], 2, "--memory banana: expected a size with its unit, as 2g or 1500m"),
     ],
 )
 def test_where_spark_cannot_run_is_said_before_it_tries(
@@ -118,6 +119,16 @@ def test_where_spark_cannot_run_is_said_before_it_tries(
     where = write(tmp_path / "ledger", pack(1, 1), info())
     assert _run(["reconcile", str(where), *options]) == code
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"assay: {sentence}")
+
+
+def test_value_that_spark_refuses_is_named(tmp_path: Path) -> None:
+    where = write(tmp_path / "ledger", pack(1, 1), info())
+    # A process of its own: the JVM of all tests stays where it is.
+    command = command_line("reconcile", str(where), "--conf", "spark.sql.shuffle.partitions=banana")
+    ran = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 2
+    assert "Spark refuses a value: " in ran.stderr.splitlines()[-1]
+    assert "'banana'" in ran.stderr.splitlines()[-1]
 
 
 @pytest.fixture

@@ -39,6 +39,8 @@ _NO_SPACE = "No space left on device"
 LEAST_FREE_BYTES = 16 << 20
 """Below this the JVM may not even start, and would say anything but why."""
 _LOCAL = ("local", "local[")
+_SIZE = re.compile(r"[1-9]\d*[kmgKMG]")
+_REFUSED = re.compile(r"(?:IllegalArgument|NumberFormat)Exception: ([^\n]+)")
 _MASTER = re.compile(r"local|local(-cluster)?\[[^\]]+\]|spark://.+|yarn|k8s://.+")
 
 
@@ -57,11 +59,13 @@ def spark_session(settings: Settings, name: str = "assay") -> Iterator[Any]:
     """A SparkSession that ends, with its JVM and its folder, when the block does, however it ends.
 
     UnavailableError without a suitable Java or with a master that does not answer, UsageError for a folder that cannot
-    be written.
+    be written and for settings that Spark refuses.
     """
     # py4j tells the root logger of every Ctrl-C, with a traceback; one without a handler would print it.
     logging.getLogger().addHandler(logging.NullHandler())
     _reachable(settings.master)
+    if not _SIZE.fullmatch(settings.memory):
+        raise UsageError(f"--memory {settings.memory}: expected a size with its unit, as 2g or 1500m")
     java = gateway.find_java()
     folder = _folder(settings.spill)
     interrupt = signal.getsignal(signal.SIGINT)
@@ -158,12 +162,17 @@ def _connected(jvm: gateway.Gateway, settings: Settings) -> Any:
     SparkContext._ensure_initialized(gateway=connection)
     try:
         context = SparkContext(conf=SparkConf(), gateway=connection)
+        session = SparkSession(context)
+        # Otherwise settings of SQL are looked at when the first query is made.
+        session._jsparkSession.sessionState()
     except Exception as error:
+        if refused := _REFUSED.findall(str(error)):
+            raise UsageError(f"--conf, --memory: Spark refuses a value: {refused[-1]}") from None
         raise HarnessError(f"Spark at {settings.master} did not start: {gateway.last_words(jvm.log)}") from error
     context.setLogLevel("ERROR")
     # PySpark takes the interpreter of its workers from the environment, and would find `python3` there.
     context.pythonExec = sys.executable
-    return SparkSession(context)
+    return session
 
 
 @contextlib.contextmanager
