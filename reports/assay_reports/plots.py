@@ -147,7 +147,7 @@ def _latencies(sums: Sums, scale: _Scale, bands: tuple[Band, ...]) -> Plot | Non
     found = sums.spans
     if not found.told:
         return None
-    decades = _decades([span.p50_us / 1000 for span in found.told], [span.most_us / 1000 for span in found.told])
+    decades = _decades(_ms(found, "p50_us"), _ms(found, "most_us"))
     lines = []
     for number, (name, of) in enumerate(_QUANTILES):
         for stretch in _stretches(found, of):

@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import Any
 
 from hypothesis import strategies as st
 
 from assay_conformance.machines.finds import FINDS
-from assay_conformance.machines.mixed import DIRECTIONS, EVERY_LIFE, NEEDS, SIZES, Act, Do, Harm, case_of
+from assay_conformance.machines.harm import DIRECTIONS, Strategy, at
+from assay_conformance.machines.mixed import EVERY_LIFE, NEEDS, SIZES, Act, Do, case_of
 from assay_conformance.machines.strange import STRANGE
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case
@@ -31,8 +31,6 @@ from assay_conformance.model.fault import (
     Hold,
     Resegment,
 )
-
-Strategy = st.SearchStrategy[Any]
 
 
 class Area(StrEnum):
@@ -114,27 +112,17 @@ _ends = st.sampled_from((Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutH
 _cuts = st.sampled_from(
     (Cut(), Cut(before=True), Cut(abrupt=True), Cut(how=CutHow.FIN), Cut(how=CutHow.BLACKHOLE), Hold(), Delay(20))
 )
-_lasting = st.sampled_from((100, 500))
-_once = st.just(1)
-_anywhere = st.builds(Harm, st.sampled_from(tuple(DIRECTIONS)), _cuts, _times, _lasting, _once)
+_anywhere = at(tuple(DIRECTIONS), _cuts)
 # These name what they are for: most frames may neither be lost nor come twice without the connection dying of it.
-_torn = st.builds(
-    Harm,
-    st.sampled_from(("SEND", "SEND_RECEIPT", "MESSAGE")),
+_torn = at(
+    ("SEND", "SEND_RECEIPT", "MESSAGE"),
     st.sampled_from((Drop(), Duplicate(), Hold(overtake=True), Delay(50, overtake=True), Corrupt(), Resegment(7))),
-    _times,
-    _lasting,
-    _once,
 )
-_refused = st.builds(
-    Harm,
-    st.sampled_from(("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP")),
+_refused = at(
+    ("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP"),
     st.sampled_from(
         ("ServiceNotReady", "PersistenceError", "TooManyRequests", "NotAllowedError", "TopicTerminatedError")
     ).map(AnswerError),
-    _times,
-    _lasting,
-    _once,
 )
 HARMS = st.one_of(_anywhere, _torn, _refused)
 
@@ -147,13 +135,12 @@ def some(strategy: Strategy) -> Strategy:
 
 def _cut_at(*commands: str) -> Strategy:
     """The way ends, or is slow, at one of these frames."""
-    return st.builds(Harm, st.sampled_from(commands), st.one_of(_ends, _cuts), _times, _lasting, _once)
+    return at(commands, st.one_of(_ends, _cuts))
 
 
 def _lost_or_late(*commands: str) -> Strategy:
     """One of these frames is lost, late, or comes twice; the connection lives on."""
-    actions = st.sampled_from((Drop(), Hold(), Delay(50), Duplicate()))
-    return st.builds(Harm, st.sampled_from(commands), actions, _times, _lasting, _once)
+    return at(commands, st.sampled_from((Drop(), Hold(), Delay(50), Duplicate())))
 
 
 def _any_of(*harms: Strategy) -> Strategy:

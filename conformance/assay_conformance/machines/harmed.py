@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from assay_conformance.machines.areas import HARMS, some
-from assay_conformance.machines.mixed import MAX_FAULTS, Harm, fault_of
+from assay_conformance.machines.harm import MAX_FAULTS, Harm, fault_of
 from assay_conformance.model.case import Case, Limits
 
 PATIENCE_MS = 120_000

@@ -18,16 +18,15 @@ from typing import Any, NamedTuple, TypeVar
 from assay_conformance.cases.stored import plain
 from assay_conformance.cases.tuning import PROPERTIES
 from assay_conformance.machines.finds import APART, FINDS
+from assay_conformance.machines.harm import MAX_FAULTS, Harm, fault_of
 from assay_conformance.machines.terms import SEND_TIMEOUT_MS, TOPIC, Terms, config_of, topology_of
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Step, Who
-from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Until
 
 T = TypeVar("T")
 
 CLIENT, FIRST_NUMBER = 1, 2
 SUBSCRIPTION = "s"
 MAX_SENDS = 40
-MAX_FAULTS = 4
 MAX_HANDLES = 3
 """Producers, and consumers, that are open at once."""
 
@@ -112,28 +111,6 @@ class Act(NamedTuple):
     delay: int = 0
     sync: bool = False
     besides: int = 0
-
-
-class Harm(NamedTuple):
-    """Something that goes wrong: `action`, at the k-th `command` in its direction, and `times - 1` further ones (0 =
-    all that follow)."""
-
-    command: str
-    action: Action
-    k: int = 1
-    after_ms: int = 100
-    times: int = 1
-
-
-DIRECTIONS: dict[str, Direction] = {
-    **dict.fromkeys(
-        ("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA", "ACK", "FLOW"), Direction.TO_BROKER
-    ),
-    **dict.fromkeys(
-        ("SEND_RECEIPT", "PRODUCER_SUCCESS", "MESSAGE", "CONNECTED", "SUCCESS", "LOOKUP_RESPONSE"), Direction.TO_CLIENT
-    ),
-}
-"""The frames that faults aim at."""
 
 
 @dataclass(slots=True)
@@ -352,12 +329,6 @@ def case_of(
         limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
         generated=True,
     )
-
-
-def fault_of(harm: Harm) -> Fault:
-    """An optional one: it may be healed before it is reached."""
-    trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k, times=harm.times)
-    return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
 
 
 def _pick(among: Sequence[T], number: int) -> T:

@@ -5,13 +5,11 @@ What networks do to frames that are as they should be stands in `areas`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import strategies as st
 
 from assay_conformance.cases.malformed import UNKNOWN_COMMAND
 from assay_conformance.cases.requests import NEWS
-from assay_conformance.machines.mixed import Harm
+from assay_conformance.machines.harm import ANYTIME, LASTING, at
 from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES
 from assay_conformance.model.fault import (
     AnswerError,
@@ -26,8 +24,6 @@ from assay_conformance.model.fault import (
     Rewrite,
 )
 
-Strategy = st.SearchStrategy[Any]
-
 WITHOUT_END = 60
 """Redirects: three times what a client follows."""
 
@@ -35,21 +31,7 @@ STANDING_MS = 4_000
 """A refusal, or a silence, that outlasts every opening and any keep-alive that is configured to be short."""
 
 _early = st.integers(1, 2)
-_anytime = st.integers(1, 5)
-_lasting = st.sampled_from((100, 500))
 _while_it_lasts = st.just(STANDING_MS)
-_once = st.just(1)
-
-
-def _at(
-    commands: tuple[str, ...],
-    actions: Strategy,
-    k: Strategy = _anytime,
-    after_ms: Strategy = _lasting,
-    times: Strategy = _once,
-) -> Strategy:
-    return st.builds(Harm, st.sampled_from(commands), actions, k, after_ms, times)
-
 
 _HEARD = ("SEND_RECEIPT", "MESSAGE", "PRODUCER_SUCCESS", "SUCCESS")
 _ASKED = st.sampled_from((Inject(command="PING"), Inject(command="PING", before=True)))
@@ -64,25 +46,25 @@ _OPENING = ("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA")
 _LETS_NOTHING_DOWN = st.just(Cut(how=CutHow.BLACKHOLE, direction=Direction.TO_CLIENT))
 
 _PATIENCE = st.one_of(
-    _at(_OPENING, _NOT_NOW, _early, _while_it_lasts, st.just(0)),
-    _at(("PRODUCER_SUCCESS", "SUCCESS"), st.just(Drop()), _early),
-    _at(_HEARD, _LETS_NOTHING_DOWN, _anytime, _while_it_lasts),
+    at(_OPENING, _NOT_NOW, _early, _while_it_lasts, st.just(0)),
+    at(("PRODUCER_SUCCESS", "SUCCESS"), st.just(Drop()), _early),
+    at(_HEARD, _LETS_NOTHING_DOWN, ANYTIME, _while_it_lasts),
 )
 """What a client waits for in vain, for as long as it waits for anything: few lives have the time."""
 
 STRANGE = st.one_of(
-    _at(_HEARD, _ASKED),
-    _at(_HEARD, _NEWS),
-    _at(("MESSAGE",), _SPOILT),
-    _at(("CONNECTED",), st.just(Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES})), _early),
-    _at(
+    at(_HEARD, _ASKED),
+    at(_HEARD, _NEWS),
+    at(("MESSAGE",), _SPOILT),
+    at(("CONNECTED",), st.just(Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES})), _early),
+    at(
         ("LOOKUP_RESPONSE",),
         st.just(Rewrite({"response": "Redirect"})),
         _early,
-        _lasting,
+        LASTING,
         st.sampled_from((1, WITHOUT_END)),
     ),
-    _at(("CONNECTED", *_HEARD), _PIECES),
-    _at(_OPENING, _NOT_NOW, _anytime, st.just(500), st.just(3)),
+    at(("CONNECTED", *_HEARD), _PIECES),
+    at(_OPENING, _NOT_NOW, ANYTIME, st.just(500), st.just(3)),
     _PATIENCE,
 )

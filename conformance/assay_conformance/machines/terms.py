@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay_conformance.model.case import ClientConfig, Config, Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings
@@ -72,25 +71,27 @@ class Terms:
 
     def for_client(self, able: Collection[str] | None) -> Terms:
         """Those that can be asked of a client that is `able` to do so much (None: everything)."""
-        lacking = () if able is None else sorted(WITHOUT.keys() - set(able))
-        return replace(self, **{key: value for lacks in lacking for key, value in WITHOUT[lacks].items()})
+        lacking = () if able is None else WITHOUT.keys() - set(able)
+        return replace(self, **{name: getattr(_PLAIN, name) for name in map(WITHOUT.__getitem__, lacking)})
 
 
-WITHOUT: Mapping[str, Mapping[str, Any]] = {
-    "batching": {"batching": False},
-    "key_based_batcher": {"batching_type": "default"},
-    "chunking_producer": {"chunking": False},
-    "chunking_consumer": {"chunking": False},
-    "partitioned_topics": {"partitions": 0},
-    "compression": {"compression": "NONE"},
-    "batch_index_ack": {"batch_index_ack": False},
-    "short_ack_timeout": {"ack_timeout_ms": 0},
-    "auth_refresh": {"tokens": ""},
-    "custom_router": {"router": ""},
-    "interceptors": {"interceptor": ""},
-    "partition_switch_frequency": {"batching_partition_switch_frequency": 10},
+_PLAIN = Terms()
+
+WITHOUT: Mapping[str, str] = {
+    "batching": "batching",
+    "key_based_batcher": "batching_type",
+    "chunking_producer": "chunking",
+    "chunking_consumer": "chunking",
+    "partitioned_topics": "partitions",
+    "compression": "compression",
+    "batch_index_ack": "batch_index_ack",
+    "short_ack_timeout": "ack_timeout_ms",
+    "auth_refresh": "tokens",
+    "custom_router": "router",
+    "interceptors": "interceptor",
+    "partition_switch_frequency": "batching_partition_switch_frequency",
 }
-"""The terms that are left to a client without a capability."""
+"""Capability -> the term that a client without it leaves alone."""
 
 
 def topology_of(terms: Terms) -> Topology:

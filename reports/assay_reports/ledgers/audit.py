@@ -60,6 +60,9 @@ class Audit(NamedTuple):
 
 def audit(ledger: Ledger, full: bool = False) -> Audit:
     """Compute the certificates of a sample of the streams again, or of all. OSError when a part cannot be read."""
+    if ledger.bad:
+        # A certificate speaks of all rows before it: without some of them nobody can say what it should be.
+        raise OSError(f"{len(ledger.bad)} of its parts are damaged")
     try:
         return _audit(ledger, full)
     except pa.ArrowException as error:

@@ -68,10 +68,10 @@ def reconcile(
     clauses: Iterable[Clause] = tuple(CLAUSES.values()),
     aside: Path | None = None,
 ) -> Reconciled:
-    """Judge a ledger. With `recount` the screen reads all rows again, and the folds have to say the same. Folds of a
-    ledger that can only be read lie under `aside`.
+    """Judge a ledger. Folds of one that can only be read lie under `aside`.
 
-    HarnessError when they do not: then one of them is ours to mend.
+    With `recount` the screen reads all rows again, and the folds have to say the same. HarnessError when they do not:
+    then one of them is ours to mend.
     """
     told = progress or Progress(session=session)
     small = smalls(ledger)
@@ -93,7 +93,8 @@ def reconcile(
         streams = {*sums.last_seq, *(stream for _, stream in sums.last_given)}
         see_names(ledger.where, small, streams=streams, subs={sub for sub, _ in sums.last_given})
     with told.stage("judge"):
-        result, picked = _picked(ledger, result, set(_singled_out(sums)), most_rows, bad)
+        singled_out = set(_singled_out(sums))
+        result, picked = _picked(ledger, result, singled_out, most_rows, bad)
         bad = (*bad, *picked.bad)
         given, said = picked.rows.deliveries, picked.rows.acks
         see_names(ledger.where, small, consumers={*(row.consumer for row in given), *(row.consumer for row in said)})
@@ -102,7 +103,7 @@ def reconcile(
         _doubted(verdicts, bad),
         sums,
         bad,
-        len({*result.buckets, *_singled_out(sums)}),
+        len(result.buckets | singled_out),
         result.beyond,
         sum(len(rows) for rows in picked.rows),
         folded.rows,
@@ -123,7 +124,7 @@ def _picked(
 ) -> tuple[_Screened, picking.Picked]:
     """The rows of as many of the buckets as there is room for: with many subscriptions they hold more than others."""
     while True:
-        wanted = picking.ranges({*result.buckets, *singled_out})
+        wanted = picking.ranges(result.buckets | singled_out)
         picked = picking.pick(ledger, wanted, most_rows if result.divisible else None, bad)
         if picked.whole:
             return result, picked

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from assay_conformance.machines import areas, drawing, plan
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.finds import FINDS
-from assay_conformance.machines.mixed import Act, Do, Harm, case_of
+from assay_conformance.machines.harm import Harm
+from assay_conformance.machines.mixed import Act, Do, case_of
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case, Isolation
 from assay_conformance.model.fault import AnswerError, OnFrame
