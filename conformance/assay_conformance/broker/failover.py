@@ -22,6 +22,8 @@ def rank(consumer: Consumer) -> tuple[int, str]:
 def active_of(consumers: Sequence[Consumer], topic: TopicName) -> Consumer:
     """The active one of these, which are sorted and at least one."""
     best = [consumer for consumer in consumers if consumer.priority == consumers[0].priority]
+    if len(best) == 1:
+        return best[0]
     if topic.partition >= 0:
         return best[topic.partition % len(best)]
     # Of two at one point, such as consumers of one name, the later counts.

@@ -74,7 +74,14 @@ def _unpack_zlib(data: bytes | memoryview, output: bytearray) -> int:
     return len(zlib.decompressobj().decompress(data, len(output)))
 
 
+_MOST_OF_LZ4 = 255
+"""Bytes that one byte of an LZ4 block stands for, at most."""
+
+
 def _lz4(data: bytes | memoryview, size: int) -> bytes:
+    if size > _MOST_OF_LZ4 * len(data):
+        # The library would make a buffer of this size, twice, and fill it with zeros.
+        raise _wrong_size(Codec.LZ4, size, "fewer")
     # The library decodes raw blocks into a buffer of at most this size, and pads what is shorter with zeros. That the
     # output is exactly this long shows in its not fitting one byte less. Its other function, which does tell the
     # length, also takes blocks with a length prefix, which no Pulsar peer can read.

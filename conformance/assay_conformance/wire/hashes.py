@@ -6,11 +6,13 @@ unmasked result chooses another partition unless their number is a power of two.
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 STICKY_RANGE: Final = 65536
 _MASK_32: Final = 0xFFFFFFFF
 _POSITIVE: Final = 0x7FFFFFFF
+_BLOCK: Final = struct.Struct("<I")
 
 
 def java_string_hash(key: str) -> int:
@@ -31,9 +33,9 @@ def murmur3_32_raw(data: bytes) -> int:
     """MurmurHash3 x86_32 with seed 0, all 32 bits."""
     value = 0
     whole = len(data) & ~3
-    for start in range(0, whole, 4):
-        value ^= _murmur3_mix(int.from_bytes(data[start : start + 4], "little"))
-        value = (_rotate(value, 13) * 5 + 0xE6546B64) & _MASK_32
+    for (block,) in _BLOCK.iter_unpack(data[:whole]):
+        value ^= _murmur3_mix(block)
+        value = ((value << 13 | value >> 19) * 5 + 0xE6546B64) & _MASK_32
     value ^= _murmur3_mix(int.from_bytes(data[whole:], "little"))
     value ^= len(data)
     value = ((value ^ value >> 16) * 0x85EBCA6B) & _MASK_32
@@ -52,8 +54,5 @@ def sticky_key_hash(key: bytes) -> int:
 
 
 def _murmur3_mix(block: int) -> int:
-    return (_rotate((block * 0xCC9E2D51) & _MASK_32, 15) * 0x1B873593) & _MASK_32
-
-
-def _rotate(value: int, bits: int) -> int:
-    return (value << bits | value >> 32 - bits) & _MASK_32
+    block = (block * 0xCC9E2D51) & _MASK_32
+    return ((block << 15 | block >> 17) * 0x1B873593) & _MASK_32

@@ -154,6 +154,21 @@ def test_length_prefixed_lz4_is_refused() -> None:
         decompress(Codec.LZ4, prefixed, len(TEXT), limit=1000)
 
 
+def test_lz4_is_given_no_more_room_than_it_can_fill() -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(CompressionError, match="fewer"):
+            decompress(Codec.LZ4, compress(Codec.LZ4, TEXT), LIMIT, LIMIT)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("size", [1, 19, 1_000, LIMIT])
+def test_lz4_of_one_byte_repeated_is_unpacked(size: int) -> None:
+    assert decompress(Codec.LZ4, compress(Codec.LZ4, bytes(size)), size, LIMIT) == bytes(size)
+
+
 def test_framed_snappy_is_refused() -> None:
     with pytest.raises(CompressionError):
         decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress(TEXT)), len(TEXT), limit=1000)
