@@ -124,6 +124,18 @@ class DispatchLedger(Check):
         topics = self.view.case.topology.topics
         return frozenset(changed | {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent})
 
+    def orphan(self, group: Group) -> Position | None:
+        """The first chunk that lacks its acknowledgement when the first one of its message has it. A Shared
+        subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
+        begun: set[str | None] = set()
+        for stored in self.tracker.stored.get(group.topic, ()):
+            position, meta = stored.id.position, stored.meta
+            if meta.chunk_id == 0 and position in group.acked:
+                begun.add(meta.uuid)
+            elif meta.chunk_id and meta.uuid in begun and position not in group.acked:
+                return position
+        return None
+
     # --- what a check may look at, group by group ---
 
     def joined(self, group: Group, member: Member) -> None:

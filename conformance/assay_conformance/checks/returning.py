@@ -139,19 +139,23 @@ class ComesBackAfterClose(Check):
         if refused is not None and refused.seq > order.seq:
             return
         ends = [self.tracker.end_ns, *([line.closing.t_ns] if line.closing else []), *([closed.t_ns] if closed else [])]
-        if any(self._waits(lookup, order, min(ends)) for lookup in self._unanswered.get(line.topic, {}).values()):
+        until_ns = min(ends)
+        since_ns = self._asked_in_vain_until(eviction, until_ns)
+        if since_ns >= until_ns:
             return
-        timing = self.tracker.load.timing(order.t_ns, order.t_ns, min(ends), TOLERANCES["reconnect"])
+        timing = self.tracker.load.timing(since_ns, since_ns, until_ns, TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether a producer only came back late")
         elif timing is Timing.LATE:
-            self._breach("not-back", eviction, f"it did not register again before {ms(min(ends))}")
+            self._breach("not-back", eviction, f"it did not register again before {ms(until_ns)}")
 
-    def _waits(self, lookup: Frame, order: Frame, until_ns: int) -> bool:
+    def _asked_in_vain_until(self, eviction: _Eviction, until_ns: int) -> int:
         """The client asks, as it should, and whoever swallows its question leaves the connection open: it waits for
         the answer as long as any operation may take, or until the connection ends."""
-        closed = self.tracker.closed.get(lookup.conn)
-        return lookup.seq > order.seq and (closed is None or closed.t_ns >= until_ns)
+        order = eviction.order
+        asked = (lookup for lookup in self._unanswered.get(eviction.line.topic, {}).values() if lookup.seq > order.seq)
+        ended = (self.tracker.closed.get(lookup.conn) for lookup in asked)
+        return max((until_ns if closed is None else closed.t_ns for closed in ended), default=order.t_ns)
 
     def _left(self, eviction: _Eviction, closed: Closed) -> bool:
         """The client closed the connection over it."""

@@ -162,7 +162,7 @@ class SharedGivesToOne(DispatchLedger):
     def finish(self) -> None:
         for group in self.groups.values():
             if group.kind == "Shared" and not self._holds_back(group):
-                orphan = self._orphan(group)
+                orphan = self.orphan(group)
                 for member in group.members:
                     self._left_behind(group, member, orphan)
 
@@ -183,17 +183,6 @@ class SharedGivesToOne(DispatchLedger):
                     end,
                 )
                 return
-
-    def _orphan(self, group: Group) -> Position | None:
-        """The first chunk that lacks its acknowledgement when the first one of its message has it."""
-        begun: set[str | None] = set()
-        for stored in self.tracker.stored.get(group.topic, ()):
-            position, meta = stored.id.position, stored.meta
-            if meta.chunk_id == 0 and position in group.acked:
-                begun.add(meta.uuid)
-            elif meta.chunk_id and meta.uuid in begun and position not in group.acked:
-                return position
-        return None
 
     def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member, position: Position) -> bool:
         """Whether a chunk is for this one: the first of a message for anybody who came after the one that is gone, any

@@ -9,7 +9,7 @@ from tests.conformance.checks.consuming import Consuming
 from assay_conformance.checks.ack import AcksSurviveLoad
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.event import ClosedBy
+from assay_conformance.model.event import ClosedBy, Meta
 from assay_conformance.model.policy import Rate
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology())
@@ -143,6 +143,28 @@ def test_entry_that_a_rate_holds_back_may_wait() -> None:
     story.after(1_000)
     slow = Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=1)),))
     assert judged(story, msgspec.structs.replace(CASE, topology=slow))[0] == []
+
+
+def _behind_a_chunk(first_acked: bool) -> list[str]:
+    """Both chunks of a message and another message are out when the broker dies."""
+    story = Consuming()
+    for number in range(3):
+        chunk = Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2)
+        meta = chunk if number < 2 else Meta(producer_name="p", sequence_id=1)
+        story.stored(number, meta=meta)
+        story.message(number, meta=meta)
+    if first_acked:
+        story.at(1_000).ack_frame(0)
+    _dies(story, 4_000).after(1_000)
+    return judged(story)[0]
+
+
+def test_entry_behind_a_chunk_that_is_for_nobody_waits_with_it() -> None:
+    assert _behind_a_chunk(first_acked=True) == []
+
+
+def test_entry_behind_a_chunk_that_goes_on_is_owed() -> None:
+    assert _behind_a_chunk(first_acked=False) == ["never-again"]
 
 
 def test_what_went_to_others_before_the_broker_died_is_theirs() -> None:

@@ -69,6 +69,14 @@ def test_producer_whose_lookup_was_lost_with_its_connection_has_to_ask_again() -
     assert _codes(story.judged()) == ["not-back"]
 
 
+def test_producer_whose_lookup_was_lost_with_its_connection_has_time_to_ask_again() -> None:
+    story = _SentAway()
+    story.connected(1)
+    story.up("LOOKUP", 1, request_id=90, sides=Sides.SENDER, fields={"topic": story.full("t")})
+    story.at(4_900).cut(1)
+    assert _codes(story.judged()) == []
+
+
 def test_producer_waits_for_its_lookup_until_the_connection_ends() -> None:
     story = _SentAway()
     story.up("LOOKUP", request_id=90, sides=Sides.SENDER, fields={"topic": story.full("t")})

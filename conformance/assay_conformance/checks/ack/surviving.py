@@ -58,7 +58,7 @@ class AcksSurviveLoad(DispatchLedger):
     """Judged from a load on: what is certain does not come again, and what is unacknowledged does.
 
     Not owed is what may wait for something else: a rate, a limit of unacknowledged messages, a time of delivery, or the
-    consumer that has its other chunks.
+    consumer that has its other chunks; nor what stands behind a chunk that is for nobody.
     """
 
     requirement = RequirementId("ack.survives-load")
@@ -163,6 +163,8 @@ class AcksSurviveLoad(DispatchLedger):
             if not kept.owed or not group.durable or self._holds_back(group) or group not in self.groups.values():
                 continue
             position, (frame, end) = min(kept.owed.items())
+            if self._is_stuck(group, position):
+                continue
             heir = next((member for member in group.members if self._is_starved(group, member, end)), None)
             if heir is not None:
                 self.breach(
@@ -181,6 +183,10 @@ class AcksSurviveLoad(DispatchLedger):
         alone = group.kind not in _ALONE or len(since) == 1
         there = gone_ns - member.joined.t_ns > self._served_ns.get(group.kind, SERVED_NS)
         return member.joined.seq > end.seq and alone and member.permits > 0 and there
+
+    def _is_stuck(self, group: Group, position: Position) -> bool:
+        orphan = self.orphan(group) if group.kind == "Shared" else None
+        return orphan is not None and orphan < position
 
     def _holds_back(self, group: Group) -> bool:
         topology = self.view.case.topology
