@@ -194,6 +194,21 @@ def test_clocks_that_do_not_agree_are_told_and_decide_no_bound_of_time(tmp_path:
     assert Verdict.FAIL not in verdicts(where).values()
 
 
+@pytest.mark.usefixtures("one_session")
+def test_a_segment_of_noise_is_said_and_nothing_is_proven(tmp_path: Path, capsys: Printed) -> None:
+    run, where = Run(tmp_path / "segments"), tmp_path / "ledger"
+    run.stream(0)
+    for seq in range(3):
+        run.sent(0, seq, (1 + seq) * S, 1 + seq)
+    run.close()
+    (run.folder / "receiver.seg").write_bytes(bytes(1000))
+    assert _run(["ledger", "ingest", str(run.folder), "--out", str(where)]) == 0
+    assert "receiver.seg: the block at byte 0 cannot be read, 1000 bytes dropped" in capsys.readouterr().err
+    assert _run(["reconcile", str(where)]) == 3
+    assert not {*verdicts(where).values()} & {Verdict.FAIL, Verdict.PASS}
+    assert "some of what receiver wrote cannot be read" in " ".join(capsys.readouterr().out.split())
+
+
 # --- no space -------------------------------------------------------------------------------------------------------
 
 

@@ -59,7 +59,7 @@ def all_rules(evidence: Evidence, kinds: Iterable[type[Rule]] = RULES) -> tuple[
 
 
 def _verdict(requirement: Requirement, rule: Rule, evidence: Evidence, beyond: int) -> RequirementVerdict:
-    verdict, reason = _decision(requirement, rule, beyond)
+    verdict, reason = _decision(requirement, rule, beyond, evidence.unread_told)
     return RequirementVerdict(
         requirement=requirement.id,
         verdict=verdict,
@@ -70,15 +70,15 @@ def _verdict(requirement: Requirement, rule: Rule, evidence: Evidence, beyond: i
     )
 
 
-def _decision(requirement: Requirement, rule: Rule, beyond: int) -> tuple[Verdict, str]:
+def _decision(requirement: Requirement, rule: Rule, beyond: int, unread: str) -> tuple[Verdict, str]:
     not_looked = f"{beyond} flagged buckets were not looked at" if beyond else ""
     if rule.count:
         others = rule.count - len(rule.breaches)
         more = f"and {others} more" if others else ""
         return broken(requirement), "; ".join(
-            part for part in (rule.breaches[0].sentence, more, not_looked, rule.remark) if part
+            part for part in (rule.breaches[0].sentence, more, not_looked, unread, rule.remark) if part
         )
-    if doubt := rule.doubt or not_looked:
+    if doubt := rule.doubt or not_looked or unread:
         return Verdict.INCONCLUSIVE, doubt
     if not rule.exercised():
         return Verdict.UNTESTABLE, "its precondition never occurred"

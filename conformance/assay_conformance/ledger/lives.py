@@ -115,6 +115,7 @@ class Evidence:
         self._last_send_us = (max(sends, default=-1) + 1) * sums.unit_us
         acking = {second.of for second in sums.series if second.what is Counted.ACKED}
         self.scopes: dict[tuple[int, int], Scope] = small.scopes(info, acking)
+        self._unread = {one.writer for one in small.writers.values() if one.held >= ANY_HELD}
         self._consumers: dict[int, list[Consumer]] = {}
         for consumer in small.consumers.values():
             self._consumers.setdefault(consumer.sub, []).append(consumer)
@@ -229,6 +230,25 @@ class Evidence:
         return known is not None and (
             known.held >= ANY_HELD or (self.info.origin is Origin.MAPPED and bool(known.dropped))
         )
+
+    def unread(self, life: Life | None = None, sub: int = NONE) -> bool:
+        """Whether any row of a message, or of a subscription's consumers, may stand where nobody can read it; of
+        neither, any row at all."""
+        if not self._unread or NONE in self._unread:
+            return bool(self._unread)
+        writers = {one.writer for one in self.consumers_of(sub)}
+        if life is not None:
+            writers.add(self.small.streams[life.stream].writer)
+        return not writers or not self._unread.isdisjoint(writers)
+
+    @property
+    def unread_told(self) -> str:
+        """Whose rows these are, for a sentence; "" where all could be read."""
+        if not self._unread:
+            return ""
+        names = sorted(self.small.writers[number].name for number in self._unread if number != NONE)
+        of = f" of what {', '.join(names[:3])}{' and others' if len(names) > 3 else ''} wrote" if names else ""
+        return f"some{of} cannot be read"
 
     def killed_with_rows(self, consumer: Consumer, since_us: int) -> bool:
         if self.has_holes(consumer.writer):

@@ -13,8 +13,13 @@ A writer is one process. It appends to one file, `NAME.seg`, and may go on in a 
 
 A writer gathers records by kind and writes all of them in one call of the system, declarations first and a clock sample
 last, when one kind fills 64 KiB, and twice a second while there are any. So whatever is in a file was written after
-everything it speaks about. A killed writer leaves half a block at the end: readers drop it and say how many bytes. A
-block whose CRC is wrong is named and skipped; the reader goes on where the next one begins.
+everything it speaks about. The `segment` line is written as the file is opened, streams and consumers before the first
+message of theirs is sent or taken: who was killed before that has lost no row.
+
+A killed writer leaves half a block at the end of its last file, or nothing yet in a new one: readers drop it and say
+how many bytes. A block whose CRC is wrong is named and skipped; the reader goes on where the next one begins, and knows
+that rows are missing: of what the file has declared, where the block's header fits what follows and says that it held
+records; else of anybody. A file whose beginning cannot be read is NAME's.
 
 Times are microseconds of the writer's own monotonic clock; -1 where there is none. Streams are numbered by the bench
 for the whole run: that number is the handle of the identity in their payloads, and `seq` its number. Keys and consumers
@@ -35,6 +40,7 @@ import msgspec
 from assay_conformance.ledger.declarations import TAGS, Declaration, SegmentOpened
 
 MARK = b"SEGB"
+HEAD_BYTES = 16
 SUFFIX = ".seg"
 BLOCK_BYTES = 1 << 16
 MOST_BYTES = 1 << 20
@@ -56,6 +62,9 @@ class BlockKind(IntEnum):
     STORED = 6
     CLOCKS = 7
     END = 8
+
+
+_KINDS = frozenset(BlockKind)
 
 
 class Said(IntEnum):
@@ -188,10 +197,18 @@ class Block(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """A block that cannot be read: where it begins, and how many bytes were skipped."""
+    """A block that cannot be read: where it begins, and how many bytes were skipped. `kind` is what its header says,
+    where that fits what follows; None: there may have been anything."""
 
     at: int
     skipped: int
+    kind: BlockKind | None = None
+
+    @property
+    def rows(self) -> int | None:
+        """How many records were in it; None where nobody knows."""
+        record = None if self.kind is None else RECORDS.get(self.kind)
+        return None if record is None else (self.skipped - HEAD_BYTES) // record.size
 
 
 class Scan(NamedTuple):
@@ -211,7 +228,7 @@ def scan(data: Data, at: int = 0, ended: bool = False) -> Scan:
     """The whole blocks of a file's bytes; `at` is the offset of the first byte, 0 or what an earlier scan had used.
 
     Blocks of a kind this version does not know are handed over as well. A file that grows is scanned again from
-    `at + used`; once it has `ended`, the bytes behind `used` are torn.
+    `at + used`; once it has `ended`, the bytes behind `used` are torn: the beginning of a block, and no more of it.
     """
     view = memoryview(data)
     blocks: list[Block] = []
@@ -220,29 +237,47 @@ def scan(data: Data, at: int = 0, ended: bool = False) -> Scan:
     while here < len(view):
         end = _end_of_block(view, here)
         if end is not None and end > here:
-            blocks.append(Block(_HEAD.unpack_from(view, here)[1], at + here, view[here + _HEAD.size : end]))
+            blocks.append(Block(_HEAD.unpack_from(view, here)[1], at + here, view[here + HEAD_BYTES : end]))
             here = end
             continue
         # Half a block may become a whole one, unless its length is what is wrong.
         onward = _next_block(view, here + 1) if ended or end is not None else None
+        if onward is None and ended and end is not None:
+            onward = len(view)
         if onward is None:
             break
-        damage.append(Damage(at + here, onward - here))
+        damage.append(Damage(at + here, onward - here, _kind_told(view, here, onward)))
         here = onward
     return Scan(tuple(blocks), here, tuple(damage))
 
 
+def is_torn(data: Data) -> bool:
+    """Whether this may be the beginning of a block that goes on: what a writer leaves that is killed as it writes."""
+    return _end_of_block(memoryview(data), 0) is None
+
+
+def _kind_told(view: memoryview, here: int, onward: int) -> BlockKind | None:
+    """What the header of a broken block says, when it has the length that it says."""
+    if onward - here < HEAD_BYTES:
+        return None
+    mark, kind, length, _ = _HEAD.unpack_from(view, here)
+    fits = mark == MARK and here + HEAD_BYTES + length == onward and kind in _KINDS
+    return BlockKind(kind) if fits else None
+
+
 def _end_of_block(view: memoryview, here: int) -> int | None:
     """Where the block at `here` ends; `here` itself when there is none; None when it goes on behind the data."""
-    if len(view) - here < _HEAD.size:
-        return None
-    mark, kind, length, crc = _HEAD.unpack_from(view, here)
-    if mark != MARK or length > MOST_BYTES:
+    if not MARK.startswith(bytes(view[here : here + len(MARK)])):
         return here
-    end: int = here + _HEAD.size + length
+    if len(view) - here < HEAD_BYTES:
+        return None
+    _, kind, length, crc = _HEAD.unpack_from(view, here)
+    if length > MOST_BYTES:
+        return here
+    end: int = here + HEAD_BYTES + length
     if end > len(view):
         return None
-    body = view[here + _HEAD.size : end]
+    body = view[here + HEAD_BYTES : end]
     return end if zlib.crc32(body, zlib.crc32(_CHECKED.pack(kind, length))) == crc else here
 
 
@@ -265,12 +300,16 @@ def records(one: Block) -> Iterator[tuple[Any, ...]]:
 
 
 def declared(one: Block) -> Iterator[Declaration]:
-    """The declarations of a block; those that a newer writer knows and we do not are left out."""
+    """The declarations of a block; those that a newer writer knows and we do not are left out.
+
+    msgspec.DecodeError where one is none.
+    """
     for line in bytes(one.body).splitlines():
         try:
             yield msgspec.json.decode(line, type=Declaration)
         except msgspec.ValidationError:
-            if msgspec.json.decode(line).get("declares") in TAGS:
+            said = msgspec.json.decode(line)
+            if not isinstance(said, dict) or said.get("declares") in TAGS:
                 raise
 
 

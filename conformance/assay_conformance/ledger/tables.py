@@ -305,7 +305,7 @@ WRITER = Table(
     "writer",
     "one process that wrote rows: its clock, and how its file ends",
     (
-        Column("writer", Kind.I32, "number"),
+        Column("writer", Kind.I32, "number; -1: nobody knows whose rows are missing, they may be anybody's"),
         Column("name", Kind.TEXT, "what it is called in file names"),
         Column("clock_offset", Kind.I64, "µs that were taken from its clock to get the run's"),
         Column("clock_error", Kind.I64, "µs that this may be wrong by; -1: nobody knows"),

@@ -28,14 +28,27 @@ from assay_conformance.ledger.declarations import (
     TopicDeclared,
 )
 from assay_conformance.ledger.judge import judge_rows
-from assay_conformance.ledger.segments import SegmentWriter
-from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, PARTS, STORED, AckKind, Again, Integrity
+from assay_conformance.ledger.segments import RECORDS, BlockKind, SegmentWriter, block, scan
+from assay_conformance.ledger.tables import (
+    ACK,
+    ANY_HELD,
+    ATTEMPT,
+    DELIVERY,
+    OUTCOME,
+    PARTS,
+    STORED,
+    AckKind,
+    Again,
+    Integrity,
+)
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import generate
 from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
 from assay_reports.ledgers.ingest import Ingest, Ingested
+from assay_reports.ledgers.ingest.reading import WINDOW
+from assay_reports.ledgers.naming import see_names
 from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 
 SEED, CASE = 7, 1
@@ -246,7 +259,7 @@ def test_a_torn_end_is_dropped_and_said(run: Run) -> None:
         one.to.close()
     ledger, told = ingested(run.folder)
     assert told.notes == [
-        "sender.seg: 5 bytes were not read: half a block, or a broken one",
+        "sender.seg: half a block at its end, 5 bytes dropped",
         "sender: did not close its file; what it had not written yet is missing",
     ]
     sender = next(one for one in ledger.small["writer"] if one.name == "sender")
@@ -266,31 +279,194 @@ def test_a_broken_block_is_named_and_the_rest_is_read(run: Run) -> None:
     run.sender.path.write_bytes(data)
     ledger, told = ingested(run.folder)
     assert [row.seq for row in ledger.read(ATTEMPT)] == [0, 2]
-    assert f"sender.seg: the block at byte {broken} cannot be read" in told.notes[0]
+    size = f"{16 + RECORDS[BlockKind.ATTEMPTS].size} bytes"
+    assert told.notes == [
+        f"sender.seg: the block at byte {broken} cannot be read, {size} dropped; there were 1 attempts in it"
+    ]
 
 
-@pytest.mark.parametrize(("broken", "requirement"), [("receiver", clauses.LOST), ("sender", clauses.INVENTED)])
-def test_what_may_stand_in_a_broken_block_is_neither_lost_nor_invented(run: Run, broken: str, requirement: str) -> None:
-    writer: Writer = getattr(run, broken)
-    begins = []
+# --- what cannot be read ---------------------------------------------------------------------------------------------
+
+Spoil = Callable[[Path], object]
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def torn_in_its_header(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:40])
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 4)
+
+
+def telling(path: Path) -> list[int]:
+    """Where blocks begin that tell more than the time."""
+    blocks = scan(path.read_bytes()).blocks
+    return [one.at for one in blocks if one.kind not in (BlockKind.CLOCKS, BlockKind.END)]
+
+
+def broken(place: int) -> Spoil:
+    def spoil(path: Path) -> None:
+        data = bytearray(path.read_bytes())
+        data[telling(path)[place] + 20] ^= 1
+        path.write_bytes(data)
+
+    return spoil
+
+
+def ended_by_noise(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: telling(path)[1]] + bytes(200))
+
+
+FIRST, NAMES, INNER = broken(0), broken(1), broken(-2)
+SPOILED = [empty, torn_in_its_header, garbage, FIRST, INNER, NAMES, ended_by_noise]
+SPOILED_IDS = ["empty", "torn header", "garbage", "first block", "inner block", "names", "noise at its end"]
+
+
+@pytest.fixture
+def three(run: Run) -> Run:
+    """Three messages, each written before the next one is sent; all is well."""
+    run.bench.to.declare(SubscriptionDeclared(subscription="s", type="Failover", whole=True))
     for seq in range(3):
-        begins.append(writer.path.stat().st_size)
         run.sent(0, seq, (1 + seq) * S, 1 + seq)
         run.got(0, seq, (1 + seq) * S + 500, 1 + seq)
         for one in (run.sender, run.receiver):
             one.to.flush()
-    run.bench.to.declare(SubscriptionDeclared(subscription="s", type="Failover", whole=True))
-    run.close()
-    data = bytearray(writer.path.read_bytes())
-    data[begins[1] + 20] ^= 1
-    writer.path.write_bytes(data)
-    ledger, _ = ingested(run.folder)
+    return run
+
+
+def verdicts(ledger: Ledger) -> dict[str, Verdict]:
+    """A minute later."""
     late = msgspec.structs.replace(ledger.info, ended_unix_ms=ledger.info.started_unix_ms + 60_000)
     rows, small = Rows(*(tuple(ledger.read(table)) for table in PARTS)), smalls(ledger)
+    see_names(ledger.where, small, streams={row.stream for row in rows.attempts + rows.deliveries})
     found = judge_rows(rows, small, late, sums(rows, small, late), load())
-    verdicts = {str(row.requirement): row.verdict for row in found}
-    assert verdicts[requirement] is Verdict.INCONCLUSIVE
-    assert Verdict.FAIL not in verdicts.values()
+    return {str(row.requirement): row.verdict for row in found}
+
+
+def test_a_run_of_which_everything_can_be_read_passes(three: Run) -> None:
+    three.close()
+    ledger, told = ingested(three.folder)
+    assert told.notes == []
+    assert {verdicts(ledger)[one] for one in (clauses.LOST, clauses.INVENTED, clauses.AS_SENT)} == {Verdict.PASS}
+
+
+@pytest.mark.parametrize("whose", ["sender", "receiver", "bench"])
+@pytest.mark.parametrize("spoil", SPOILED, ids=SPOILED_IDS)
+def test_what_cannot_be_read_is_said_and_nobody_is_accused_and_nothing_is_proven(
+    three: Run, whose: str, spoil: Spoil
+) -> None:
+    three.close()
+    spoil(three.folder / f"{whose}.seg")
+    ledger, told = ingested(three.folder)
+    assert [note for note in told.notes if note.startswith(f"{whose}.seg: ")]
+    found = verdicts(ledger)
+    assert found.keys() >= {clauses.LOST, clauses.INVENTED, clauses.AS_SENT}
+    assert not {*found.values()} & {Verdict.FAIL, Verdict.PASS}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "note"),
+    [
+        (empty, "nothing in it, and nobody says that its writer was killed: rows of anybody may be missing"),
+        (torn_in_its_header, "half a block at its end, 40 bytes dropped"),
+        (garbage, "the block at byte 0 cannot be read, 1024 bytes dropped; nobody knows how many rows, and whose,"),
+        (FIRST, "the block at byte 0 cannot be read, "),
+        (INNER, "there were 1 deliveries in it"),
+    ],
+    ids=SPOILED_IDS[:5],
+)
+def test_it_is_said_which_bytes_were_dropped_and_of_how_many_rows(three: Run, spoil: Spoil, note: str) -> None:
+    three.close()
+    spoil(three.receiver.path)
+    _, told = ingested(three.folder)
+    assert any(line.startswith("receiver.seg: ") and note in line for line in told.notes)
+
+
+def test_rows_whose_consumer_cannot_be_read_are_counted(three: Run) -> None:
+    three.close()
+    NAMES(three.receiver.path)
+    _, told = ingested(three.folder)
+    assert "receiver.seg: 3 rows dropped, for what says whose or when they were cannot be read" in told.notes
+
+
+@pytest.mark.parametrize("spoil", [empty, torn_in_its_header], ids=SPOILED_IDS[:2])
+def test_who_was_killed_before_it_wrote_a_row_has_left_no_hole(three: Run, spoil: Spoil) -> None:
+    late = Writer(three.folder, "receiver-1")
+    spoil(late.path)
+    three.bench.to.declare(ProcessEnded(writer="receiver-1", t=5 * S, killed=True))
+    three.close()
+    ledger, told = ingested(three.folder)
+    assert "receiver-1.seg: nothing was written yet when its writer was killed" in told.notes
+    assert verdicts(ledger)[clauses.LOST] is Verdict.PASS
+
+
+def test_the_torn_end_of_a_killed_writer_is_no_hole(three: Run) -> None:
+    with three.receiver.path.open("ab") as file:
+        file.write(b"SEGB\x04\0\0\0\xff\0\0\0")
+    for one in (three.sender, three.bench):
+        one.to.close()
+    ledger, _ = ingested(three.folder)
+    assert verdicts(ledger)[clauses.LOST] is Verdict.PASS
+
+
+def test_half_a_block_in_a_file_that_has_a_next_one_is_a_hole(three: Run) -> None:
+    three.close()
+    first = three.receiver.path.rename(three.folder / "receiver.000000.seg")
+    three.receiver.path = three.folder / "receiver.000001.seg"
+    three.receiver.path.write_bytes(first.read_bytes())
+    first.write_bytes(first.read_bytes()[:-20])
+    ledger, _ = ingested(three.folder)
+    assert ledger.small["writer"][-1].held == ANY_HELD
+
+
+def test_streams_that_nobody_names_are_said_and_doubt_everything(run: Run) -> None:
+    run.sent(4, 0, S, 1)
+    run.got(4, 0, S + 500, 1)
+    run.close()
+    ledger, told = ingested(run.folder)
+    assert told.notes == ["there are rows of streams that nobody has declared: 4"]
+    assert {*verdicts(ledger).values()} == {Verdict.INCONCLUSIVE}
+
+
+def test_a_payload_that_changed_is_found_whatever_else_is_missing(three: Run) -> None:
+    three.got(0, 3, 4 * S, 4, wrong=1)
+    three.close()
+    garbage(three.folder / "other.seg")
+    ledger, _ = ingested(three.folder)
+    assert verdicts(ledger)[clauses.AS_SENT] is Verdict.FAIL
+
+
+def test_noise_of_any_size_is_read_in_pieces(three: Run) -> None:
+    three.close()
+    noise = bytes(3 * WINDOW)
+    three.receiver.path.write_bytes(noise + three.receiver.path.read_bytes())
+    ledger, told = ingested(three.folder)
+    assert f"the block at byte 0 cannot be read, {len(noise)} bytes dropped" in told.notes[0]
+    assert ledger.rows("delivery") == 3
+
+
+def test_who_follows_a_ledger_knows_of_a_hole_before_rows_behind_it_are_there(three: Run) -> None:
+    now, ledger = [0.0], three.folder.with_name("ledger")
+    NAMES(three.sender.path)
+    ingest = Ingest(three.folder, ledger, INFO_OF_A_RUN, part_s=1.0, clock=lambda: now[0])
+    ingest.step()
+    opened = open_ledger(str(ledger))
+    assert (opened.rows("attempt"), opened.small["writer"][-1].held) == (0, ANY_HELD)
+
+
+@pytest.mark.parametrize(("whose", "requirement"), [("receiver", clauses.LOST), ("sender", clauses.INVENTED)])
+def test_what_may_stand_in_a_broken_block_is_neither_lost_nor_invented(
+    three: Run, whose: str, requirement: str
+) -> None:
+    three.close()
+    INNER(three.folder / f"{whose}.seg")
+    ledger, _ = ingested(three.folder)
+    assert verdicts(ledger)[requirement] is Verdict.INCONCLUSIVE
+    assert not any(one.writer < 0 for one in ledger.small["writer"])
 
 
 def test_clocks_that_cannot_be_right_are_told_apart(run: Run) -> None:
@@ -357,6 +533,22 @@ def test_a_consumer_that_was_not_declared_is_named(run: Run) -> None:
     run.receiver.to.delivery(0, 1, 5, 1, 0, 9, -1, -1, 64, 0, 0)
     run.close()
     with pytest.raises(UsageError, match=r"receiver\.seg: speaks of consumer 9"):
+        ingested(run.folder)
+
+
+@pytest.mark.parametrize("line", [b"{", b"7", b'{"declares":"stream","stream":"seven"}'])
+def test_a_declaration_that_is_none_is_named(run: Run, line: bytes) -> None:
+    run.close()
+    with run.sender.path.open("ab") as file:
+        file.write(block(BlockKind.DECLARATIONS, line))
+    with pytest.raises(UsageError, match=r"sender\.seg: the block at byte \d+ declares"):
+        ingested(run.folder)
+
+
+def test_a_file_that_cannot_be_opened_is_named(run: Run) -> None:
+    run.close()
+    (run.folder / "folder.seg").mkdir()
+    with pytest.raises(UsageError, match=r"folder\.seg: cannot be read: Is a directory"):
         ingested(run.folder)
 
 

@@ -151,6 +151,7 @@ class AsSent(Rule):
                     f"payload than was sent (CRC-32 {bad.crc & 0xFFFFFFFF:08x})",
                     life,
                     sub,
+                    shown=bad.ok == Integrity.BAD,
                 )
 
     def _differs(self, life: Life, row: Delivery) -> bool:

@@ -78,7 +78,20 @@ class Rule:
         """More of them, for whoever tells each of few buckets."""
         return sorted(self._breaches)
 
-    def breach(self, code: str, sentence: str, life: Life | None = None, sub: int = NONE, about: int = NONE) -> None:
+    def breach(
+        self,
+        code: str,
+        sentence: str,
+        life: Life | None = None,
+        sub: int = NONE,
+        about: int = NONE,
+        *,
+        shown: bool = False,
+    ) -> None:
+        """`shown`: by rows that are there, whatever others would say. Else it is none where some cannot be read."""
+        if not shown and self.evidence.unread(life, sub):
+            self.undecided(f"{self.evidence.unread_told}, and may explain it: {sentence}")
+            return
         stream, seq = (life.stream, life.seq) if life else (NONE, NONE)
         self.count += 1
         self._breaches.append(Breach(sub, stream, seq, code, sentence, about))

@@ -35,6 +35,7 @@ class WithinContract(Rule):
                     f"{most.redeliv}, where {limit} is the most",
                     life,
                     sub,
+                    shown=True,
                 )
             if len(copies) > 1 and self.info.origin is not Origin.MAPPED:
                 self._second_copies(life, sub, copies)

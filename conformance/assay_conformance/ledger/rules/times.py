@@ -49,6 +49,7 @@ class NotBeforeItsTime(Rule):
                     "before it was due",
                     life,
                     sub,
+                    shown=True,
                 )
 
 

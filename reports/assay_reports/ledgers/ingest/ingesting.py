@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +12,16 @@ import numpy as np
 
 from assay_conformance.ledger.declarations import BENCH
 from assay_conformance.ledger.info import LedgerInfo
-from assay_conformance.ledger.segments import NO_TIME, Block, BlockKind, declared
+from assay_conformance.ledger.segments import NO_TIME, Block, BlockKind
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, STORED, TABLES
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams, groups
 from assay_reports.ledgers.ingest.clocks import FirstSends
 from assay_reports.ledgers.ingest.covering import Covering
-from assay_reports.ledgers.ingest.names import Names, Numbers, WriterState
+from assay_reports.ledgers.ingest.names import Names, Numbers
 from assay_reports.ledgers.ingest.payloads import checks
-from assay_reports.ledgers.ingest.reading import SegmentFile, columns, segment_files
+from assay_reports.ledgers.ingest.reading import columns, declarations, segment_files
+from assay_reports.ledgers.ingest.sources import Source, Writer
 from assay_reports.ledgers.layout import NULL, PART_ROWS, PART_S, PartWriter, create, write_info, write_smalls
 
 HOLD_S = 1.0
@@ -34,27 +34,6 @@ class Ingested:
 
     rows: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-
-
-@dataclass
-class _Writer:
-    name: str
-    number: int
-    sources: list[_Source] = field(default_factory=list)
-    parts: dict[str, PartWriter] = field(default_factory=dict)
-    positions: dict[int, int] = field(default_factory=dict)
-
-
-@dataclass
-class _Source:
-    """A file of a writer: what was read of it once for what its producers did, and again for what its consumers did.
-    `marks`: (when, how far the first reading was)."""
-
-    writer: _Writer
-    file: SegmentFile
-    numbers: Numbers = field(default_factory=Numbers)
-    marks: deque[tuple[float, int]] = field(default_factory=deque)
-    done: int = 0
 
 
 class Ingest:
@@ -81,8 +60,8 @@ class Ingest:
         self._names = Names(info.started_unix_ms)
         self._consumers, self._streams = Consumers(), Streams()
         self._covering = Covering(self._names.topic_of)
-        self._writers: dict[str, _Writer] = {}
-        self._sources: dict[Path, _Source] = {}
+        self._writers: dict[str, Writer] = {}
+        self._sources: dict[Path, Source] = {}
         self._first_sends = FirstSends()
         self._skewed: dict[int, str] = {}
         write_smalls(ledger, {})
@@ -94,21 +73,25 @@ class Ingest:
     def finish(self, info: LedgerInfo | None = None) -> Ingested:
         """No writer writes any more: take in the rest, close every part. `info` replaces the ledger's."""
         self._step(final=True)
+        if not any(source.file.begun for source in self._sources.values()):
+            there = "".join(f"; nothing in {path.name} can be read" for path in sorted(self._sources)[:3])
+            raise UsageError(f"{self._segments}: no segments in it; expected files that end in .seg{there}")
+        for writer in self._writers.values():
+            writer.see_ends(self._names.was_killed(writer.name))
         for writer in self._writers.values():
             for parts in writer.parts.values():
                 parts.close()
-        self._write_small()
+        self._write_small(final=True)
         if info is not None:
             write_info(self._ledger, info)
-        if not self._writers:
-            raise UsageError(f"{self._segments}: no segments in it; expected files that end in .seg")
         return Ingested(self._rows(), self._notes())
 
     # --- reading ---
 
     def _step(self, final: bool) -> int:
         before = sum(self._rows().values())
-        self._look()
+        dropped = self._dropped()
+        self._look(final)
         now = self._clock()
         # What the bench declares before everything; what was sent before what was delivered.
         for source in sorted(self._sources.values(), key=lambda one: one.writer.name != BENCH):
@@ -122,25 +105,27 @@ class Ingest:
             for blocks in source.file.again(source.done, stop) if stop > source.done else ():
                 self._delivered(source, blocks)
             source.done = stop
+        # Whoever follows the ledger is to know of names, and of holes, before the rows that go by them are there.
+        if self._names.changed or self._dropped() != dropped:
+            self._write_small()
         for writer in self._writers.values():
             for parts in writer.parts.values():
                 parts.roll()
-        if self._names.changed:
-            self._write_small()
         return sum(self._rows().values()) - before
 
-    def _look(self) -> None:
+    def _look(self, final: bool) -> None:
         for file in segment_files(self._segments):
-            if file.path in self._sources or (opened := file.opened) is None:
+            if file.path in self._sources or (opened := file.opened(final)) is None:
                 continue
             if opened.writer not in self._writers:
                 number = self._names.writer(opened.writer, opened.host)
-                self._writers[opened.writer] = _Writer(opened.writer, number)
+                self._writers[opened.writer] = Writer(opened.writer, number)
             writer = self._writers[opened.writer]
-            self._sources[file.path] = _Source(writer, file)
+            self._sources[file.path] = Source(writer, file)
             writer.sources.append(self._sources[file.path])
+            self._names.changed = True
 
-    def _sent(self, source: _Source, blocks: Sequence[Block]) -> None:
+    def _sent(self, source: Source, blocks: Sequence[Block]) -> None:
         """Declarations, clocks, and what producers did."""
         writer = source.writer
         for one in blocks:
@@ -149,44 +134,58 @@ class Ingest:
                     self._names.sampled(writer.name, int(t), int(unix_us))
         for one in blocks:
             if one.kind == BlockKind.DECLARATIONS:
-                for declaration in declared(one):
+                for declaration in declarations(source.file.path, one):
                     self._names.declare(writer.name, source.numbers, declaration)
-        self._attempts(writer, source.numbers, _rows_of(BlockKind.ATTEMPTS, blocks))
-        self._outcomes(writer, _rows_of(BlockKind.OUTCOMES, blocks))
+        attempts, outcomes = (_rows_of(kind, blocks) for kind in (BlockKind.ATTEMPTS, BlockKind.OUTCOMES))
+        if self._has_clock(source, attempts, outcomes):
+            self._attempts(writer, source.numbers, attempts)
+            self._outcomes(writer, outcomes)
         self._write(writer, STORED.name, _signed(_rows_of(BlockKind.STORED, blocks)))
 
-    def _delivered(self, source: _Source, blocks: Sequence[Block]) -> None:
+    def _delivered(self, source: Source, blocks: Sequence[Block]) -> None:
         """What consumers did, in the order of writing."""
         deliveries, acks = (_rows_of(kind, blocks) for kind in (BlockKind.DELIVERIES, BlockKind.ACKS))
-        if len(deliveries["seq"]) or len(acks["seq"]):
+        rows = len(deliveries["seq"]) + len(acks["seq"])
+        if rows and self._has_clock(source, deliveries, acks):
             self._deliver(source.writer, self._own(source, deliveries), self._own(source, acks))
+
+    def _has_clock(self, source: Source, *tables: Columns) -> bool:
+        """Without any sample of its writer's clock nobody can say when its rows were."""
+        if source.writer.name in self._names.clocks:
+            return True
+        source.pass_over(sum(len(rows["seq"]) for rows in tables))
+        return False
 
     # --- rows ---
 
-    def _attempts(self, writer: _Writer, numbers: Numbers, rows: Columns) -> None:
+    def _attempts(self, writer: Writer, numbers: Numbers, rows: Columns) -> None:
         rows = self._in_run_time(writer, _signed(rows), "t", "deliver_at")
         rows["key"] = _mapped(rows["key"], numbers.keys)
         self._consumers.attempts(rows)
         self._first_sends.take(rows)
         self._write(writer, ATTEMPT.name, rows)
 
-    def _outcomes(self, writer: _Writer, rows: Columns) -> None:
+    def _outcomes(self, writer: Writer, rows: Columns) -> None:
         rows = self._in_run_time(writer, rows, "t")
         self._write(writer, OUTCOME.name, rows | {"ord": self._streams.outcomes(rows)})
 
-    def _own(self, source: _Source, rows: Columns) -> Columns:
+    def _own(self, source: Source, rows: Columns) -> Columns:
         """With the run's numbers and times."""
         numbers = source.numbers
         rows = self._in_run_time(source.writer, rows, *(name for name in ("t", "t_done") if name in rows))
         consumer = _mapped(rows["consumer"], numbers.consumers)
-        if NONE in consumer:
-            strange = int(rows["consumer"][consumer == NONE][0])
-            raise UsageError(f"{source.file.path}: speaks of consumer {strange}, which it has not declared")
+        named = consumer != NONE
+        if not named.all():
+            if not source.file.broken:
+                strange = int(rows["consumer"][~named][0])
+                raise UsageError(f"{source.file.path}: speaks of consumer {strange}, which it has not declared")
+            source.pass_over(int((~named).sum()))
+            rows, consumer = {name: values[named] for name, values in rows.items()}, consumer[named]
         subs = {one: self._names.sub_of(one) for one in np.unique(consumer).tolist()}
         rows |= {"consumer": consumer, "sub": _mapped(consumer, subs)}
         return rows | {"key": _mapped(rows["key"], numbers.keys)} if "key" in rows else rows
 
-    def _deliver(self, writer: _Writer, deliveries: Columns, acks: Columns) -> None:
+    def _deliver(self, writer: Writer, deliveries: Columns, acks: Columns) -> None:
         self._see_clocks(writer, deliveries)
         checked: Any = np.zeros(len(deliveries["seq"]), np.int64)
         for (stream,), at in groups(deliveries["stream"]):
@@ -198,7 +197,7 @@ class Ingest:
         self._write(writer, DELIVERY.name, rows | {"ok": checked, "pos": self._positions(writer, rows["consumer"])})
         self._write(writer, ACK.name, acks)
 
-    def _positions(self, writer: _Writer, consumers: Any) -> Any:
+    def _positions(self, writer: Writer, consumers: Any) -> Any:
         found: Any = np.zeros(len(consumers), np.int64)
         for (consumer,), at in groups(consumers):
             start = writer.positions.get(consumer, 0)
@@ -206,15 +205,17 @@ class Ingest:
             writer.positions[consumer] = start + len(at)
         return found
 
-    def _see_clocks(self, writer: _Writer, rows: Columns) -> None:
+    def _see_clocks(self, writer: Writer, rows: Columns) -> None:
         """A delivery before its attempt, beyond what the clocks may be wrong by, shows that one of them is wrong."""
         for stream, early_us in self._first_sends.early_us(rows):
-            sender = self._names.writer_of_stream[stream]
+            sender = self._names.writer_of_stream.get(stream)
+            if sender is None:
+                continue
             errors = [self._names.clocks[name].error_us for name in (writer.name, sender)]
             if NONE not in errors and early_us > sum(errors):
                 self._note_skew(writer, self._writers[sender], early_us)
 
-    def _note_skew(self, one: _Writer, other: _Writer, early_us: int) -> None:
+    def _note_skew(self, one: Writer, other: Writer, early_us: int) -> None:
         sentence = (
             f"the clocks of {other.name} and {one.name} do not agree: a message was delivered {early_us / 1e6:.3f} s "
             "before it was sent; bounds of time cannot be judged for either"
@@ -222,15 +223,16 @@ class Ingest:
         for writer in (one, other):
             self._skewed.setdefault(writer.number, sentence)
 
-    def _in_run_time(self, writer: _Writer, rows: Columns, *names: str) -> Columns:
+    def _in_run_time(self, writer: Writer, rows: Columns, *names: str) -> Columns:
         offset = self._names.clocks[writer.name].offset_us
         return rows | {name: np.where(rows[name] == NO_TIME, NULL, rows[name] - offset) for name in names}
 
     # --- writing ---
 
-    def _write(self, writer: _Writer, table: str, rows: Columns) -> None:
+    def _write(self, writer: Writer, table: str, rows: Columns) -> None:
         if not len(rows["seq"]):
             return
+        self._names.speak_of(np.unique(rows["stream"]).tolist())
         if table not in writer.parts:
             writer.parts[table] = PartWriter(
                 self._ledger,
@@ -242,17 +244,13 @@ class Ingest:
             )
         writer.parts[table].add(rows)
 
-    def _write_small(self) -> None:
-        states = {
-            name: WriterState(
-                sum(source.file.dropped for source in writer.sources),
-                writer.sources[-1].file.ended,
-                any(source.file.damage for source in writer.sources),
-            )
-            for name, writer in self._writers.items()
-        }
-        write_smalls(self._ledger, self._names.tables(states, set(self._skewed)))
+    def _write_small(self, final: bool = False) -> None:
+        states = {name: writer.state for name, writer in self._writers.items()}
+        write_smalls(self._ledger, self._names.tables(states, set(self._skewed), final))
         self._names.changed = False
+
+    def _dropped(self) -> int:
+        return sum(source.dropped for source in self._sources.values())
 
     def _rows(self) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -262,15 +260,13 @@ class Ingest:
         return found
 
     def _notes(self) -> list[str]:
-        files = [source.file for source in self._sources.values()]
-        notes = [sentence for file in files for sentence in file.damage]
-        for file in files:
-            if file.dropped:
-                notes.append(f"{file.path.name}: {file.dropped} bytes were not read: half a block, or a broken one")
+        found: list[str] = []
+        for source in sorted(self._sources.values(), key=lambda one: one.file.path.name):
+            found += source.notes()
         for writer in self._writers.values():
-            if not writer.sources[-1].file.ended:
-                notes.append(f"{writer.name}: did not close its file; what it had not written yet is missing")
-        return notes + sorted(set(self._skewed.values()))
+            if not writer.state.closed:
+                found.append(f"{writer.name}: did not close its file; what it had not written yet is missing")
+        return [*found, *self._names.unnamed_told(), *sorted(set(self._skewed.values()))]
 
 
 def _rows_of(kind: BlockKind, blocks: Sequence[Block]) -> Columns:

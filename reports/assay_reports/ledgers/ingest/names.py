@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from assay_conformance.ledger import rows
 from assay_conformance.ledger.declarations import (
+    BENCH,
     ClockDeclared,
     ConsumerDeclared,
     ConsumerLeft,
@@ -29,11 +31,17 @@ class Clock:
 
 
 class WriterState(NamedTuple):
-    """Of the files of a writer: bytes dropped, whether it ended the last one, and whether blocks inside were broken."""
+    """Of the files of a writer: bytes dropped, whether it ended them, whether blocks inside were broken, and whether
+    nobody knows whose rows were in those."""
 
     dropped: int = 0
     closed: bool = True
     broken: bool = False
+    nameless: bool = False
+
+
+UNKNOWN = "unknown"
+"""Producer and topic of a stream that nobody has named."""
 
 
 class Names:
@@ -54,6 +62,8 @@ class Names:
         self._consumers: dict[tuple[str, str, str, int], int] = {}
         self._left: dict[int, int] = {}
         self._ended: dict[str, int] = {}
+        self._killed: set[str] = set()
+        self._spoken_of: set[int] = set()
         self._consumer_rows: dict[int, tuple[int, str, str, int]] = {}
         self._epochs: dict[int, tuple[str, EpochDeclared]] = {}
         self._writers: dict[str, int] = {}
@@ -79,6 +89,8 @@ class Names:
                 self._left[numbers.consumers.get(one.consumer, NONE)] = self.run_time(writer, one.t)
             case ProcessEnded():
                 self._ended[one.writer] = self.run_time(writer, one.t)
+                if one.killed:
+                    self._killed.add(one.writer)
             case TopicDeclared():
                 self._declared_topics[one.topic] = one
                 self.topic(one.topic)
@@ -101,7 +113,24 @@ class Names:
             self.clocks[writer] = Clock(mono_us - (unix_us - self._started_us), NONE)
 
     def run_time(self, writer: str, t: int) -> int:
-        return t - self.clocks[writer].offset_us
+        """Where no sample of its clock can be read, everything was at the beginning."""
+        return t - self.clocks[writer].offset_us if writer in self.clocks else 0
+
+    def was_killed(self, writer: str) -> bool:
+        return writer in self._killed
+
+    def speak_of(self, streams: Iterable[int]) -> None:
+        """There are rows of these streams."""
+        self._spoken_of.update(streams)
+
+    def unnamed(self) -> list[int]:
+        """Streams with rows, which nobody has declared."""
+        return sorted(self._spoken_of - self.streams.keys())
+
+    def unnamed_told(self) -> list[str]:
+        streams = self.unnamed()
+        told = ", ".join(map(str, streams[:5])) + (f" and {len(streams) - 5} more" if len(streams) > 5 else "")
+        return [f"there are rows of streams that nobody has declared: {told}"] if streams else []
 
     def topic(self, name: str) -> int:
         return self._topics.setdefault(name, len(self._topics))
@@ -128,18 +157,20 @@ class Names:
         if host := self._host_of.get(one.writer, ""):
             self._hosts.setdefault(host, clock)
 
-    def tables(self, writers: dict[str, WriterState], skewed: set[int]) -> dict[str, list[tuple[Any, ...]]]:
-        """The small tables. `skewed`: writers whose
-        clock turned out wrong."""
+    def tables(
+        self, writers: dict[str, WriterState], skewed: set[int], final: bool
+    ) -> dict[str, list[tuple[Any, ...]]]:
+        """The small tables. `skewed`: writers whose clock turned out wrong; `final`: who was not named by now will not
+        be."""
+        # What the bench says is about everybody.
+        nameless = any(state.nameless or (state.broken and name == BENCH) for name, state in writers.items())
+        unnamed = self.unnamed() if nameless or final else []
         return {
             "stream": [
-                rows.Stream(number, one.producer, self.topic(one.topic), self._writers[self.writer_of_stream[number]])
-                for number, one in sorted(self.streams.items())
+                *(self._stream_row(number, one) for number, one in sorted(self.streams.items())),
+                *(rows.Stream(number, UNKNOWN, self.topic(UNKNOWN), NONE) for number in unnamed),
             ],
-            "topic": [
-                self._topic_row(name, number, whole=not any(state.broken for state in writers.values()))
-                for name, number in self._topics.items()
-            ],
+            "topic": [self._topic_row(name, number) for name, number in self._topics.items()],
             "key": [rows.Key(number, text) for text, number in self._keys.items()],
             "subscription": [self._subscription_row(name, number) for name, number in self._subscriptions.items()],
             "consumer": [
@@ -154,16 +185,22 @@ class Names:
                 for number, (sub, name, writer, t) in self._consumer_rows.items()
             ],
             "writer": [
-                self._writer_row(name, number, writers.get(name, WriterState()), number in skewed)
-                for name, number in self._writers.items()
+                *(
+                    self._writer_row(name, number, writers.get(name, WriterState()), number in skewed)
+                    for name, number in self._writers.items()
+                ),
+                *([rows.Writer(NONE, UNKNOWN, clock_error=NONE, held=ANY_HELD)] if nameless or unnamed else []),
             ],
             "epoch": [self._epoch_row(writer, one) for _, (writer, one) in sorted(self._epochs.items())],
         }
 
-    def _topic_row(self, name: str, number: int, whole: bool) -> rows.Topic:
-        """Not `whole`: some of what was read back may be missing, too."""
+    def _stream_row(self, number: int, one: StreamDeclared) -> rows.Stream:
+        writer = self._writers[self.writer_of_stream[number]]
+        return rows.Stream(number, one.producer, self.topic(one.topic), writer)
+
+    def _topic_row(self, name: str, number: int) -> rows.Topic:
         one = self._declared_topics.get(name, TopicDeclared(topic=name))
-        return rows.Topic(number, name, int(one.dedup), one.publish_rate, int(one.read_back and whole))
+        return rows.Topic(number, name, int(one.dedup), one.publish_rate, int(one.read_back))
 
     def _subscription_row(self, name: str, number: int) -> rows.Subscription:
         one = self._declared_subscriptions.get(name)

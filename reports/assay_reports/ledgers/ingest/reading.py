@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
 
-from assay_conformance.ledger.declarations import SegmentOpened
-from assay_conformance.ledger.segments import MOST_BYTES, RECORDS, SUFFIX, Block, BlockKind, Scan, declared, scan
+from assay_conformance.ledger.declarations import Declaration, SegmentOpened
+from assay_conformance.ledger.segments import (
+    HEAD_BYTES,
+    MOST_BYTES,
+    RECORDS,
+    SUFFIX,
+    Block,
+    BlockKind,
+    Damage,
+    Scan,
+    declared,
+    is_torn,
+    scan,
+)
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import FileKind, parse_version, upgrader
 
 WINDOW = 4 * MOST_BYTES
+KEPT = 5
+"""Broken blocks of a file that are told one by one."""
 
 _CODES = {"q": "<i8", "i": "<i4", "I": "<u4", "H": "<u2", "B": "u1"}
 DTYPES = {
@@ -29,67 +44,143 @@ DTYPES = {
 
 
 class SegmentFile:
-    """One file. `damage` holds sentences about blocks that could not be read; `dropped` their bytes, and torn ones."""
+    """One file. `begun`: there is a good block in it. `dropped`: bytes that could not be read, and torn ones; `notes`:
+    sentences about them.
+
+    `broken`: rows of any time may have been in them; `nameless`: whose these are nobody knows, for declarations may
+    have been in them too.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.used = 0
+        self.begun = False
         self.ended = False
-        self.dropped = 0
-        self.damage: list[str] = []
+        self.torn = 0
+        self.broken = False
+        self.nameless = False
+        self._damage: list[Damage] = []
         self._opened: SegmentOpened | None = None
 
     @property
-    def opened(self) -> SegmentOpened | None:
-        """Its first line, once it is there. UsageError when the file begins with anything else."""
+    def dropped(self) -> int:
+        return self.torn + sum(one.skipped for one in self._damage)
+
+    @property
+    def name(self) -> str:
+        """NAME of NAME.seg and NAME.000000.seg."""
+        return self.path.name.partition(".")[0]
+
+    def opened(self, final: bool) -> SegmentOpened | None:
+        """Its first line; where that cannot be read, what the file's name says; None while it may still be written.
+
+        UsageError when the file begins with a good block and anything else.
+        """
         if self._opened is None:
-            with self.path.open("rb") as file:
-                first = next(iter(scan(file.read(MOST_BYTES)).blocks), None)
-            if first is not None:
+            with self._open() as file:
+                data = file.read(WINDOW)
+            first = next(iter(scan(data).blocks), None)
+            if first is not None and first.at == 0:
                 self._opened = _opening(self.path, first)
+            elif final or not is_torn(data):
+                self._opened = SegmentOpened(writer=self.name)
+                self.broken = self.nameless = not is_torn(data)
         return self._opened
 
     def pieces(self, final: bool) -> Iterator[list[Block]]:
         """What is new, in pieces of some megabytes; at the last look, what is torn is given up."""
-        with self.path.open("rb") as file:
-            file.seek(self.used)
-            held = b""
-            while data := file.read(WINDOW):
-                held += data
-                found = _whole_writes(scan(held, self.used), self.used, len(held))
-                yield from self._read(found)
-                held = held[found.used :]
-            if held and final:
-                found = scan(held, self.used, ended=True)
-                yield from self._read(found)
-                self.dropped += len(held) - found.used
-
-    def _read(self, found: Scan) -> Iterator[list[Block]]:
-        self.used += found.used
-        self._note(found.damage)
-        if found.blocks:
-            self.ended = found.blocks[-1].kind == BlockKind.END
-            yield list(found.blocks)
+        for found in self._scans(self.used, None):
+            yield from self._read(found)
+        if final and (left := self._left()):
+            found = scan(left, self.used, ended=True)
+            yield from self._read(found)
+            self.torn += len(left) - found.used
 
     def again(self, start: int, stop: int) -> Iterator[list[Block]]:
         """What was read before, between two values of `used`."""
-        with self.path.open("rb") as file:
-            file.seek(start)
-            held = b""
-            while start < stop and (data := file.read(min(WINDOW, stop - start - len(held)))):
-                held += data
-                found = scan(held, start, ended=start + len(held) == stop)
-                if start + len(held) < stop:
-                    found = _whole_writes(found, start, len(held))
-                start += found.used
-                held = held[found.used :]
+        for found in self._scans(start, stop):
+            if found.blocks:
                 yield list(found.blocks)
 
-    def _note(self, damage: Any) -> None:
-        for one in damage:
-            self.dropped += one.skipped
-            where = f"{self.path.name}: the block at byte {one.at}"
-            self.damage.append(f"{where} cannot be read, {one.skipped} bytes skipped")
+    def doubt(self) -> None:
+        """Rows that nobody can name are missing."""
+        self.broken = self.nameless = True
+
+    @property
+    def notes(self) -> list[str]:
+        found = [f"{self.path.name}: {_told(one)}" for one in self._damage[:KEPT]]
+        if more := self._damage[KEPT:]:
+            found.append(f"{self.path.name}: so {len(more)} more blocks, {sum(one.skipped for one in more)} bytes")
+        if self.torn:
+            found.append(f"{self.path.name}: half a block at its end, {self.torn} bytes dropped")
+        return found
+
+    # --- reading ---
+
+    def _scans(self, start: int, stop: int | None) -> Iterator[Scan]:
+        """Up to the last whole write, or up to `stop`, in pieces."""
+        with self._open() as file:
+            file.seek(start)
+            held = b""
+            while data := file.read(WINDOW if stop is None else min(WINDOW, stop - start - len(held))):
+                held += data
+                found = self._scanned(held, start, last=start + len(held) == stop)
+                start += found.used
+                held = held[found.used :]
+                yield found
+
+    def _scanned(self, held: bytes, start: int, last: bool) -> Scan:
+        found = scan(held, start, ended=last)
+        if last:
+            return found
+        if not found.blocks and len(held) > WINDOW:
+            # Nothing begins in this that would not have ended in it.
+            skipped = len(held) - MOST_BYTES - HEAD_BYTES
+            return Scan((), skipped, (Damage(start, skipped),))
+        return _whole_writes(found, start, len(held))
+
+    def _left(self) -> bytes:
+        with self._open() as file:
+            file.seek(self.used)
+            return file.read()
+
+    def _open(self) -> BinaryIO:
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise UsageError(f"{self.path}: cannot be read: {error.strerror}") from error
+
+    def _read(self, found: Scan) -> Iterator[list[Block]]:
+        self.used += found.used
+        for one in found.damage:
+            self._note(one)
+        if found.blocks:
+            self.begun = True
+            self.ended = found.blocks[-1].kind == BlockKind.END
+            yield list(found.blocks)
+
+    def _note(self, damage: Damage) -> None:
+        last = self._damage[-1] if self._damage else None
+        if last is not None and last.at + last.skipped == damage.at:
+            self._damage[-1] = damage = Damage(last.at, last.skipped + damage.skipped)
+        else:
+            self._damage.append(damage)
+        if damage.kind not in _WITHOUT_ROWS:
+            self.broken = True
+            self.nameless = self.nameless or damage.rows is None
+
+
+_WITHOUT_ROWS = (BlockKind.CLOCKS, BlockKind.END)
+
+
+def _told(damage: Damage) -> str:
+    where = f"the block at byte {damage.at} cannot be read, {damage.skipped} bytes dropped"
+    if damage.kind in _WITHOUT_ROWS:
+        return f"{where}; there were no rows in it"
+    if damage.rows is None:
+        return f"{where}; nobody knows how many rows, and whose, were in it"
+    assert damage.kind is not None
+    return f"{where}; there were {damage.rows} {damage.kind.name.lower()} in it"
 
 
 def _whole_writes(found: Scan, start: int, held: int) -> Scan:
@@ -120,8 +211,16 @@ def columns(one: Block) -> dict[str, Any]:
     return {name: rows[name].astype(np.int64) for name in dtype.names or ()}
 
 
+def declarations(path: Path, one: Block) -> list[Declaration]:
+    """What a block of this file declares. UsageError that names it when that is no declaration."""
+    try:
+        return list(declared(one))
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{path}: the block at byte {one.at} declares what is none: {error}") from error
+
+
 def _opening(path: Path, first: Block) -> SegmentOpened:
-    line = next(declared(first), None) if first.kind == BlockKind.DECLARATIONS else None
+    line = next(iter(declarations(path, first)), None) if first.kind == BlockKind.DECLARATIONS else None
     if not isinstance(line, SegmentOpened):
         raise UsageError(f"{path}: begins with no `segment` line, so it is no segment file")
     upgrader(FileKind.LEDGER, parse_version(line.schema, str(path)), str(path))
