@@ -3,32 +3,72 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import STARVED_MS, Schedule, down
-from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.cases.flow import LIMIT_BYTES
+from assay_conformance.model.case import Case, Isolation, Topic, Topology
 from assay_conformance.model.fault import Fault, Hold, Until
 
 THREE = Topology(topics=(Topic(name="t", partitions=3),))
+
+
+def _unreceipted(plan: Schedule, sends: int) -> int:
+    """So many SENDs leave; the step up to which none of them has its receipt."""
+    plan.wait_sends(sends, deadline_ms=STARVED_MS)
+    plan.wait_fired(0, deadline_ms=STARVED_MS)
+    plan.wait_ms(50)
+    until = plan.last
+    plan.wait_ops()
+    return until
+
+
+def _no_receipts(until: int) -> tuple[Fault, ...]:
+    return (Fault(trigger=down("SEND_RECEIPT", times=0), action=Hold(), until=Until(step=until)),)
 
 
 def _shared(words: str, title: str, share: int, **limits: int) -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, share + 2)
-    plan.wait_sends(share, deadline_ms=STARVED_MS)
-    plan.wait_fired(0, deadline_ms=STARVED_MS)
-    plan.wait_ms(50)
-    until = plan.last
-    plan.wait_ops()
+    until = _unreceipted(plan, share)
     return plan.case(
         f"flow/{words}",
         title,
         ("flow.across-partitions",),
         topology=THREE,
         producer={"routing": "single", "block_if_queue_full": False, **limits},
-        faults=(Fault(trigger=down("SEND_RECEIPT", times=0), action=Hold(), until=Until(step=until)),),
+        faults=_no_receipts(until),
+    )
+
+
+def room_after_failed_batches() -> Case:
+    """What becomes of batches on one topic becomes of them on a partition: each partition has a producer of its own."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(3):
+        plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
+    plan.wait_ms(150)
+    plan.send(producer, 4)
+    until = _unreceipted(plan, 1)
+    return plan.case(
+        "flow/room-after-failed-batches-of-a-partition",
+        "Three batches to one of three partitions are too large; there is room for three messages, not for a fourth",
+        ("flow.across-partitions",),
+        capabilities=("batching",),
+        topology=Topology(topics=THREE.topics, max_message_bytes=LIMIT_BYTES),
+        isolation=Isolation.OWN_PROCESS,
+        producer={
+            "routing": "single",
+            "max_pending_messages": 3,
+            "max_pending_across_partitions": 30,
+            "block_if_queue_full": False,
+            "batching": True,
+            "batching_max_publish_delay_ms": 10,
+        },
+        faults=_no_receipts(until),
     )
 
 
 CASES = (
+    room_after_failed_batches(),
     _shared(
         "share-of-a-partition",
         "Twelve messages may be without a receipt across three partitions, and six are sent to one of them",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, View, on
-from assay_conformance.model.event import Fired, Frame, Invoke
+from assay_conformance.model.event import Fate, Fired, Frame, Invoke
 from assay_conformance.model.fault import Inject
 from assay_conformance.wire import ProtocolError, decode
 
@@ -46,6 +46,14 @@ class LeavingCheck(Check):
     def _send_refused(self, event: Frame) -> None:
         """Clients send again over a new connection."""
         self.reasons_to_leave.add(event.conn)
+
+
+def is_readable(message: Frame) -> bool:
+    """Whether a MESSAGE holds what it was sent with: of what a client makes of another, checks of its own tell."""
+    meta = message.meta
+    if meta is None or message.fate is Fate.ALTERED or meta.unpacked_bytes is not None:
+        return False
+    return bool(message.members) or meta.chunk_id is not None
 
 
 def is_frame(raw: bytes) -> bool:

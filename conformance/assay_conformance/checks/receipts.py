@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.leaving import is_readable
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
@@ -55,6 +56,11 @@ class IgnoresStaleReceipt(Check):
     @on(Fired)
     def fired(self, event: Fired) -> None:
         if event.conn is not None and event.action == "inject":
+            self._spoiled.add(event.conn)
+
+    @on(Frame, "MESSAGE")
+    def message(self, event: Frame) -> None:
+        if event.to_receiver and not is_readable(event):
             self._spoiled.add(event.conn)
 
     @on(Frame, "SEND_RECEIPT")

@@ -315,6 +315,12 @@ def test_batch_whose_messages_have_no_ids_is_found() -> None:
     assert [finding.code for finding in trial(NamesAllIds, story.done()).findings] == ["no-single-ids"]
 
 
+def test_range_of_a_batch_whose_ids_begin_anew_inside_is_not_judged() -> None:
+    members = tuple(Member(size=1, digest=0, sequence_id=id) for id in (3, 0, 1))
+    meta = Meta(producer_name=NAME, sequence_id=3, highest_sequence_id=1, batch=3)
+    assert _ids(members=members, meta=meta, sequence_id=3, highest_sequence_id=1).findings == []
+
+
 def test_ids_of_a_key_based_batch_are_not_judged() -> None:
     story = Script()
     story.producer(batching=True, batching_type="key_based")

@@ -12,7 +12,7 @@ from assay_conformance.checks.chunking.limits import ChunksFitLimit, ExcludesBat
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
 from assay_conformance.model.case import Topology
-from assay_conformance.model.event import ErrorClass, Meta, Outcome
+from assay_conformance.model.event import ErrorClass, Invoke, Meta, Outcome, Overdue
 
 LIMIT = 1_000
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=LIMIT))
@@ -114,6 +114,14 @@ def test_oversize_message_that_fails_otherwise_is_found(error: ErrorClass) -> No
     story = _oversize()
     story.unknown(0, error)
     assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["not-refused"]
+
+
+def test_oversize_message_that_waits_for_room_for_ever_is_not_judged() -> None:
+    story = _oversize()
+    call = next(event for event in story.events if isinstance(event, Invoke) and event.verb == "send")
+    story.add(Overdue, op=call.op, verb="send", handle=call.handle, deadline_ms=20_000)
+    story.unknown(0, ErrorClass.OTHER)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == []
 
 
 def test_oversize_message_that_leaves_is_found() -> None:

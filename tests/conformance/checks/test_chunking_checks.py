@@ -410,6 +410,15 @@ def test_chunk_the_broker_does_not_hold_is_found() -> None:
     assert story.judged(SurvivesReconnect)[0] == ["stored-incomplete"]
 
 
+def test_message_that_goes_by_the_uuid_of_an_interrupted_one_is_not_judged() -> None:
+    story = stored_and_delivered(interrupted())
+    story.send(1)
+    for chunk in range(CHUNKS):
+        story.piece(chunk, 1, conn=1, uuid="p-0")
+    story.ok(1)
+    assert story.judged(SurvivesReconnect) == ([], 0)
+
+
 def test_unknown_send_promises_no_delivery() -> None:
     story = interrupted()
     story.unknown(0)

@@ -1,5 +1,6 @@
 from typing import Any
 
+import pytest
 from tests.conformance.checks.chunk_story import CHUNKS, Story
 
 from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
@@ -310,6 +311,14 @@ def test_client_that_leaves_over_a_receipt_that_was_changed_is_accepted() -> Non
 def test_client_that_leaves_where_bytes_were_made_up_is_accepted() -> None:
     story = _stale()
     story.add(Fired, fault=0, action="inject", conn=0)
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+
+
+@pytest.mark.parametrize("unreadable", [{"fate": Fate.ALTERED}, {"meta": None}, {"members": ()}])
+def test_client_that_leaves_over_a_message_it_cannot_read_is_accepted(unreadable: dict[str, Any]) -> None:
+    story = _stale()
+    story.message(0, **unreadable)
     story.closed(0)
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
 

@@ -13,7 +13,8 @@ from assay_conformance.model.requirement import RequirementId
 class NamesAllIds(Check):
     """A batch of several messages goes by its lowest sequence id, tells its highest, and each message has its own.
 
-    Of a key-based batch this is not said: the ids of several such batches interleave.
+    Of a key-based batch this is not said: the ids of several such batches interleave. Nor of one whose ids begin anew
+    in its middle: that they do is a matter of `ordering.sequence-ids-step-by-one`.
     """
 
     requirement = RequirementId("batching.names-all-ids")
@@ -35,8 +36,8 @@ class NamesAllIds(Check):
                 "sequence id of their own, expected all",
                 event,
             )
-        else:
-            self._range(unit, event, meta, min(ids), max(ids))
+        elif ids == sorted(ids):
+            self._range(unit, event, meta, ids[0], ids[-1])
 
     def _range(self, unit: Unit, event: Frame, meta: Meta, lowest: int, highest: int) -> None:
         told = {

@@ -7,7 +7,7 @@ from assay_conformance.checks.chunking.sending import chunk_of, properties_bytes
 from assay_conformance.checks.consumption import from_client
 from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.timeouts import DEFAULT_SEND_TIMEOUT_MS
-from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome, Overdue
 from assay_conformance.model.requirement import RequirementId
 
 CHUNK_FIELDS_BYTES = 128
@@ -143,7 +143,7 @@ class RefusesOversize(Check):
 
     Judged where nothing is compressed, for messages asked for when the limit had been told; and where no router of the
     application may have failed them first. One that may wait in a batch for longer than its time-out is not measured
-    before it ends.
+    before it ends, and that one never ends, having waited for room, is a requirement of its own.
     """
 
     requirement = RequirementId("chunking.refuses-oversize")
@@ -167,6 +167,10 @@ class RefusesOversize(Check):
         routed = self.view.producer_setting(handle, "router") is not None
         if self.view.producer_setting(handle, "compression") in (None, "NONE") and not routed:
             self._oversize[event.op] = event
+
+    @on(Overdue)
+    def overdue(self, event: Overdue) -> None:
+        self._oversize.pop(event.op, None)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:

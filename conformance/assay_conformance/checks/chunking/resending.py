@@ -31,6 +31,8 @@ class _Sending:
     receipted: int = 0
     last: Frame | None = None
     message: Message | None = None
+    shared: bool = False
+    """Several messages went by this uuid."""
 
     @property
     def interrupted(self) -> bool:
@@ -44,7 +46,8 @@ class SurvivesReconnect(ChunkedCheck):
     Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
     for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault altered a
     SEND of its, or took one out of its stream: no chunks can be stored in order then. Nor need they be where sequence
-    ids may come twice, for deduplication drops such a last chunk.
+    ids may come twice, for deduplication drops such a last chunk; and where several messages go by one uuid, nobody
+    knows whose chunks are whose.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
@@ -100,7 +103,9 @@ class SurvivesReconnect(ChunkedCheck):
         send = None if identity is None else self.tracker.send_of(identity.handle, identity.number)
         if identity is None or send is None:
             return
-        sending.message = (identity.handle, identity.number)
+        message = (identity.handle, identity.number)
+        sending.shared = sending.shared or sending.message not in (None, message)
+        sending.message = message
         before = next(
             (
                 other
@@ -191,7 +196,7 @@ class SurvivesReconnect(ChunkedCheck):
         lines = self.tracker.lines
         for (_, uuid), sending in self._sendings.items():
             send = None if sending.message is None else self.tracker.send_of(*sending.message)
-            if send is None or send.outcome is not Outcome.OK or not sending.interrupted:
+            if send is None or send.outcome is not Outcome.OK or not sending.interrupted or sending.shared:
                 continue
             handle = send.invoke.handle or 0
             spoiled = handle in lines.torn_sends or handle in lines.forged_sends
