@@ -33,8 +33,8 @@ class Restart(NamedTuple):
 
 class Scope(NamedTuple):
     """What was promised where a bucket lies: its subscription and its topic. `acks`: the ledger has any of this
-    subscription. `ordered`, `keyed`: order is promised of a stream, of a key in a stream.
-    `compared`: payloads can be compared with what was sent."""
+    subscription, and one that is missing means something. `ordered`, `keyed`: order is promised of a stream, of a key
+    in a stream. `compared`: payloads can be compared with what was sent."""
 
     whole: int = 0
     nack_delay: int = NONE
@@ -273,7 +273,7 @@ def scope(
         whole=subscription.whole,
         nack_delay=subscription.nack_delay,
         max_redeliv=subscription.max_redeliv,
-        acks=int(acks),
+        acks=int(acks and info.each_ack_told),
         dedup=topic.dedup,
         read_back=topic.read_back,
         ordered=int(kind in ORDERED_TYPES and info.order is Order.PARTITION),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
@@ -27,6 +28,27 @@ class Origin(StrEnum):
     MAPPED = "mapped"
 
 
+class Acks(StrEnum):
+    """What an application's acknowledgments are of: each its message, each everything up to its message, some of either
+    kind, or there are none."""
+
+    INDIVIDUAL = "individual"
+    CUMULATIVE = "cumulative"
+    BOTH = "both"
+    NONE = "none"
+    UNKNOWN = "unknown"
+
+
+class Acking(msgspec.Struct, frozen=True):
+    """How applications acknowledged. `batch_index`: messages of a batch one by one, else whole entries; `receipts`: a
+    call ended when the broker had confirmed it, else when the client had taken note. null: not known, or not the same
+    throughout."""
+
+    mode: Acks = Acks.UNKNOWN
+    batch_index: bool | None = None
+    receipts: bool | None = None
+
+
 class Standing(StrEnum):
     """What became of a gate."""
 
@@ -48,15 +70,17 @@ class Gate(msgspec.Struct, frozen=True):
 class LedgerInfo(Header, frozen=True, kw_only=True):
     """What the rules go by.
 
-    `order` holds for every subscription whose type can keep it. `self_checking`: payloads say what they should be, so
-    `delivery.ok` is never 2. `checksums`: `crc` stands in every row of `attempt` and `delivery`; without it payloads
-    that do not say what they should be are not compared. Times of the tables are µs since `started_unix_ms`. `grace_us`
-    after the last send a message that was not delivered is late no more, but missing; `settle_us` after a fault, and
-    after a consumer came or went, what they brought about may still show; `stall_us` without a message is a stall.
-    `durable_us`: an ack binds across a kill when it is older than this. `due_early_us`: how much before its time a
-    delayed message may come (a tick of the broker where it is not strict). `gates` is what the run was held to besides
-    its rows; one that was not judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was
-    killed.
+    `order` holds for every subscription whose type can keep it. `acking` is how applications acknowledged: its `mode`
+    is `individual`, `cumulative`, `both`, `none` or `unknown`; `batch_index`, whether messages of a batch were
+    acknowledged one by one; `receipts`, whether a call ended when the broker had confirmed it; null, where nobody knows
+    or it was not the same throughout. `self_checking`: payloads say what they should be, so `delivery.ok` is never 2.
+    `checksums`: `crc` stands in every row of `attempt` and `delivery`; without it payloads that do not say what they
+    should be are not compared. Times of the tables are µs since `started_unix_ms`. `grace_us` after the last send a
+    message that was not delivered is late no more, but missing; `settle_us` after a fault, and after a consumer came or
+    went, what they brought about may still show; `stall_us` without a message is a stall. `durable_us`: an ack binds
+    across a kill when it is older than this. `due_early_us`: how much before its time a delayed message may come (a
+    tick of the broker where it is not strict). `gates` is what the run was held to besides its rows; one that was not
+    judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was killed.
     """
 
     run: str
@@ -69,6 +93,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     started_unix_ms: int
     ended_unix_ms: int | None = None
     order: Order = Order.PARTITION
+    acking: Acking = Acking()
     self_checking: bool = True
     checksums: bool = True
     grace_us: int = 10_000_000
@@ -78,6 +103,36 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     due_early_us: int = 1_000_000
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     gates: tuple[Gate, ...] = ()
+
+    @property
+    def each_ack_told(self) -> bool:
+        """Whether every message that was acknowledged has a row that says so. In somebody's logs a cumulative
+        acknowledgment stands at its own message only; of our own runs there is a row for each that it covers."""
+        return self.origin is not Origin.MAPPED or self.acking.mode not in (Acks.CUMULATIVE, Acks.BOTH)
+
+
+def acks(*, individual: bool, cumulative: bool) -> Acks:
+    """By what there is any of."""
+    if individual and cumulative:
+        return Acks.BOTH
+    return Acks.INDIVIDUAL if individual else Acks.CUMULATIVE if cumulative else Acks.NONE
+
+
+def throughout(ackings: Iterable[Acking]) -> Acking:
+    """Of several runs together. Of one without acknowledgments nothing is known but that."""
+    found = {one for one in ackings if one.mode is not Acks.NONE}
+    if not found:
+        return Acking(Acks.NONE)
+    modes = {one.mode for one in found}
+    return Acking(
+        modes.pop() if len(modes) == 1 else Acks.BOTH,
+        _agreed({one.batch_index for one in found}),
+        _agreed({one.receipts for one in found}),
+    )
+
+
+def _agreed(values: set[bool | None]) -> bool | None:
+    return values.pop() if len(values) == 1 else None
 
 
 def read_info(data: bytes, where: str) -> LedgerInfo:

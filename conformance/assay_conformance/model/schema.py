@@ -41,6 +41,8 @@ CURRENT: dict[FileKind, Version] = {
     **dict.fromkeys(FileKind, Version(1, 0)),
     # 1.1: the digest of the client's build.
     FileKind.RUN: Version(1, 1),
+    # 1.1: how applications acknowledged; whose process was killed.
+    FileKind.LEDGER: Version(1, 1),
 }
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from assay_conformance.ledger.from_history import Transcript
-from assay_conformance.ledger.info import LedgerInfo, Order
+from assay_conformance.ledger.info import Acking, LedgerInfo, Order, throughout
 from assay_conformance.ledger.tables import PARTS, SMALL, Table
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
@@ -42,6 +42,7 @@ def write_histories(attempts: Iterable[Transcript], ledger: Path, info: LedgerIn
     small: dict[str, list[Any]] = {table.name: [] for table in SMALL}
     firsts = dict.fromkeys(_NUMBERS, 0)
     began_us = 0
+    ackings: set[Acking] = set()
     for attempt in attempts:
         if not attempt.rows:
             continue
@@ -56,6 +57,7 @@ def write_histories(attempts: Iterable[Transcript], ledger: Path, info: LedgerIn
             ]
             small[name] += told if name != "writer" else told[: not small[name]]
         info = _both(info, attempt.info)
+        ackings.add(attempt.info.acking)
         firsts = {name: firsts[name] + _used(attempt, name) for name in firsts}
         began_us += ended_us + APART_US
     for one in parts.values():
@@ -63,7 +65,8 @@ def write_histories(attempts: Iterable[Transcript], ledger: Path, info: LedgerIn
     if not began_us:
         raise UsageError(f"{ledger}: no history of this run has anything that a ledger could hold")
     write_smalls(ledger, small)
-    write_info(ledger, msgspec.structs.replace(info, ended_unix_ms=info.started_unix_ms + began_us // 1000))
+    ended_unix_ms = info.started_unix_ms + began_us // 1000
+    write_info(ledger, msgspec.structs.replace(info, ended_unix_ms=ended_unix_ms, acking=throughout(ackings)))
     return {table: one.rows for table, one in parts.items()}
 
 

@@ -10,12 +10,13 @@ import pytest
 from assay_conformance.catalogue import load
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.collection import Rows, flagged, sums
-from assay_conformance.ledger.info import Order, Origin
+from assay_conformance.ledger.info import Acking, Acks, Order, Origin
 from assay_conformance.ledger.judge import judge_rows, judged
 from assay_conformance.ledger.lives import Evidence
+from assay_conformance.ledger.rows import Stream, Topic, Writer
 from assay_conformance.ledger.rules.base import Rule
 from assay_conformance.ledger.script import Script, Written, some_info
-from assay_conformance.ledger.tables import AckKind, Integrity, Result
+from assay_conformance.ledger.tables import ANY_HELD, NONE, AckKind, Integrity, Result
 from assay_conformance.ledger.words import fold
 
 GRACE_MS = 10_000
@@ -461,6 +462,71 @@ def test_the_flagged_buckets_alone_bring_the_same_findings(
     tables: list[Any] = [tuple(row for row in table if (row.stream, row.seq >> 6) in places) for table in ledger.rows]
     picked = Rows(*tables)
     assert found(ledger._replace(rows=picked)) == codes
+
+
+# --- what cannot be read ---
+
+SHOWN = {clauses.AS_SENT: ["changed"], clauses.DUE: ["early"], clauses.CONTRACT: ["too-often"]}
+"""Whatever stands in rows that are missing, these are seen in rows that are there."""
+
+
+def with_a_hole(ledger: Written, writer: int) -> Written:
+    """Rows of this writer are missing; -1: of anybody."""
+    known = Writer(writer, "w", held=ANY_HELD)
+    return ledger._replace(small=ledger.small._replace(writers={**ledger.small.writers, writer: known}))
+
+
+@pytest.mark.parametrize(("story", "sub", "codes"), BAD, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_a_missing_row_may_explain_is_nobodys_fault(
+    story: Story, sub: dict[str, Any], codes: dict[str, list[str]]
+) -> None:
+    ledger = with_a_hole(written(story, **sub), NONE)
+    assert found(ledger) == {one: told for one, told in codes.items() if SHOWN.get(one) == told}
+    assert "pass" not in {row.verdict.value for row in judge_rows(*ledger, load())}
+
+
+@pytest.mark.parametrize(
+    ("writer", "fails"), [(0, True), (1, True), (2, False), (3, False)], ids=["p0", "c0", "mine", "its consumer's"]
+)
+def test_what_a_writer_of_others_may_have_written_explains_nothing(writer: int, fails: bool) -> None:
+    script = Script()
+    script.sub("others", topics="7")
+    script.streams.append(Stream(1, "p1", 1, 0))
+    script.topics.append(Topic(1, "elsewhere"))
+    script.streams[0] = Stream(0, "p", 0, 2)
+    script.writers += [Writer(2, "mine"), Writer(3, "its consumer's")]
+    script.consumer(script.sub(), writer=3)
+    script.consumers[1] = script.consumers[1]._replace(writer=3)
+    script.sent(0, 1, 2)
+    script.got(0, 2, consumer=1)
+    assert (clauses.LOST in found(with_a_hole(script.done(), writer))) is fails
+
+
+# --- how applications acknowledged ---
+
+
+@pytest.mark.parametrize(("mode", "verdict"), [("individual", "fail"), ("cumulative", "inconclusive")])
+def test_in_logs_a_cumulative_acknowledgment_may_have_ended_what_was_refused(mode: str, verdict: str) -> None:
+    script = Script(some_info(origin=Origin.MAPPED, acking=Acking(Acks(mode))))
+    script.sub(**SHARED)
+    never_again(script)
+    assert verdict_of(script.done(), clauses.WINDOW) == verdict
+
+
+@pytest.mark.parametrize(
+    ("origin", "mode", "means"),
+    [
+        (Origin.MAPPED, Acks.INDIVIDUAL, True),
+        (Origin.MAPPED, Acks.CUMULATIVE, False),
+        (Origin.MAPPED, Acks.BOTH, False),
+        (Origin.SEGMENTS, Acks.CUMULATIVE, True),
+    ],
+)
+def test_a_hole_in_acknowledgments_means_something_where_each_is_told(origin: Origin, mode: Acks, means: bool) -> None:
+    script = Script(some_info(origin=origin, acking=Acking(mode)))
+    script.sub(type="Failover")
+    forgotten(script)
+    assert (clauses.KEEPS in found(script.done())) is means
 
 
 # --- what else a rule has to know ---

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assay_conformance.ledger.info import Acks
 from assay_conformance.ledger.tables import DELIVERY, PARTS
 from assay_fixtures.cli import main
 from assay_reports.ledgers.histories import APART_US
@@ -39,6 +40,10 @@ def test_attempts_do_not_touch_in_time(ledger: Ledger) -> None:
     gaps = [later - earlier for earlier, later in itertools.pairwise(times) if later - earlier > APART_US // 2]
     assert gaps
     assert min(gaps) >= APART_US
+
+
+def test_how_the_application_acknowledged_stands_in_the_contract(ledger: Ledger) -> None:
+    assert ledger.info.acking.mode is not Acks.UNKNOWN
 
 
 def test_a_run_is_not_written_twice(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ from assay_conformance.ledger.declarations import (
     SubscriptionDeclared,
     TopicDeclared,
 )
+from assay_conformance.ledger.info import Acking, Acks
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.segments import RECORDS, BlockKind, SegmentWriter, block, scan
 from assay_conformance.ledger.tables import (
@@ -161,6 +162,18 @@ def test_times_are_the_runs(tmp_path: Path) -> None:
         ("receiver", 0, 10),
         ("sender", 5 * S, 10),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "mode"), [([], "none"), ([1], "none"), ([0], "individual"), ([2], "cumulative"), ([0, 2], "both")]
+)
+def test_how_was_acknowledged_is_seen_where_nobody_said_it(run: Run, kinds: list[int], mode: str) -> None:
+    for seq, kind in enumerate(kinds):
+        run.got(0, seq, 100 + seq, seq)
+        run.said(0, seq, 200 + seq, seq, kind)
+    run.close()
+    ledger, _ = ingested(run.folder)
+    assert ledger.info.acking == Acking(Acks(mode))
 
 
 def test_consumers_leave_with_their_process(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay_conformance.ledger.info import Origin
+from assay_conformance.ledger.info import Acking, Origin
 from assay_conformance.ledger.rows import Ack, Topic
 from assay_conformance.ledger.script import some_info
 from assay_conformance.ledger.tables import ACK, DELIVERY, NONE, OUTCOME, STORED, TABLES, TOPIC, Table
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.schema import CURRENT, FileKind
 from assay_reports.ledgers.layout import GROUP_ROWS, INFO, NULL, PartWriter, create, schema, write_small, write_smalls
 from assay_reports.ledgers.opening import open_ledger
 
@@ -50,6 +52,23 @@ def test_small_tables_are_read_as_they_were_written(ledger: Path) -> None:
     topics = (Topic(0, "a"), Topic(1, "b", dedup=1))
     write_small(ledger, TOPIC, topics)
     assert open_ledger(str(ledger)).small["topic"] == topics
+
+
+def contract(ledger: Path, **fields: object) -> None:
+    path = ledger / INFO
+    told = json.loads(path.read_bytes())
+    path.write_text(json.dumps({name: value for name, value in (told | fields).items() if value is not None}))
+
+
+def test_a_ledger_that_was_written_before_it_knew_of_acknowledgments_is_read(ledger: Path) -> None:
+    contract(ledger, acking=None)
+    assert open_ledger(str(ledger)).info.acking == Acking()
+
+
+def test_a_way_to_acknowledge_that_nobody_knows_is_refused(ledger: Path) -> None:
+    contract(ledger, acking={"mode": "banana"})
+    with pytest.raises(UsageError, match=r"ledger\.json: Invalid enum value 'banana'"):
+        open_ledger(str(ledger))
 
 
 def given(count: int, **columns: int) -> dict[str, object]:
@@ -177,7 +196,7 @@ def test_a_folder_without_ledger_json_is_no_ledger(tmp_path: Path) -> None:
 
 
 def test_a_ledger_of_a_newer_major_version_is_refused(ledger: Path) -> None:
-    text = (ledger / INFO).read_text("utf-8").replace('"1.0"', '"9.0"')
+    text = (ledger / INFO).read_text("utf-8").replace(f'"{CURRENT[FileKind.LEDGER]}"', '"9.0"')
     (ledger / INFO).write_text(text, "utf-8")
     assert "use a newer assay" in refused(ledger)
 

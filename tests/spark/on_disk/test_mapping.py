@@ -13,7 +13,7 @@ import pytest
 from assay_conformance.catalogue import load
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.collection import Rows, sums
-from assay_conformance.ledger.info import Order
+from assay_conformance.ledger.info import Acking, Acks, Order
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, PARTS, AckKind, Again, Result
 from assay_conformance.model.errors import UsageError
@@ -69,6 +69,30 @@ def mapped(
         (folder / f"{name}.jsonl").write_text(lines, "utf-8")
     told = map_logs(read_map(folder / "map.toml"), folder / "map.toml", folder / "ledger", "0")
     return open_ledger(str(folder / "ledger")), told
+
+
+@pytest.mark.parametrize(
+    ("change", "mode"),
+    [
+        (("", ""), "individual"),
+        (('acked_at = "acked"', ""), "none"),
+        (('name = "r"', 'name = "r"\nacks = "cumulative"'), "cumulative"),
+    ],
+)
+def test_what_an_acknowledgment_is_of_stands_in_the_map(tmp_path: Path, change: tuple[str, str], mode: str) -> None:
+    ledger, _ = mapped(tmp_path, [sent()], [got(acked=3)], MAP.replace(*change, 1))
+    assert ledger.info.acking == Acking(Acks(mode))
+
+
+@pytest.mark.parametrize(
+    ("mode", "sentence"),
+    [("none", "run.acks is none, and received.acked_at names a column"), ("banana", "Invalid enum value 'banana'")],
+)
+def test_a_map_that_contradicts_itself_about_acknowledgments_is_refused(
+    tmp_path: Path, mode: str, sentence: str
+) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        mapped(tmp_path, [sent()], [got()], MAP.replace('name = "r"', f'name = "r"\nacks = "{mode}"'))
 
 
 def test_the_example_holds_what_its_readme_says(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from assay_conformance.ledger.from_history import messages, subscribers
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Messages
 from assay_conformance.ledger.from_history.sorting import Sorted, sort
 from assay_conformance.ledger.from_history.subscribers import Subscribers
-from assay_conformance.ledger.info import LedgerInfo, Order, Origin
+from assay_conformance.ledger.info import Acking, LedgerInfo, Order, Origin, acks
 from assay_conformance.ledger.rows import Delivery, Epoch, Stream, Topic, Writer
 from assay_conformance.ledger.tables import NONE, Integrity
 from assay_conformance.model.case import Case
@@ -116,6 +116,7 @@ def _info(
         started_unix_ms=unix_ms,
         ended_unix_ms=unix_ms + known.ended_ns // 1_000_000,
         order=order,
+        acking=_acking(known, case, facts),
         grace_us=0,
         settle_us=LONG_US,
         stall_us=STALL_US,
@@ -129,6 +130,19 @@ def _order(sent: Messages, known: Sorted, case: Case, facts: ClientFacts) -> Ord
         return Order.NONE
     settings = [facts.in_force(case.config, "producer", "batching_type", event.args.get("config")) for event in opened]
     return Order.KEY if "key_based" in settings else Order.PARTITION
+
+
+def _acking(known: Sorted, case: Case, facts: ClientFacts) -> Acking:
+    """Settings are those of the consumers that were opened."""
+    cumulative = {bool(event.args.get("cumulative")) for event in known.invokes if event.verb == "ack"}
+    own = [event.args.get("config") for event in known.invokes if event.verb == "open_consumer"]
+
+    def in_force(key: str) -> bool | None:
+        values = {facts.in_force(case.config, "consumer", key, one) for one in own}
+        return bool(values.pop()) if len(values) == 1 and None not in values else None
+
+    mode = acks(individual=False in cumulative, cumulative=True in cumulative)
+    return Acking(mode, in_force("batch_index_ack"), in_force("ack_receipt"))
 
 
 def _topics(sent: Messages, known: Sorted, case: Case) -> Iterable[Topic]:

@@ -66,6 +66,9 @@ class RedeliveredInWindow(_WaitingRule):
         for sub in life.said:
             nacks = life.nacks(sub)
             if nacks and not life.acks(sub) and self._never_came(life, sub, nacks[-1]):
+                if not self.info.each_ack_told:
+                    self.undecided("a cumulative acknowledgment may have ended what was refused, and no row says so")
+                    continue
                 self.breach(
                     "never-again",
                     f"{self.consumer(nacks[-1].consumer)} refused {self.message(life)} at {at(nacks[-1].t)}; nobody on "

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from assay_conformance.ledger.declarations import BENCH
-from assay_conformance.ledger.info import LedgerInfo
-from assay_conformance.ledger.segments import NO_TIME, Block, BlockKind
+from assay_conformance.ledger.info import Acking, Acks, LedgerInfo, acks
+from assay_conformance.ledger.segments import NO_TIME, Block, BlockKind, Said
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, STORED, TABLES
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams, groups
@@ -63,6 +64,7 @@ class Ingest:
         self._writers: dict[str, Writer] = {}
         self._sources: dict[Path, Source] = {}
         self._first_sends = FirstSends()
+        self._said: set[int] = set()
         self._skewed: dict[int, str] = {}
         write_smalls(ledger, {})
 
@@ -82,8 +84,13 @@ class Ingest:
             for parts in writer.parts.values():
                 parts.close()
         self._write_small(final=True)
-        if info is not None:
-            write_info(self._ledger, info)
+        last = info or self._info
+        if last.acking.mode is Acks.UNKNOWN and not any(one.state.broken for one in self._writers.values()):
+            # Nobody has said it beforehand; the rows do.
+            mode = acks(individual=Said.ACK in self._said, cumulative=Said.ACK_UPTO in self._said)
+            last = msgspec.structs.replace(last, acking=Acking(mode))
+        if last is not self._info:
+            write_info(self._ledger, last)
         return Ingested(self._rows(), self._notes())
 
     # --- reading ---
@@ -191,6 +198,7 @@ class Ingest:
         for (stream,), at in groups(deliveries["stream"]):
             values = (deliveries[name][at] for name in ("seq", "size", "crc"))
             checked[at] = checks(self._names.streams.get(stream), *values)
+        self._said.update(np.unique(acks["kind"]).tolist())
         self._covering.delivered(deliveries)
         acks = self._covering.expand(acks)
         rows = _signed(deliveries) | self._consumers.deliveries(deliveries, acks)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import msgspec
 
-from assay_conformance.ledger.info import Order
+from assay_conformance.ledger.info import Acks, Order
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.errors import UsageError
 
@@ -46,7 +46,8 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 class Run(_Part, frozen=True):
     """`started` is the zero of the run's clock, UTC unless it says otherwise; `clock_error_ms` how much clocks of
-    producers and consumers may differ, left out: nobody knows, and bounds of time are not judged."""
+    producers and consumers may differ, left out: nobody knows, and bounds of time are not judged. `acks`: what an
+    `acked_at` is of; where nothing says so, of its message."""
 
     name: str
     started: datetime
@@ -54,6 +55,7 @@ class Run(_Part, frozen=True):
     client_version: str = "unknown"
     broker: str = "unknown"
     order: Order = Order.PARTITION
+    acks: Acks | None = None
     grace_ms: Annotated[int, _NotNegative] = 10_000
     clock_error_ms: Annotated[float, _NotNegative] | None = None
 
@@ -157,6 +159,8 @@ def read_map(path: Path) -> Map:
     ):
         if twice := _twice(names):
             raise UsageError(f"{path}: {what}: {twice[0]!r} stands there twice; expected once")
+    if described.run.acks is Acks.NONE and described.received.acked_at is not None:
+        raise UsageError(f"{path}: run.acks is none, and received.acked_at names a column; expected one of them to go")
     started = described.run.started
     if started.tzinfo is None:
         run = msgspec.structs.replace(described.run, started=started.replace(tzinfo=UTC))

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from assay_conformance.ledger import rows
-from assay_conformance.ledger.info import LedgerInfo, Order, Origin
+from assay_conformance.ledger.info import Acking, Acks, LedgerInfo, Order, Origin
 from assay_conformance.ledger.tables import (
     ACK,
     ATTEMPT,
@@ -393,6 +393,7 @@ def _info(described: Map, suite: str) -> LedgerInfo:
         seed=0,
         started_unix_ms=round(run.started.timestamp() * 1000),
         order=run.order,
+        acking=Acking(run.acks or (Acks.NONE if described.received.acked_at is None else Acks.INDIVIDUAL)),
         self_checking=False,
         grace_us=run.grace_ms * 1000,
     )

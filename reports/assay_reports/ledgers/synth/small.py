@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay_conformance.ledger import rows
-from assay_conformance.ledger.info import LedgerInfo, Origin
+from assay_conformance.ledger.info import Acking, Acks, LedgerInfo, Origin
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
@@ -47,6 +47,7 @@ def info(plan: Plan, suite: str) -> LedgerInfo:
         seed=plan.seed,
         started_unix_ms=STARTED_UNIX_MS,
         ended_unix_ms=STARTED_UNIX_MS + DURATION_US // 1000 + 60_000,
+        acking=Acking(Acks.BOTH if plan.mix else Acks.NONE),
         grace_us=GRACE_US,
         settle_us=GRACE_US,
         stall_us=STALL_US,
