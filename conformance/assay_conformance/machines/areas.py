@@ -18,7 +18,7 @@ from assay_conformance.machines.finds import FINDS
 from assay_conformance.machines.harm import DIRECTIONS, Strategy, at
 from assay_conformance.machines.mixed import EVERY_LIFE, NEEDS, SIZES, Act, Do, case_of
 from assay_conformance.machines.strange import STRANGE
-from assay_conformance.machines.terms import Terms
+from assay_conformance.machines.terms import LONGEST_WAIT_MS, OPERATION_TIMEOUT_MS, SEND_TIMEOUT_MS, Terms
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import (
     AnswerError,
@@ -97,7 +97,8 @@ _SIDE_BY_SIDE = st.tuples(
 _trickles = st.builds(
     Act, st.just(Do.SEND), _numbers, st.integers(1, 3), st.integers(0, 3), st.just(0), **_plainly, besides=_numbers
 )
-_TRICKLE = st.builds(lambda send, pause, times: (send, pause) * times, _trickles, _pauses, st.integers(3, 7))
+_short_pauses = st.builds(Act, st.just(Do.PAUSE), st.just(0), st.integers(0, 1))
+_TRICKLE = st.builds(lambda send, pause, times: (send, pause) * times, _trickles, _short_pauses, st.integers(3, 7))
 _SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE)
 # A scene is a call, or messages on their way to being settled, in the end after all.
 _SCENES = st.one_of(_SEND, _CALL, _SEND_AND_RECEIVE, _SETTLED, _SETTLED_AFTER_ALL)
@@ -127,10 +128,13 @@ _refused = at(
 HARMS = st.one_of(_anywhere, _torn, _refused)
 
 
-def some(strategy: Strategy) -> Strategy:
+MOST_SCENES, MOST_HARMS = 4, 3
+
+
+def some(strategy: Strategy, most: int) -> Strategy:
     """One or more: a life in which nothing happens, or nothing goes wrong, takes the place of one that shows something.
-    No `min_size`, which is a length drawn first."""
-    return st.builds(lambda one, more: [one, *more], strategy, st.lists(strategy))
+    No `min_size`, which is a length drawn first. The half of `most` in the mean: short lives are many."""
+    return st.builds(lambda one, more: [one, *more], strategy, st.lists(strategy, max_size=most - 1))
 
 
 def _cut_at(*commands: str) -> Strategy:
@@ -162,15 +166,15 @@ TERMS: Mapping[str, Strategy] = {
     "protocol_version": st.sampled_from((21, 21, 21, 21, 21, 21, 16, 11)),
     "max_message_bytes": st.sampled_from((Terms().max_message_bytes, Terms().max_message_bytes, 1_000)),
     "tokens": st.sampled_from(("", "", "", "first,second")),
-    "operation_timeout_ms": st.sampled_from((2_000, 2_000, 1_000, 4_000)),
+    "operation_timeout_ms": st.sampled_from((*[OPERATION_TIMEOUT_MS] * 7, LONGEST_WAIT_MS)),
     "keep_alive_ms": st.sampled_from((30_000, 30_000, 30_000, 700)),
     "batching": st.booleans(),
     "batching_type": st.sampled_from(("default", "default", "key_based")),
     "batching_max_messages": st.sampled_from((3, 3, 10)),
     "batching_max_bytes": st.sampled_from((131_072, 131_072, 1_000)),
-    "batching_max_publish_delay_ms": st.sampled_from((10, 10, 50, 700)),
+    "batching_max_publish_delay_ms": st.sampled_from((10, 10, 10, 10, 50, 700)),
     "batching_partition_switch_frequency": st.sampled_from((10, 1, 2)),
-    "send_timeout_ms": st.sampled_from((2_000, 2_000, 500)),
+    "send_timeout_ms": st.sampled_from((*[SEND_TIMEOUT_MS] * 4, *[SEND_TIMEOUT_MS // 2] * 3, LONGEST_WAIT_MS)),
     "varied": st.booleans(),
     "small_queue": st.sampled_from((False, False, True)),
     "routing": st.sampled_from(("round_robin", "single")),
@@ -273,7 +277,7 @@ def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.Se
         lambda scenes, harms, agreed: case_of(
             chain.from_iterable(scenes), chain.from_iterable(harms), agreed, area.value, able
         ),
-        some(st.one_of(bent.scenes, bent.scenes, bent.scenes, bent.scenes, bent.scenes, _SELDOM)),
-        some(st.one_of(bent.harms, bent.harms, bent.harms, _any_of(STRANGE))),
+        some(st.one_of(bent.scenes, bent.scenes, bent.scenes, bent.scenes, bent.scenes, _SELDOM), MOST_SCENES),
+        some(st.one_of(bent.harms, bent.harms, bent.harms, _any_of(STRANGE)), MOST_HARMS),
         st.builds(Terms, **{**TERMS, **bent.terms}),
     )

@@ -41,15 +41,19 @@ class Find(NamedTuple):
 
 
 def _of_codec(codec: str) -> tuple[Find, ...]:
-    return tuple(
-        Find(make, "compression")
-        for make in (
+    return (
+        Find(
             lambda number: [compressed(codec, plain(number)), compressed(codec, batch(range(number + 1, number + 4)))],
-            lambda number: [garbled(codec, number)],
-            lambda number: [compressed(codec, plain(number), uncompressed_size=10)],
-            lambda number: [compressed(codec, plain(number), uncompressed_size=200)],
-        )
+            "compression",
+        ),
+        _unreadable(lambda number: [garbled(codec, number)]),
+        _unreadable(lambda number: [compressed(codec, plain(number), uncompressed_size=10)]),
+        _unreadable(lambda number: [compressed(codec, plain(number), uncompressed_size=200)]),
     )
+
+
+def _unreadable(make: Callable[[int], Entries]) -> Find:
+    return Find(make, "compression", deadly=True)
 
 
 FINDS: tuple[Find, ...] = (
@@ -58,6 +62,6 @@ FINDS: tuple[Find, ...] = (
     Find(lambda number: [batch([number]), plain(number + 1)]),
     Find(lambda number: [null_value(number), foreign_key(number + 1), empties(number + 2)]),
     Find(lambda number: [bad_batch(number)], deadly=True),
-    Find(lambda number: [compressed("LZ4", plain(number), uncompressed_size=DOUBTFUL_BYTES)], "compression"),
+    _unreadable(lambda number: [compressed("LZ4", plain(number), uncompressed_size=DOUBTFUL_BYTES)]),
     *chain.from_iterable(map(_of_codec, CODECS)),
 )

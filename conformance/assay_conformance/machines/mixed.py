@@ -19,7 +19,7 @@ from assay_conformance.cases.stored import plain
 from assay_conformance.cases.tuning import PROPERTIES
 from assay_conformance.machines.finds import APART, FINDS
 from assay_conformance.machines.harm import MAX_FAULTS, Harm, fault_of
-from assay_conformance.machines.terms import SEND_TIMEOUT_MS, TOPIC, Terms, config_of, topology_of
+from assay_conformance.machines.terms import TOPIC, Terms, config_of, topology_of
 from assay_conformance.model.case import Case, Config, Isolation, Limits, Step, Who
 
 T = TypeVar("T")
@@ -53,8 +53,10 @@ VARIANTS: tuple[Config, ...] = (
 MANY = 12
 """Messages of a producer that is compared with another one."""
 
-PAUSES_MS = (5, 50, 150, 400)
-RECEIVE_TIMEOUT_MS = 300
+PAUSES_MS = (5, 50, 150, 400, 50, 1_200)
+"""The longest is for what is due in its time: most lives are over by then."""
+
+RECEIVE_TIMEOUT_MS = 200
 MOST_ADDED = 2
 """Partitions that a topic gets while it is used."""
 
@@ -326,7 +328,7 @@ def case_of(
         config=config_of(terms),
         capabilities=EVERY_LIFE,
         isolation=Isolation.OWN_PROCESS if life.deadly else Isolation.SHARED_PROCESS,
-        limits=Limits(operation_ms=10 * SEND_TIMEOUT_MS, case_ms=40 * SEND_TIMEOUT_MS),
+        limits=Limits(operation_ms=10 * terms.patience_ms, case_ms=40 * terms.patience_ms),
         generated=True,
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay_conformance.cases.malformed import UNKNOWN_COMMAND
 from assay_conformance.cases.requests import NEWS
 from assay_conformance.machines.harm import ANYTIME, LASTING, at
-from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES
+from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES, LONGEST_WAIT_MS, OPERATION_TIMEOUT_MS
 from assay_conformance.model.fault import (
     AnswerError,
     Corrupt,
@@ -27,11 +27,11 @@ from assay_conformance.model.fault import (
 WITHOUT_END = 60
 """Redirects: three times what a client follows."""
 
-STANDING_MS = 4_000
+STANDING_MS = LONGEST_WAIT_MS + 500
 """A refusal, or a silence, that outlasts every opening and any keep-alive that is configured to be short."""
 
 _early = st.integers(1, 2)
-_while_it_lasts = st.just(STANDING_MS)
+_while_it_lasts = st.sampled_from((*[OPERATION_TIMEOUT_MS + 500] * 5, STANDING_MS))
 
 _HEARD = ("SEND_RECEIPT", "MESSAGE", "PRODUCER_SUCCESS", "SUCCESS")
 _ASKED = st.sampled_from((Inject(command="PING"), Inject(command="PING", before=True)))

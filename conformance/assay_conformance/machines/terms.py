@@ -20,9 +20,13 @@ SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
 ACK_TIMEOUT_TICK_MS = 50
 PARTITIONS_UPDATE_MS = 200
 
-SEND_TIMEOUT_MS = 2_000
-OPERATION_TIMEOUT_MS = 2_000
-"""An opening that is refused goes on for so long; with the thirty seconds of most clients it would outlast its Case."""
+SEND_TIMEOUT_MS = 1_000
+OPERATION_TIMEOUT_MS = 1_000
+"""An opening that is refused goes on for so long, and most lives wait for one thing in vain; with the thirty seconds of
+most clients that would outlast its Case."""
+
+LONGEST_WAIT_MS = 2_000
+"""What few lives set one of them to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,11 @@ class Terms:
     max_pending_messages: int = 1_000
     nack_delay_ms: int = 100
     ack_timeout_ms: int = 0
+
+    @property
+    def patience_ms(self) -> int:
+        """How long its client tries one thing."""
+        return max(self.send_timeout_ms, self.operation_timeout_ms)
 
     def for_client(self, able: Collection[str] | None) -> Terms:
         """Those that can be asked of a client that is `able` to do so much (None: everything)."""
