@@ -110,6 +110,7 @@ def test_wrong_certificates_are_an_error_of_ours_and_nothing_is_judged(
         (["--master", "spark:/nowhere"], 2, "--master spark:/nowhere: expected local[*], spark://HOST:PORT, yarn or"),
         (["--spill", "/proc"], 2, "--spill /proc: no folder for what spills can be made there"),
         (["--conf", "spark.x"], 2, "--conf spark.x: expected KEY=VALUE"),
+        (["--report", "/proc/none"], 2, "/proc/none: verdicts and page cannot be written there: No such file"),
         (["--memory", "banana"], 2, "--memory banana: expected a size with its unit, as 2g or 1500m"),
     ],
 )
@@ -266,6 +267,15 @@ def test_who_watches_what_nobody_begins_hears_why_at_once_and_again_at_the_end(t
     assert _run(["watch", str(where), "--wait", "0.3"]) == 2
     why = f"{where}: no such folder; expected a ledger, as `assay ledger` writes one"
     assert capsys.readouterr().err.splitlines() == [f"{why}; waiting for 0 s at most", f"assay: {why}"]
+
+
+def test_a_file_is_not_waited_for_to_become_a_ledger(
+    tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "BEGINS_WITHIN_S", 0.0)
+    (tmp_path / "file").write_bytes(b"")
+    assert _run(["watch", str(tmp_path / "file"), "--wait", "3600"]) == 2
+    assert "file: is no folder; expected a ledger" in capsys.readouterr().err
 
 
 def test_a_spoiled_ledger_is_not_waited_for_as_if_it_were_to_come(

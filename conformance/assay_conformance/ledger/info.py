@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
@@ -67,6 +68,10 @@ class Gate(msgspec.Struct, frozen=True):
     text: str
 
 
+_NotNegative = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+_Moment = Annotated[int, msgspec.Meta(gt=-(1 << 50), lt=1 << 50)]
+
+
 class LedgerInfo(Header, frozen=True, kw_only=True):
     """What the rules go by.
 
@@ -90,17 +95,17 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     client_version: str
     broker: BrokerInfo
     seed: int
-    started_unix_ms: int
-    ended_unix_ms: int | None = None
+    started_unix_ms: _Moment
+    ended_unix_ms: _Moment | None = None
     order: Order = Order.PARTITION
     acking: Acking = Acking()
     self_checking: bool = True
     checksums: bool = True
-    grace_us: int = 10_000_000
-    settle_us: int = 10_000_000
-    stall_us: int = 10_000_000
-    durable_us: int = 2_000_000
-    due_early_us: int = 1_000_000
+    grace_us: _NotNegative = 10_000_000
+    settle_us: _NotNegative = 10_000_000
+    stall_us: _NotNegative = 10_000_000
+    durable_us: _NotNegative = 2_000_000
+    due_early_us: _NotNegative = 1_000_000
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     gates: tuple[Gate, ...] = ()
 

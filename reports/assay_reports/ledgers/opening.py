@@ -79,24 +79,26 @@ class Ledger:
 def open_ledger(where: str) -> Ledger:
     """The ledger in a folder, or under a URI that pyarrow knows (s3://, hdfs://, ...)."""
     files, root = _place(where)
-    if files.get_file_info(root).type is not fs.FileType.Directory:
-        raise UsageError(f"{where}: no such folder; expected a ledger, as `assay ledger` writes one")
+    found = files.get_file_info(root).type
+    if found is not fs.FileType.Directory:
+        what = "no such folder" if found is fs.FileType.NotFound else "is no folder"
+        raise UsageError(f"{where}: {what}; expected a ledger, as `assay ledger` writes one")
     info = read_info(_bytes(files, f"{root}/{INFO}", where), f"{where}/{INFO}")
-    found = {table.name: _listed(files, root, table, where) for table in PARTS}
+    listed = {table.name: _listed(files, root, table, where) for table in PARTS}
     small = {table.name: _small(files, root, table, where, info) for table in SMALL}
     parts: dict[str, tuple[Part, ...]] = {}
     bad: list[BadPart] = []
     for table in PARTS:
-        looked_at = [_part(files, root, table, file, where, info) for file in found[table.name]]
+        looked_at = [_part(files, root, table, file, where, info) for file in listed[table.name]]
         parts[table.name] = tuple(one for one in looked_at if isinstance(one, Part))
         bad += [one for one in looked_at if isinstance(one, BadPart)]
     return Ledger(where.rstrip("/"), info, small, parts, tuple(bad), files, root)
 
 
 def is_begun(where: str) -> bool:
-    """Whether somebody has put a ledger.json there, whatever it says."""
+    """Whether somebody has put a ledger.json there, whatever it says; or a file, which will be no ledger."""
     files, root = _place(where)
-    return bool(files.get_file_info(f"{root}/{INFO}").type is fs.FileType.File)
+    return any(one.type is fs.FileType.File for one in files.get_file_info([f"{root}/{INFO}", root]))
 
 
 def grown(ledger: Ledger) -> Ledger:

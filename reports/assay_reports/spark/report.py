@@ -5,6 +5,7 @@ The whole ledger takes the place of a Case. What was never put to the test has n
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 from dataclasses import dataclass
@@ -64,6 +65,16 @@ def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Re
     )
 
 
+def see_folder(folder: Path) -> None:
+    """Before anything is judged: UsageError when what comes of it could not be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _unwritten(folder, error) from error
+
+
 def write(report: Report, folder: Path) -> None:
     """verdicts.json, junit.xml and report.html; UsageError when the folder cannot be written."""
     try:
@@ -72,9 +83,13 @@ def write(report: Report, folder: Path) -> None:
         (folder / JUNIT).write_bytes(junit.junit(report))
         (folder / PAGE).write_text(page.page(report), "utf-8")
     except OSError as error:
-        raise UsageError(
-            f"{folder}: verdicts and page cannot be written there: {error.strerror}; name another folder with --report"
-        ) from error
+        raise _unwritten(folder, error) from error
+
+
+def _unwritten(folder: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"{folder}: verdicts and page cannot be written there: {error.strerror}; name another folder with --report"
+    )
 
 
 def _run(info: LedgerInfo, catalogue: Catalogue) -> RunInfo:

@@ -558,6 +558,13 @@ def test_a_declaration_that_is_none_is_named(run: Run, line: bytes) -> None:
         ingested(run.folder)
 
 
+def test_who_wrote_what_is_no_row_is_named(run: Run) -> None:
+    run.sender.to.attempt(-3, 0, -1, 0, -1, 64, 0, 0)
+    run.close()
+    with pytest.raises(UsageError, match="segments: sender has written what is no row: attempt: seq -3 cannot be kept"):
+        ingested(run.folder)
+
+
 def test_a_file_that_cannot_be_opened_is_named(run: Run) -> None:
     run.close()
     (run.folder / "folder.seg").mkdir()

@@ -65,6 +65,18 @@ def test_a_ledger_that_was_written_before_it_knew_of_acknowledgments_is_read(led
     assert open_ledger(str(ledger)).info.acking == Acking()
 
 
+def test_a_time_that_none_can_be_is_refused(ledger: Path) -> None:
+    contract(ledger, grace_us=-5)
+    with pytest.raises(UsageError, match=r"ledger\.json: Expected `int` >= 0 - at `\$.grace_us`"):
+        open_ledger(str(ledger))
+
+
+def test_a_file_is_no_ledger(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(UsageError, match="is no folder; expected a ledger"):
+        open_ledger(str(tmp_path / "file"))
+
+
 def test_a_way_to_acknowledge_that_nobody_knows_is_refused(ledger: Path) -> None:
     contract(ledger, acking={"mode": "banana"})
     with pytest.raises(UsageError, match=r"ledger\.json: Invalid enum value 'banana'"):

@@ -95,6 +95,13 @@ def test_a_map_that_contradicts_itself_about_acknowledgments_is_refused(
         mapped(tmp_path, [sent()], [got()], MAP.replace('name = "r"', f'name = "r"\nacks = "{mode}"'))
 
 
+def test_a_file_of_noise_is_not_told_at_length(tmp_path: Path) -> None:
+    (tmp_path / "sent.csv").write_text(",".join("x" * 1000 for _ in range(1000)))
+    with pytest.raises(UsageError, match=r"no column 'who', which sent\.producer names; it has") as refused:
+        mapped(tmp_path, [], [got()])
+    assert len(str(refused.value)) < 4000
+
+
 def test_the_example_holds_what_its_readme_says(tmp_path: Path) -> None:
     told = map_logs(read_map(EXAMPLE), EXAMPLE, tmp_path / "orders", "0")
     ledger = open_ledger(str(tmp_path / "orders"))

@@ -130,6 +130,8 @@ def test_too_many_anomalies_are_refused() -> None:
         ("lost.often = 1", "lost: .*often"),
         ("stalled.at = [[0, 150]]", "stalled: at a topic of its own, and at no message"),
         ("lost = [", "expected a TOML file of anomalies"),
+        ("lost.count = -3", "lost: Expected `int` >= 0"),
+        ("lost.rate = 5.0", "lost: Expected `float` <= 1.0"),
     ],
 )
 def test_a_wrong_file_of_anomalies_is_told_apart(tmp_path: Path, text: str, sentence: str) -> None:

@@ -250,7 +250,10 @@ class Ingest:
                 part_s=self._part_s,
                 clock=self._clock,
             )
-        writer.parts[table].add(rows)
+        try:
+            writer.parts[table].add(rows)
+        except UsageError as error:
+            raise UsageError(f"{self._segments}: {writer.name} has written what is no row: {error}") from error
 
     def _write_small(self, final: bool = False) -> None:
         states = {name: writer.state for name, writer in self._writers.items()}

@@ -23,6 +23,7 @@ BATCH_ROWS = 50_000
 BELOW_16, BELOW_31, BELOW_63 = 1 << 15, 1 << 31, 1 << 63
 """Bounds of what columns of tables hold."""
 _SHOWN = 60
+_MOST_NAMES = 40
 
 Row = dict[str, Any]
 
@@ -70,7 +71,13 @@ def has(path: Path, names: Collection[str], columns: Mapping[str, str]) -> None:
         raise UsageError(f"{path}: is empty; expected a first line with the names of its columns")
     for key, column in columns.items():
         if column not in names:
-            raise UsageError(f"{path}: no column {column!r}, which {key} names; it has {', '.join(names)}")
+            raise UsageError(f"{path}: no column {column!r}, which {key} names; it has {_listed(names)}")
+
+
+def _listed(names: Collection[str]) -> str:
+    """Of a file that is none of ours there may be many, and of any length."""
+    told = ", ".join(name if len(name) <= _SHOWN else f"{name[:_SHOWN]!r}..." for name in list(names)[:_MOST_NAMES])
+    return f"{told} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else told
 
 
 def _parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:

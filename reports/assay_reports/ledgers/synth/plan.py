@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -35,8 +35,8 @@ DEFAULT_COUNT = 5
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many anomalies of a kind: `count` of them, or `rate` times the messages, or `at` these [stream, seq]."""
 
-    count: int | None = None
-    rate: float | None = None
+    count: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    rate: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     at: tuple[tuple[int, int], ...] = ()
 
 
