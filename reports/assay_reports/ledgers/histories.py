@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -35,9 +36,18 @@ _SMALL_FIELDS = {
 def write_histories(attempts: Iterable[Transcript], ledger: Path, info: LedgerInfo) -> dict[str, int]:
     """Rows of each table. What was promised is what was promised in every attempt: order is judged where all keep it.
 
-    UsageError when the ledger is there already, or no attempt has rows.
+    UsageError when the ledger is there already, or no attempt has rows; then nothing is left that was not there.
     """
     create(ledger, info)
+    try:
+        return _write(attempts, ledger, info)
+    except BaseException:
+        # Half a ledger would stand in the way of the next try.
+        shutil.rmtree(ledger, ignore_errors=True)
+        raise
+
+
+def _write(attempts: Iterable[Transcript], ledger: Path, info: LedgerInfo) -> dict[str, int]:
     parts = {table.name: PartWriter(ledger, table, 0) for table in PARTS}
     small: dict[str, list[Any]] = {table.name: [] for table in SMALL}
     firsts = dict.fromkeys(_NUMBERS, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,48 @@ def test_attempts_do_not_touch_in_time(ledger: Ledger) -> None:
     gaps = [later - earlier for earlier, later in itertools.pairwise(times) if later - earlier > APART_US // 2]
     assert gaps
     assert min(gaps) >= APART_US
+
+
+def ledger_of(run: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int | str | None, str]:
+    """Exit code, and what is said."""
+    with pytest.raises(SystemExit) as ended:
+        main(["ledger", str(run)])
+    return ended.value.code, capsys.readouterr().err
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(GOLDEN, tmp_path / "run"))
+
+
+def histories(run: Path) -> list[Path]:
+    return sorted((run / "history").rglob("*.jsonl"))
+
+
+@pytest.mark.parametrize("kept", [700, -20, 0], ids=["most of it", "its end", "all of it"])
+def test_an_attempt_whose_history_breaks_off_is_left_out_and_said(
+    run: Path, kept: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = histories(run)[0]
+    broken.write_bytes(broken.read_bytes()[:kept])
+    code, said = ledger_of(run, capsys)
+    case = broken.parent.relative_to(run / "history")
+    assert (code, said) == (0, f"assay: {case}, attempt 1: its history breaks off, so its rows are left out\n")
+
+
+def test_cases_without_a_history_are_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gone = histories(run)[0]
+    gone.unlink()
+    code, said = ledger_of(run, capsys)
+    case = gone.parent.relative_to(run / "history")
+    assert (code, said) == (0, f"assay: 1 Cases of the plan have no history, the first of them {case}\n")
+
+
+def test_a_history_that_is_none_leaves_no_half_of_a_ledger(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    histories(run)[-1].write_bytes(b"noise\n")
+    code, said = ledger_of(run, capsys)
+    assert (code, "expected a header record with its schema" in said) == (2, True)
+    assert not (run / "ledger").exists()
 
 
 def test_how_the_application_acknowledged_stands_in_the_contract(ledger: Ledger) -> None:
