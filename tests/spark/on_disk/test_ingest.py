@@ -341,8 +341,14 @@ SPOILED_IDS = ["empty", "torn header", "garbage", "first block", "inner block", 
 
 @pytest.fixture
 def three(run: Run) -> Run:
-    """Three messages, each written before the next one is sent; all is well."""
+    """Three messages, each written before the next one is sent, and read back; all is well."""
     run.bench.to.declare(SubscriptionDeclared(subscription="s", type="Failover", whole=True))
+    run.bench.to.declare(TopicDeclared(topic="t", read_back=True))
+    reader = Writer(run.folder, "read-back")
+    for seq in range(3):
+        reader.to.stored(seq, 5, 1 + seq, 0, -1, crc(0, seq), 0, 1)
+        reader.to.flush()
+    reader.to.close()
     for seq in range(3):
         run.sent(0, seq, (1 + seq) * S, 1 + seq)
         run.got(0, seq, (1 + seq) * S + 500, 1 + seq)
@@ -364,10 +370,11 @@ def test_a_run_of_which_everything_can_be_read_passes(three: Run) -> None:
     three.close()
     ledger, told = ingested(three.folder)
     assert told.notes == []
-    assert {verdicts(ledger)[one] for one in (clauses.LOST, clauses.INVENTED, clauses.AS_SENT)} == {Verdict.PASS}
+    told_of = (clauses.LOST, clauses.INVENTED, clauses.AS_SENT, clauses.STORED_OK)
+    assert {verdicts(ledger)[one] for one in told_of} == {Verdict.PASS}
 
 
-@pytest.mark.parametrize("whose", ["sender", "receiver", "bench"])
+@pytest.mark.parametrize("whose", ["sender", "receiver", "bench", "read-back"])
 @pytest.mark.parametrize("spoil", SPOILED, ids=SPOILED_IDS)
 def test_what_cannot_be_read_is_said_and_nobody_is_accused_and_nothing_is_proven(
     three: Run, whose: str, spoil: Spoil
@@ -378,6 +385,7 @@ def test_what_cannot_be_read_is_said_and_nobody_is_accused_and_nothing_is_proven
     assert [note for note in told.notes if note.startswith(f"{whose}.seg: ")]
     found = verdicts(ledger)
     assert found.keys() >= {clauses.LOST, clauses.INVENTED, clauses.AS_SENT}
+    assert clauses.STORED_OK in found or whose == "bench"
     assert not {*found.values()} & {Verdict.FAIL, Verdict.PASS}
 
 
@@ -424,6 +432,15 @@ def test_the_torn_end_of_a_killed_writer_is_no_hole(three: Run) -> None:
         one.to.close()
     ledger, _ = ingested(three.folder)
     assert verdicts(ledger)[clauses.LOST] is Verdict.PASS
+
+
+@pytest.mark.parametrize("kept", [1, 2, 3])
+def test_what_is_stored_is_not_told_to_the_end(three: Run, kept: int) -> None:
+    three.close()
+    reader = three.folder / "read-back.seg"
+    reader.write_bytes(reader.read_bytes()[: telling(reader)[kept]])
+    ledger, _ = ingested(three.folder)
+    assert verdicts(ledger)[clauses.STORED_OK] is Verdict.INCONCLUSIVE
 
 
 def test_half_a_block_in_a_file_that_has_a_next_one_is_a_hole(three: Run) -> None:

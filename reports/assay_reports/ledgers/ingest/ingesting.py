@@ -79,7 +79,7 @@ class Ingest:
             there = "".join(f"; nothing in {path.name} can be read" for path in sorted(self._sources)[:3])
             raise UsageError(f"{self._segments}: no segments in it; expected files that end in .seg{there}")
         for writer in self._writers.values():
-            writer.see_ends(self._names.was_killed(writer.name))
+            writer.see_ends(self._names.was_killed(writer.name), self._names.owns(writer.name))
         for writer in self._writers.values():
             for parts in writer.parts.values():
                 parts.close()
@@ -147,7 +147,9 @@ class Ingest:
         if self._has_clock(source, attempts, outcomes):
             self._attempts(writer, source.numbers, attempts)
             self._outcomes(writer, outcomes)
-        self._write(writer, STORED.name, _signed(_rows_of(BlockKind.STORED, blocks)))
+        stored = _signed(_rows_of(BlockKind.STORED, blocks))
+        source.stored = source.stored or bool(len(stored["seq"]))
+        self._write(writer, STORED.name, stored)
 
     def _delivered(self, source: Source, blocks: Sequence[Block]) -> None:
         """What consumers did, in the order of writing."""

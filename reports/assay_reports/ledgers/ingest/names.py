@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from assay_conformance.ledger import rows
 from assay_conformance.ledger.declarations import (
-    BENCH,
     ClockDeclared,
     ConsumerDeclared,
     ConsumerLeft,
@@ -119,6 +118,11 @@ class Names:
     def was_killed(self, writer: str) -> bool:
         return writer in self._killed
 
+    def owns(self, writer: str) -> bool:
+        """Whether any stream or consumer is its own; else what it writes is about everybody's."""
+        consumers = (one[2] for one in self._consumer_rows.values())
+        return writer in self.writer_of_stream.values() or writer in consumers
+
     def speak_of(self, streams: Iterable[int]) -> None:
         """There are rows of these streams."""
         self._spoken_of.update(streams)
@@ -162,8 +166,7 @@ class Names:
     ) -> dict[str, list[tuple[Any, ...]]]:
         """The small tables. `skewed`: writers whose clock turned out wrong; `final`: who was not named by now will not
         be."""
-        # What the bench says is about everybody.
-        nameless = any(state.nameless or (state.broken and name == BENCH) for name, state in writers.items())
+        nameless = any(state.nameless or (state.broken and not self.owns(name)) for name, state in writers.items())
         unnamed = self.unnamed() if nameless or final else []
         return {
             "stream": [

@@ -167,7 +167,8 @@ class SegmentFile:
             self._damage.append(damage)
         if damage.kind not in _WITHOUT_ROWS:
             self.broken = True
-            self.nameless = self.nameless or damage.rows is None
+            # What is stored is of everybody's streams.
+            self.nameless = self.nameless or damage.rows is None or damage.kind == BlockKind.STORED
 
 
 _WITHOUT_ROWS = (BlockKind.CLOCKS, BlockKind.END)

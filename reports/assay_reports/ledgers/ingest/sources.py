@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from assay_conformance.ledger.declarations import BENCH
 from assay_reports.ledgers.ingest.names import Numbers, WriterState
 from assay_reports.ledgers.ingest.reading import SegmentFile
 from assay_reports.ledgers.layout import PartWriter
@@ -29,13 +30,17 @@ class Writer:
             any(file.nameless for file in files),
         )
 
-    def see_ends(self, killed: bool) -> None:
+    def see_ends(self, killed: bool, owns: bool) -> None:
         """Nobody writes any more. Half a block is normal at the end of the last file, and nothing at all in that of a
-        writer that was `killed`: it had not sent or got anything yet."""
+        writer that was `killed`: it had not sent or got anything yet. What is stored has to be told to the end."""
         self.sources.sort(key=lambda source: source.file.path.name)
+        closed = self.state.closed
         for source in self.sources:
             file, is_last = source.file, source is self.sources[-1]
-            if (file.torn and not is_last) or not (file.begun or killed):
+            goes_on = file.torn and not is_last
+            silent = not (file.begun or killed)
+            half_told = not closed and (source.stored or not (owns or killed or self.name == BENCH))
+            if goes_on or silent or half_told:
                 file.doubt()
 
 
@@ -50,6 +55,8 @@ class Source:
     marks: deque[tuple[float, int]] = field(default_factory=deque)
     done: int = 0
     passed_over: int = 0
+    stored: bool = False
+    """There are rows of what is stored in it."""
 
     def pass_over(self, rows: int) -> None:
         """What says whose they are, or when they were, cannot be read."""
