@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shlex
 import socket
 import subprocess
@@ -31,9 +30,6 @@ pytestmark = pytest.mark.long
 START_S = 240.0
 VECTORS = "jdk.incubator.vector"
 """A module with which Spark starts executors, and which the Java from PyPI does not have."""
-
-QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""Five JVMs live for seconds here: what a good compiler makes of their code is never worth its time."""
 
 
 def free_port() -> int:
@@ -80,7 +76,7 @@ class Cluster:
         with (self._folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 gateway.daemon(self._java, f"org.apache.spark.deploy.{program}", *arguments),
-                env={**gateway.daemon_environment(self._java), **QUICK},
+                env=gateway.daemon_environment(self._java),
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -128,7 +124,7 @@ def test_a_cluster_that_loses_a_worker_at_its_work_comes_to_the_same_verdict(tmp
         assay = Path(sys.executable).with_name("assay")
         command: list[str | Path] = [assay, "reconcile", where, "--master", cluster.master]
         conf = ("--memory", "512m", "--conf", "spark.executor.memory=512m", "--conf", "spark.sql.shuffle.partitions=2")
-        with subprocess.Popen([*command, *conf], env={**os.environ, **QUICK}, stdout=subprocess.DEVNULL) as driver:
+        with subprocess.Popen([*command, *conf], stdout=subprocess.DEVNULL) as driver:
             stack.callback(driver.kill)
             await_that(lambda: cluster.at_work() is not None or driver.poll() is not None, "an executor with a task")
             doomed = cluster.at_work()
