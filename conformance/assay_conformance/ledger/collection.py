@@ -173,6 +173,7 @@ def sums(
         place = (got.sub, got.stream)
         last_given[place] = max(got.seq, last_given.get(place, -1))
     turns = keys.turns(rows.deliveries, small, info)
+    pairs = keys.crossing(turns)
     exercised[KEEPS_KEYS] = keys.kept(turns)
     in_log = log.in_log(rows.stored, small, info)
     exercised[ORDER] += in_log.messages
@@ -185,7 +186,7 @@ def sums(
         max((row.t for table in rows[:4] for row in table), default=0),
         unit_us,
         last_given,
-        keys.moved(rows.deliveries, small, keys.crossing(turns)),
+        keys.moved(pairs, keys.firsts(rows.deliveries, small, pairs)),
         keys.overtaken(rows.deliveries, small, info),
         in_log.behind,
         spans(rows) if drawn else Spans(),

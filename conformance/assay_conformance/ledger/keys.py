@@ -8,7 +8,7 @@ that was sent before it: a certificate tells that of one consumer, and here it i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,6 +56,16 @@ class Moved(NamedTuple):
     other: Turn
     stream: int
     seq: int
+
+
+class Place(NamedTuple):
+    """A time at which a consumer got something of a key."""
+
+    sub: int
+    topic: int
+    key: int
+    consumer: int
+    t: int
 
 
 class Crew(NamedTuple):
@@ -181,24 +191,33 @@ def crossing(all_turns: Iterable[Turn]) -> list[tuple[Turn, Turn]]:
     return found[:MOST_MOVED]
 
 
-def moved(deliveries: Iterable[Delivery], small: Small, pairs: Iterable[tuple[Turn, Turn]]) -> tuple[Moved, ...]:
-    """Each pair with the first message of its second turn, which is among these deliveries."""
-    wanted = {_first(other): (one, other) for one, other in pairs}
+def moved(pairs: Iterable[tuple[Turn, Turn]], firsts: Mapping[Place, tuple[int, int]]) -> tuple[Moved, ...]:
+    """Each pair with the first message (stream, seq) of its second turn."""
+    return tuple(sorted(Moved(*pair, *firsts[first(pair[1])]) for pair in pairs))
+
+
+def firsts(
+    deliveries: Iterable[Delivery], small: Small, pairs: Iterable[tuple[Turn, Turn]]
+) -> dict[Place, tuple[int, int]]:
+    """The least message (stream, seq) with which each second turn began; it is among these deliveries."""
+    wanted = {first(other) for _, other in pairs}
     if not wanted:
-        return ()
-    found: dict[tuple[int, ...], tuple[int, int]] = {}
+        return {}
+    found: dict[Place, tuple[int, int]] = {}
     for row in deliveries:
         if counts(row):
             place = (row.sub, small.streams[row.stream].topic, row.key, row.consumer, row.t)
             if place in wanted:
                 message = (row.stream, row.seq)
-                found[place] = min(message, found.get(place, message))
-    return tuple(sorted(Moved(*wanted[place], *message) for place, message in found.items()))
+                begun = Place(*place)
+                found[begun] = min(message, found.get(begun, message))
+    return found
+
+
+def first(turn: Turn) -> Place:
+    """Where it began."""
+    return Place(turn.sub, turn.topic, turn.key, turn.consumer, turn.first_us)
 
 
 def _key(turn: Turn) -> tuple[int, ...]:
     return turn[:4]
-
-
-def _first(turn: Turn) -> tuple[int, ...]:
-    return turn.sub, turn.topic, turn.key, turn.consumer, turn.first_us

@@ -28,7 +28,7 @@ from assay_reports.spark import folds, picking, screen, views
 from assay_reports.spark.latencies import spans
 from assay_reports.spark.log import in_log
 from assay_reports.spark.progress import Progress
-from assay_reports.spark.turns import keys, overtaken
+from assay_reports.spark.turns import keys
 from assay_reports.spark.windows import windows
 
 MOST_ROWS = 2_000_000
@@ -290,7 +290,7 @@ def _sums(
         end_us(ledger),
         last_given=_furthest(session, folded, DELIVERY.name, "db"),
         moved=whose.moved,
-        overtaken=overtaken(session, ledger, small, folded.bad),
+        overtaken=whose.overtaken,
         behind=stored.behind,
         spans=spans(ledger, folded.bad),
     )
