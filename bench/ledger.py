@@ -1,4 +1,5 @@
-"""What a row of a ledger costs: written by an agent into a segment, taken in, written as Parquet, made up.
+"""What a row of a ledger costs: written by an agent into a segment, taken in, written as Parquet, made up; and what
+certificates are of taking in, and sorting of writing.
 
     python bench/ledger.py [--rows N] [--messages N]
 
@@ -14,13 +15,17 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from assay_conformance.ledger.declarations import ConsumerDeclared, SegmentOpened, StreamDeclared
 from assay_conformance.ledger.segments import SegmentWriter
-from assay_conformance.ledger.tables import DELIVERY, PARTS, TABLES
+from assay_conformance.ledger.tables import ACK, DELIVERY, PARTS, TABLES
 from assay_conformance.model.event import Identity
 from assay_conformance.model.payload import digest, generate
 from assay_reports.ledgers.ingest import Ingest
+from assay_reports.ledgers.ingest.certifying import Consumers
 from assay_reports.ledgers.layout import PartWriter
 from assay_reports.ledgers.synth.plan import Plan
 from assay_reports.ledgers.synth.rows import BLOCK_MESSAGES, Block, Edits
@@ -41,7 +46,9 @@ def main() -> None:
         _tell("segment writer", "row", asked.rows, lambda: _segment(folder, asked.rows))
         _tell("ingest", "row", asked.rows, lambda: _ingest(folder))
         blocks = list(_deliveries(asked.rows))
+        _tell("  certificates", "row", asked.rows, lambda: _certificates(blocks))
         _tell("Parquet writer", "row", asked.rows, lambda: _parquet(folder, blocks))
+        _tell("  sorting", "row", asked.rows, lambda: _sorting(blocks))
         for mix in (False, True):
             work = partial(_make, Plan(asked.messages, 1, mix, 1_000_000), folder / f"made-{mix}")
             _tell(f"synth, {'mix' if mix else 'plain'}", "message", asked.messages, work)
@@ -72,14 +79,29 @@ def _ingest(folder: Path) -> None:
     Ingest(folder / "segments", folder / "ingested", info(Plan(1, 1, False, 1), "0")).finish()
 
 
-def _deliveries(rows: int) -> list[dict[str, object]]:
+def _deliveries(rows: int) -> list[dict[str, Any]]:
     world = World(0, rows, 1, False)
     step = BLOCK_MESSAGES // STREAMS
     blocks = [Block(world, start, min(start + step, world.rounds), Edits()) for start in range(0, world.rounds, step)]
     return [columns for block in blocks for table, columns in block.tables() if table == DELIVERY.name]
 
 
-def _parquet(folder: Path, blocks: list[dict[str, object]]) -> None:
+def _certificates(blocks: list[dict[str, Any]]) -> None:
+    nobody_acked: dict[str, Any] = {column.name: np.zeros(0, int) for column in ACK.columns}
+    consumers = Consumers()
+    for columns in blocks:
+        consumers.deliveries(columns, nobody_acked)
+
+
+def _sorting(blocks: list[dict[str, Any]]) -> None:
+    for columns in blocks:
+        order = np.lexsort((columns["seq"], columns["stream"]))
+        for column in DELIVERY.columns:
+            if column.name in columns:
+                columns[column.name][order]
+
+
+def _parquet(folder: Path, blocks: list[dict[str, Any]]) -> None:
     for table in PARTS:
         (folder / "written" / table.name).mkdir(parents=True)
     writer = PartWriter(folder / "written", TABLES[DELIVERY.name], 0)

@@ -84,11 +84,11 @@ def main() -> None:
             ending.callback(subprocess.run, ["rm", "-rf", str(folder)], check=False)
         for messages in options.messages:
             where = folder / f"{'mix' if options.mix else 'plain'}-{messages}"
-            _synth(where, messages, options.mix)
+            synth(where, messages, options.mix)
             _measure(open_ledger(str(where)), options.rounds, options.memory, compared=not options.mix)
 
 
-def _synth(where: Path, messages: int, mix: bool) -> None:
+def synth(where: Path, messages: int, mix: bool) -> None:
     began = time.perf_counter()
     program = str(Path(sys.executable).with_name("assay"))
     command = [program, "ledger", "synth", str(where), "--messages", str(messages)]
@@ -101,14 +101,14 @@ def _measure(ledger: Ledger, rounds: int, memory: str, *, compared: bool) -> Non
     duck, spark = Cost(), Cost()
     print(f"{ledger.where}: {events} events, load {os.getloadavg()[0]:.1f}")
     with spark_session(Settings(f"local[{CORES}]", memory=memory)) as session:
-        pid = _jvm(session)
+        pid = jvm(session)
         # As `reconcile` tells the screen: without a row of `ack` nobody acknowledges, and nothing is owed.
         acking = range(_SUBSCRIPTIONS) if ledger.rows(ACK.name) else ()
         views.show_small(session, smalls(ledger), ledger.info, acking)
         session.conf.set("spark.sql.shuffle.partitions", str(max(2, events // 16_000_000)))
         query = screen.screen(screen.stacked(folds.recount(session, ledger)))
         for _ in range(rounds):
-            with spark.measured(lambda: _cpu_s(pid)):
+            with spark.measured(lambda: cpu_s(pid)):
                 ours = session.sql(query).where("mask <> 0").count()
             if not compared:
                 continue
@@ -122,12 +122,12 @@ def _measure(ledger: Ledger, rounds: int, memory: str, *, compared: bool) -> Non
             print(duck.told("DuckDB, all rows", events))
             print(f"  CPU ratio {statistics.median(spark.cpu_s) / statistics.median(duck.cpu_s):.2f}")
         _folded(session, ledger, rounds, events, pid)
-        print(f"  peak RSS {_peak_mib(pid):.0f} MiB, shuffled {_shuffled_mib(session):.0f} MiB in all", flush=True)
+        print(f"  peak RSS {peak_mib(pid):.0f} MiB, shuffled {_shuffled_mib(session):.0f} MiB in all", flush=True)
 
 
 def _folded(session: Any, ledger: Ledger, rounds: int, events: int, pid: int) -> None:
     fold, merge, whole = Cost(), Cost(), Cost()
-    with fold.measured(lambda: _cpu_s(pid)):
+    with fold.measured(lambda: cpu_s(pid)):
         kept = folds.fold_parts(session, ledger, smalls(ledger))
     sources = {}
     for table in PARTS:
@@ -137,12 +137,12 @@ def _folded(session: Any, ledger: Ledger, rounds: int, events: int, pid: int) ->
             sources[table.name] = f"select * from kept_{table.name}"
     query = screen.screen(screen.stacked(sources))
     for _ in range(max(1, rounds) + 1):
-        with merge.measured(lambda: _cpu_s(pid)):
+        with merge.measured(lambda: cpu_s(pid)):
             session.sql(query).where("mask <> 0").count()
     merge.wall_s.pop(0)
     merge.cpu_s.pop(0)
     stages = Stages()
-    with whole.measured(lambda: _cpu_s(pid) + time.process_time()):
+    with whole.measured(lambda: cpu_s(pid) + time.process_time()):
         found = reconcile(session, ledger, load(), progress=stages)
     print(fold.told("fold, once", events))
     print(merge.told("screen over folds, warm", events))
@@ -214,16 +214,16 @@ def _spoken(text: str) -> str:
 # --- the JVM --------------------------------------------------------------------------------------------------------
 
 
-def _jvm(session: Any) -> int:
+def jvm(session: Any) -> int:
     return int(session.sparkContext._jvm.java.lang.ProcessHandle.current().pid())
 
 
-def _cpu_s(pid: int) -> float:
+def cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def _peak_mib(pid: int) -> float:
+def peak_mib(pid: int) -> float:
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 
