@@ -38,13 +38,15 @@ def name_of(position: Position) -> str:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A consumer the broker let in. `out`: what it was sent and has not acknowledged or asked for again. `left`: what
-    told the broker that it is gone, which in a black hole is later than the end that its client sees."""
+    """A consumer the broker let in. `out`: what it was sent and has not acknowledged or asked for again. `able_ns`:
+    since when it has permits, if it has any. `left`: what told the broker that it is gone, which in a black hole is
+    later than the end that its client sees."""
 
     session: ConsumerSession
     joined: Frame
     out: dict[Position, Frame] = field(default_factory=dict)
     permits: int = 0
+    able_ns: int = 0
     served: bool = False
     left: Closed | Frame | None = None
 
@@ -216,6 +218,8 @@ class Groups:
         """One that crosses the broker's CLOSE_CONSUMER comes to nobody."""
         member = self.member(event)[1]
         if event.at_broker and member is not None and member.lives:
+            if member.permits <= 0:
+                member.able_ns = event.t_ns
             member.permits += event.permits or 0
 
     @on(Frame, "MESSAGE")

@@ -42,7 +42,7 @@ class ChecksHighest(LeavingCheck):
     def finish(self) -> None:
         for unit, receipt in self._told:
             again = any(send.seq > receipt.seq for _, send in unit.sends)
-            given_up = receipt.conn in self._given_up
+            given_up = receipt.conn in self._given_up or self._is_left_at_once(receipt)
             if not again and not given_up and self._is_too_late(unit, receipt):
                 continue
             self.exercise(receipt)
@@ -54,6 +54,11 @@ class ChecksHighest(LeavingCheck):
                     unit.first,
                     receipt,
                 )
+
+    def _is_left_at_once(self, receipt: Frame) -> bool:
+        """Over it, whatever else the application was ending just then."""
+        closed = self.tracker.closed.get(receipt.conn)
+        return closed is not None and closed.by is ClosedBy.CLIENT and closed.t_ns <= receipt.t_ns + IN_FLIGHT_NS
 
     def _is_too_late(self, unit: Unit, receipt: Frame) -> bool:
         """Somebody else ended its connection as it came, or its producer was closing."""

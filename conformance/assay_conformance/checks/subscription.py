@@ -198,7 +198,7 @@ class SharedGivesToOne(DispatchLedger):
 
     def _inherits(self, heir: Member, gone_ns: int) -> bool:
         ended_ns = self.tracker.end_ns if heir.session.ended is None else heir.session.ended.t_ns
-        return heir.permits > 0 and ended_ns - max(gone_ns, heir.joined.t_ns) > HANDED_OVER_NS
+        return heir.permits > 0 and ended_ns - max(gone_ns, heir.joined.t_ns, heir.able_ns) > HANDED_OVER_NS
 
     def _holds_back(self, group: Group) -> bool:
         topic = self.view.case.topology.named(base_topic(group.topic))

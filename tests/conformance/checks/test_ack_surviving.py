@@ -138,6 +138,15 @@ def test_entry_for_which_nobody_has_permits_may_wait() -> None:
     assert judged(story)[0] == []
 
 
+def test_consumer_that_has_permits_for_a_moment_is_not_served_yet() -> None:
+    story = _acked(1_000)
+    story.at(4_000).closed(0, by=ClosedBy.BROKER)
+    story.again(1)
+    story.after(1_000).flow(10, conn=1)
+    story.cut(1)
+    assert judged(story)[0] == []
+
+
 def test_entry_that_a_rate_holds_back_may_wait() -> None:
     story = _dies(_acked(1_000), 4_000)
     story.after(1_000)

@@ -84,6 +84,16 @@ def test_of_two_copies_nothing_is_said() -> None:
     assert story.judged(AskedForInWindow) == ([], 0)
 
 
+def test_message_that_is_handed_over_twice_may_keep_the_time_of_the_first() -> None:
+    story = timed()
+    story.gets(0)
+    story.after(450)
+    story.gets(0)
+    story.after(300)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow)[0] == []
+
+
 def test_what_came_over_a_lost_connection_is_not_owed() -> None:
     story = holding()
     story.cut()

@@ -105,9 +105,10 @@ def test_batches_that_fit_show_nothing() -> None:
 # --- receipts of another range ---
 
 
-def _receipt(*, highest: int, fate: Fate = Fate.ALTERED) -> Script:
+def _receipt(*, highest: int, fate: Fate = Fate.ALTERED, after: str = "flush") -> Script:
     story = Script()
     story.producer()
+    story.invoke(after, PRODUCER + 1)
     story.send_frame(0, 1, 2, highest_sequence_id=2)
     story.receipt(0, highest_sequence_id=highest, fate=fate)
     return story
@@ -127,6 +128,12 @@ def test_receipt_of_another_range_that_is_taken_is_told() -> None:
 
 def test_connection_given_up_over_a_receipt_of_another_range_is_as_good() -> None:
     story = _receipt(highest=7)
+    story.closed(by=ClosedBy.CLIENT)
+    assert _judged(ChecksHighest, story) == ([], 1)
+
+
+def test_connection_given_up_at_once_while_another_producer_is_closed_is_as_good() -> None:
+    story = _receipt(highest=7, after="close")
     story.closed(by=ClosedBy.CLIENT)
     assert _judged(ChecksHighest, story) == ([], 1)
 

@@ -162,6 +162,29 @@ def test_message_may_be_refused_once_more_while_its_acknowledgment_is_kept_with_
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+def test_message_may_be_refused_once_more_while_its_letter_is_under_way() -> None:
+    story = _refused_twice()
+    story.posts()
+    story.refuse(2)
+    story.redeliver_frame(0)
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
+@pytest.mark.parametrize("receipted_first", [True, False])
+def test_message_that_comes_again_is_settled_by_the_letter_it_has(receipted_first: bool) -> None:
+    story = _refused_twice()
+    story.posts()
+    if receipted_first:
+        story.receipt(0, producer_id=5)
+    story.refuse(2)
+    story.redeliver_frame(0)
+    story.message(0, handle=STORED, redelivery_count=2)
+    if not receipted_first:
+        story.receipt(0, producer_id=5)
+    story.acks()
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
 def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused() -> None:
     story = _refused_twice()
     story.posts()
@@ -215,6 +238,17 @@ def test_message_at_its_maximum_that_is_asked_for_again_is_found() -> None:
     story = _refused_twice()
     story.redeliver_frame(0)
     assert _codes(story.judged(BuriedThenAcked)) == ["asked-again"]
+
+
+def test_message_that_another_consumer_asks_for_is_not_given_back() -> None:
+    """One that had it before, and was told late that it is refused."""
+    story = _refused_twice()
+    story.consumer(CONSUMER + 1, conn=1, kind="Shared")
+    story.redeliver_frame(0, conn=1)
+    story.posts()
+    story.receipt(0, producer_id=5)
+    story.acks()
+    assert _codes(story.judged(BuriedThenAcked)) == []
 
 
 def test_message_at_its_maximum_of_which_nothing_becomes_is_found() -> None:

@@ -75,6 +75,32 @@ def test_refusal_of_what_came_on_a_lost_session_is_not_asked_for() -> None:
     assert story.judged(BackoffGrows) == ([], 0)
 
 
+def _refused_once_more_on_another_session(story: Consuming) -> list[str]:
+    story.message(0, conn=1)
+    story.received(0)
+    story.after(40)
+    story.nack(2)
+    story.after(60)
+    story.redeliver_frame(0, conn=1)
+    return story.judged(BackoffGrows)[0]
+
+
+def test_refusal_that_was_said_without_a_session_may_keep_its_time() -> None:
+    story = _refusing(0)
+    story.cut()
+    story.nack(1)
+    story.again()
+    assert _refused_once_more_on_another_session(story) == []
+
+
+def test_refusal_that_outlived_its_session_may_keep_its_time() -> None:
+    story = _refusing(0)
+    story.nack(1)
+    story.cut()
+    story.again()
+    assert _refused_once_more_on_another_session(story) == []
+
+
 def test_backoff_takes_the_place_of_the_fixed_delay() -> None:
     story = _refusing(1)
     story.nack(1)

@@ -167,6 +167,13 @@ def test_entry_left_behind_is_found() -> None:
     assert _said(SharedGivesToOne, _left_behind())[0] == ["left-behind"]
 
 
+def test_heir_that_has_permits_for_a_moment_is_not_served_yet() -> None:
+    story = _left_behind(permits=0)
+    story.flow(1, conn=1)
+    story.cut(1)
+    assert _said(SharedGivesToOne, story.after(1_000))[0] == []
+
+
 def _chunks_left_behind(heir_has: int) -> list[str]:
     """A consumer with both chunks of a message goes; another without further permits has been sent the first since."""
     story = _two("Shared")

@@ -181,7 +181,7 @@ class AcksSurviveLoad(DispatchLedger):
         gone_ns = self.tracker.end_ns if member.session.ended is None else member.session.ended.t_ns
         since = [other for other in group.members if other.joined.seq > end.seq]
         alone = group.kind not in _ALONE or len(since) == 1
-        there = gone_ns - member.joined.t_ns > self._served_ns.get(group.kind, SERVED_NS)
+        there = gone_ns - max(member.joined.t_ns, member.able_ns) > self._served_ns.get(group.kind, SERVED_NS)
         return member.joined.seq > end.seq and alone and member.permits > 0 and there
 
     def _is_stuck(self, group: Group, position: Position) -> bool:

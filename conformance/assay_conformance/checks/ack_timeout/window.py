@@ -35,15 +35,16 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
         super().start()
         self._held: dict[EntryKey, Received] = {}
         self._unsure: set[EntryKey] = set()
-        """What may be held since an unknown time."""
+        """What may be held since an unknown time, as what was handed over twice."""
         self._refused: set[EntryKey] = set()
 
     def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
-        if frame is None or of_batch(event.message_id):
-            self._held.pop((consumer.handle, entry), None)
-            self._unsure.add((consumer.handle, entry))
-        elif span.even is self.judges_even:
-            self._held[consumer.handle, entry] = event
+        key = (consumer.handle, entry)
+        if frame is None or of_batch(event.message_id) or key in self._held:
+            self._held.pop(key, None)
+            self._unsure.add(key)
+        elif span.even is self.judges_even and key not in self._unsure:
+            self._held[key] = event
 
     def asked(self, call: Call) -> None:
         handle = call.consumer.handle
@@ -59,6 +60,8 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
         handle, event = request.consumer.handle, request.frame
         span = span_of(self.view, request.consumer)
         found = {key: self._held.pop(key) for key in request.asks_for(self._held)}
+        if event.ids:
+            self._unsure.difference_update(request.asks_for(self._unsure))
         if not found or span is None:
             return
         if event.ids:

@@ -83,8 +83,8 @@ class _Settling(ConsumerCheck, LetterCheck):
             return
         earlier = self.errands.get(self.origin_of(source))
         if earlier is not None and earlier.source == source:
-            # Refused once more: its letter is there, and its acknowledgment may still be kept with others.
-            if earlier.receipt is not None:
+            # Refused once more: its letter is under way, or is there and its acknowledgment may be kept with others.
+            if earlier.receipt is not None or earlier.letter is not None:
                 return
             # Its letter has failed already, and it is on its way back.
             if earlier.failure is not None:
@@ -211,7 +211,9 @@ class _Settling(ConsumerCheck, LetterCheck):
             return
         named = {entry_on(session, id) for id in event.ids}
         for origin, errand in list(self.errands.items()):
-            if errand.source in named or (not event.ids and errand.source.topic == session.topic):
+            asked = errand.source in named or (not event.ids and errand.source.topic == session.topic)
+            # One whose letter is under way, or there, is settled by it all the same.
+            if asked and errand.consumer is session.consumer and errand.letter is None:
                 del self.errands[origin]
                 self.given_back(errand, session, event)
 

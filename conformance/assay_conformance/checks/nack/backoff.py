@@ -41,7 +41,8 @@ class BackoffCheck(RequestCheck):
     def start(self) -> None:
         self._waiting: dict[EntryKey, Growing] = {}
         self._twice: set[EntryKey] = set()
-        """Refused again while the first refusal waited: nobody knows which time they keep."""
+        """Refused again while the first refusal waited: nobody knows which time they keep. What a client without a
+        connection was told may wait on beside the next refusal, and so may what the end of one left waiting."""
 
     def early(self, growing: Growing, event: Frame) -> None: ...
 
@@ -55,10 +56,10 @@ class BackoffCheck(RequestCheck):
         earlier = self._waiting.pop(key, None)
         if call.invoke.verb != "nack":
             return
-        if earlier is not None:
+        if earlier is not None or self.session_of(call) is None:
             self._twice.add(key)
         window = backoff_window_of(self.view, call)
-        if key in self._twice or window is None or buries(self.view, call.consumer) or self.session_of(call) is None:
+        if key in self._twice or window is None or buries(self.view, call.consumer):
             return
         asked_ns = call.invoke.t_ns
         longer = [
@@ -90,6 +91,7 @@ class BackoffCheck(RequestCheck):
         handle = session.consumer.handle if session.consumer is not None else None
         for owner, entry in [key for key in self._waiting if key[0] == handle and key[1].topic == session.topic]:
             growing = self._waiting.pop((owner, entry))
+            self._twice.add((owner, entry))
             if late("nack-late", growing.latest_ns, event.t_ns):
                 self.overdue_at(growing, event)
 
