@@ -11,14 +11,25 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
+from typing import Any
 
 from hypothesis import strategies as st
 
+from assay_conformance.machines.acts import EVERY_LIFE, NEEDS, Act, Do
+from assay_conformance.machines.consuming import KINDS, Kind
 from assay_conformance.machines.finds import FINDS
-from assay_conformance.machines.harm import DIRECTIONS, Strategy, at
-from assay_conformance.machines.mixed import EVERY_LIFE, NEEDS, SIZES, Act, Do, case_of
+from assay_conformance.machines.harm import DIRECTIONS, LASTING, Strategy, at
+from assay_conformance.machines.mixed import case_of
+from assay_conformance.machines.policies import BACKLOGS, DELAYS, PLAIN, RATES, SETTINGS
 from assay_conformance.machines.strange import STRANGE
-from assay_conformance.machines.terms import LONGEST_WAIT_MS, OPERATION_TIMEOUT_MS, SEND_TIMEOUT_MS, Terms
+from assay_conformance.machines.terms import (
+    LARGE,
+    LONGEST_WAIT_MS,
+    OPERATION_TIMEOUT_MS,
+    SEND_TIMEOUT_MS,
+    SIZES,
+    Terms,
+)
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import (
     AnswerError,
@@ -30,6 +41,7 @@ from assay_conformance.model.fault import (
     Duplicate,
     Hold,
     Resegment,
+    Rewrite,
 )
 
 
@@ -42,6 +54,9 @@ class Area(StrEnum):
     ACK = "ack"
     NACK = "nack"
     THROTTLING = "throttling"
+    CONSUMING = "consuming"
+    PRODUCER = "producer"
+    TOPICS = "topics"
 
 
 def by_turns(number: int) -> Area:
@@ -61,6 +76,9 @@ def lacking(area: Area, able: Collection[str]) -> frozenset[str]:
     producer and a consumer, and some areas are about more."""
     return _ABOUT.get(area, frozenset()).union(EVERY_LIFE).difference(able)
 
+
+MOST_MORE = 2
+"""Scenes of any kind that follow the one a life of consumers is about."""
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 
@@ -105,6 +123,19 @@ _SCENES = st.one_of(_SEND, _CALL, _SEND_AND_RECEIVE, _SETTLED, _SETTLED_AFTER_AL
 _AWAY = _one_of(Do.UNLOAD, Do.RESTART, Do.MOVE, Do.REOPEN_PRODUCER, Do.RESTART_CLIENT)
 _SLOW_STORE = st.tuples(
     st.builds(Act, st.just(Do.HOLD_STORE)), _sends, _pauses, st.builds(Act, st.just(Do.RELEASE_STORE))
+)
+
+# What is sent around whatever happens meanwhile, and who goes while it does.
+_ACROSS = st.tuples(_sends, _pauses, _sends)
+_LEAVES = st.tuples(_sends, _pauses, st.builds(Act, st.just(Do.CLOSE_PRODUCER), _numbers))
+_FAILING_STORE = st.tuples(st.builds(Act, st.just(Do.HOLD_STORE)), _sends, st.builds(Act, st.just(Do.FAIL_STORE)))
+_FULL_STORE = st.tuples(
+    st.builds(Act, st.just(Do.HOLD_STORE)), _sends, _sends, _pauses, st.builds(Act, st.just(Do.RELEASE_STORE))
+)
+_LINGER = _one_of(Do.LINGER)
+_REFUSED = st.tuples(_receives, st.builds(Act, st.just(Do.NACK), _numbers, _times), _pauses)
+_NEXT_CONSUMER = st.tuples(
+    st.builds(Act, st.just(Do.CLOSE_CONSUMER), _numbers), _sends, st.builds(Act, st.just(Do.OPEN_CONSUMER), _numbers)
 )
 
 # --- harm -------------------------------------------------------------------------------------------------------------
@@ -154,8 +185,52 @@ def _any_of(*harms: Strategy) -> Strategy:
 
 _ONE_HARM = _any_of(HARMS)
 
+_RETURN_ERRORS = (
+    "ServiceNotReady",
+    "TooManyRequests",
+    "ProducerBusy",
+    "ProducerBlockedQuotaExceededError",
+    "ProducerBlockedQuotaExceededException",
+    "ProducerFenced",
+    "TopicNotFound",
+    "TopicTerminatedError",
+)
+_HALF_A_SECOND, _AT_THE_RETURN = st.just(500), st.just(2)
+_lost = at(("SEND", "SEND_RECEIPT"), _ends, after_ms=_HALF_A_SECOND)
+_OUTAGE = st.tuples(
+    at(
+        ("SEND", "SEND_RECEIPT", "MESSAGE"),
+        st.sampled_from((Cut(), Cut(before=True))),
+        after_ms=st.just(100),
+        away_ms=LASTING,
+    )
+)
+_REFUSED_RETURN = st.tuples(
+    _lost,
+    at(
+        ("PRODUCER",),
+        st.sampled_from(_RETURN_ERRORS).map(AnswerError),
+        _AT_THE_RETURN,
+        st.just(2_000),
+        st.sampled_from((1, 4)),
+    ),
+    at(("SEND_RECEIPT",), st.just(Cut()), st.integers(6, 10)),
+)
+_SLOW_RETURN = st.tuples(
+    _lost, at(("PRODUCER", "PRODUCER_SUCCESS"), st.sampled_from((Hold(), Hold(overtake=True))), _AT_THE_RETURN)
+)
+_ANOTHER_RANGE = st.tuples(at(("SEND_RECEIPT",), st.just(Rewrite({"highest_sequence_id": 1_000}))))
+_NO_RECEIPTS = st.tuples(at(("SEND_RECEIPT",), st.just(Drop()), times=st.just(0)))
+_UNHARMED = st.just(())
+
 
 # --- terms ------------------------------------------------------------------------------------------------------------
+
+
+def _mostly(plain: Any, *others: Any, times: int = 7) -> Strategy:
+    """The plain one so many times as often as another."""
+    return st.sampled_from((*(plain,) * times, *others))
+
 
 TERMS: Mapping[str, Strategy] = {
     "deduplication": st.booleans(),
@@ -209,27 +284,62 @@ class _Bent:
 _PLAIN = {"compression": st.just("NONE"), "chunking": st.just(False), "small_queue": st.just(False)}
 
 _AREAS: Mapping[Area, _Bent] = {
-    Area.MIXED: _Bent(),
+    Area.MIXED: _Bent(
+        terms={
+            "clients": st.sampled_from((1, 1, 2)),
+            "settings": _mostly(PLAIN, *SETTINGS, times=18),
+            "delays": _mostly(PLAIN, *DELAYS),
+            "backlog": _mostly("", *BACKLOGS, times=15),
+            "claims": _mostly(False, True),
+        }
+    ),
     Area.ORDERING: _Bent(
-        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.SETTLE, Do.FLUSH, Do.OPEN_PRODUCER)),
-        harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE"), _anywhere),
+        scenes=st.one_of(
+            _SEND, _SEND, _ACROSS, _SEND_AND_RECEIVE, _AWAY, _one_of(Do.SETTLE, Do.FLUSH, Do.OPEN_PRODUCER)
+        ),
+        harms=st.one_of(_any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE"), _anywhere), _OUTAGE),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "failover", "key_shared"))},
     ),
     Area.RESEND: _Bent(
         scenes=st.one_of(
-            _SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _SLOW_STORE, _one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER)
+            _SEND,
+            _ACROSS,
+            _LEAVES,
+            _SEND_AND_RECEIVE,
+            _AWAY,
+            _SLOW_STORE,
+            _one_of(Do.SETTLE, Do.FLUSH, Do.CLOSE_PRODUCER),
         ),
-        harms=_any_of(
-            _cut_at("SEND", "SEND_RECEIPT", "PRODUCER", "PRODUCER_SUCCESS", "LOOKUP", "LOOKUP_RESPONSE"),
-            _lost_or_late("SEND_RECEIPT"),
-            _refused,
+        harms=st.one_of(
+            _any_of(
+                _cut_at("SEND", "SEND_RECEIPT", "PRODUCER", "PRODUCER_SUCCESS", "LOOKUP", "LOOKUP_RESPONSE"),
+                _lost_or_late("SEND_RECEIPT"),
+                _refused,
+            ),
+            _OUTAGE,
+            _REFUSED_RETURN,
+            _SLOW_RETURN,
+            _ANOTHER_RANGE,
+            _NO_RECEIPTS,
         ),
         terms={"batching_max_publish_delay_ms": st.just(10), "ack_timeout_ms": st.just(0)},
     ),
     Area.DEDUP: _Bent(
-        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _AWAY, _SLOW_STORE, _one_of(Do.REOPEN_PRODUCER, Do.SETTLE)),
+        scenes=st.one_of(
+            _SEND,
+            _SEND_AND_RECEIVE,
+            _AWAY,
+            _SLOW_STORE,
+            _FAILING_STORE,
+            _one_of(Do.REOPEN_PRODUCER, Do.SETTLE),
+            _one_of(Do.SEND_AGAIN),
+        ),
         harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"), _lost_or_late("SEND_RECEIPT"), _torn),
-        terms={"deduplication": st.just(True), "named": st.just(True)},
+        terms={
+            "deduplication": st.just(True),
+            "named": st.just(True),
+            "settings": _mostly(PLAIN, *SETTINGS, times=12),
+        },
     ),
     Area.CHUNKING: _Bent(
         scenes=st.one_of(
@@ -257,12 +367,49 @@ _AREAS: Mapping[Area, _Bent] = {
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},
     ),
     Area.THROTTLING: _Bent(
-        scenes=st.one_of(_SEND, _SEND, _SEND_AND_RECEIVE, _SETTLED, _SLOW_STORE, _one_of(Do.SETTLE, Do.UNLOAD)),
-        harms=_any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _anywhere),
+        scenes=st.one_of(
+            _SEND, _SEND_AND_RECEIVE, _SETTLED, _REFUSED, _FULL_STORE, _LINGER, _one_of(Do.SETTLE, Do.UNLOAD)
+        ),
+        harms=st.one_of(_UNHARMED, _UNHARMED, _any_of(_cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), _anywhere)),
         terms={
             **_PLAIN,
-            "publish_rate": st.sampled_from((0, 10)),
-            "dispatch_rate": st.sampled_from((0, 10)),
+            "rates": st.sampled_from((PLAIN, *RATES)),
+            "settings": st.sampled_from((PLAIN, *SETTINGS)),
+            "backlog": st.sampled_from(("", *BACKLOGS)),
+            "sizes": st.sampled_from((SIZES, LARGE)),
+        },
+    ),
+    Area.PRODUCER: _Bent(
+        scenes=st.one_of(
+            _SEND,
+            _ACROSS,
+            _LEAVES,
+            _one_of(Do.OPEN_PRODUCER),
+            _one_of(Do.OPEN_NAMESAKE, Do.REOPEN_PRODUCER, Do.CLOSE_PRODUCER),
+            _one_of(Do.SETTLE, Do.FLUSH),
+            _AWAY,
+        ),
+        harms=st.one_of(
+            _any_of(_lost, _cut_at("PRODUCER", "PRODUCER_SUCCESS")), _OUTAGE, _REFUSED_RETURN, _SLOW_RETURN
+        ),
+        terms={
+            "clients": st.sampled_from((1, 2, 2)),
+            "named": _mostly(True, False, times=3),
+            "claims": st.booleans(),
+            "ack_timeout_ms": st.just(0),
+        },
+    ),
+    Area.TOPICS: _Bent(
+        scenes=st.one_of(
+            _SEND, _SEND_AND_RECEIVE, _SETTLED, _NEXT_CONSUMER, _AWAY, _one_of(Do.SETTLE, Do.OPEN_CONSUMER)
+        ),
+        harms=st.one_of(_UNHARMED, _any_of(_cut_at("SEND", "MESSAGE", "SUBSCRIBE", "PRODUCER"), _anywhere)),
+        terms={
+            **_PLAIN,
+            "persistent": st.booleans(),
+            "brokers": st.sampled_from((1, 2)),
+            "delays": st.sampled_from(DELAYS),
+            "backlog": _mostly("", "plain", times=3),
             "ack_timeout_ms": st.just(0),
         },
     ),
@@ -272,12 +419,29 @@ _AREAS: Mapping[Area, _Bent] = {
 def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:
     """Cases of an area for a client that is `able` to do so much (None: everything). Their ids say nothing: the plan
     numbers them."""
+    if area is Area.CONSUMING:
+        return st.one_of([lives_of(kind, able) for kind in KINDS.values() if kind.of.is_for(able)])
     bent = _AREAS[area]
+    scenes = some(st.one_of(bent.scenes, bent.scenes, bent.scenes, bent.scenes, bent.scenes, _SELDOM), MOST_SCENES)
+    harms = some(st.one_of(bent.harms, bent.harms, bent.harms, _any_of(STRANGE)), MOST_HARMS)
+    return _lives(scenes, harms, bent.terms, area, able)
+
+
+def lives_of(kind: Kind, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:
+    """Lives of one kind of consumers: a scene of their own first, and then anything; what is strange is for others."""
+    scenes = st.builds(lambda one, more: [one, *more], kind.scenes, st.lists(_SCENES, max_size=MOST_MORE))
+    harms = _ONE_HARM if kind.harms is None else _any_of(kind.harms, HARMS)
+    return _lives(scenes, some(harms, MOST_HARMS), kind.terms(), Area.CONSUMING, able)
+
+
+def _lives(
+    scenes: Strategy, harms: Strategy, terms: Mapping[str, Strategy], area: Area, able: Collection[str] | None
+) -> st.SearchStrategy[Case]:
     return st.builds(
-        lambda scenes, harms, agreed: case_of(
-            chain.from_iterable(scenes), chain.from_iterable(harms), agreed, area.value, able
+        lambda lived, wrong, agreed: case_of(
+            chain.from_iterable(lived), chain.from_iterable(wrong), agreed, area.value, able
         ),
-        some(st.one_of(bent.scenes, bent.scenes, bent.scenes, bent.scenes, bent.scenes, _SELDOM), MOST_SCENES),
-        some(st.one_of(bent.harms, bent.harms, bent.harms, _any_of(STRANGE)), MOST_HARMS),
-        st.builds(Terms, **{**TERMS, **bent.terms}),
+        scenes,
+        harms,
+        st.builds(Terms, **{**TERMS, **terms}),
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Until
+from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Refuse, Scope, Until
 
 Strategy = st.SearchStrategy[Any]
 
@@ -16,13 +17,15 @@ MAX_FAULTS = 4
 
 class Harm(NamedTuple):
     """Something that goes wrong: `action`, at the k-th `command` in its direction, and `times - 1` further ones (0 =
-    all that follow)."""
+    all that follow), of one topic or of any. For `away_ms` from then on there is no connection to be had."""
 
     command: str
     action: Action
     k: int = 1
     after_ms: int = 100
     times: int = 1
+    topic: str = ""
+    away_ms: int = 0
 
 
 DIRECTIONS: dict[str, Direction] = {
@@ -30,21 +33,29 @@ DIRECTIONS: dict[str, Direction] = {
         ("SEND", "PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA", "ACK", "FLOW"), Direction.TO_BROKER
     ),
     **dict.fromkeys(
-        ("SEND_RECEIPT", "PRODUCER_SUCCESS", "MESSAGE", "CONNECTED", "SUCCESS", "LOOKUP_RESPONSE"), Direction.TO_CLIENT
+        (
+            *("SEND_RECEIPT", "PRODUCER_SUCCESS", "MESSAGE", "CONNECTED", "SUCCESS", "LOOKUP_RESPONSE"),
+            *("ACK_RESPONSE", "CLOSE_CONSUMER"),
+        ),
+        Direction.TO_CLIENT,
     ),
 }
 """The frames that faults aim at."""
 
 
-def fault_of(harm: Harm) -> Fault:
-    """An optional one: it may be healed before it is reached."""
+def faults_of(harm: Harm) -> Iterator[Fault]:
+    """Optional ones: they may be healed before they are reached."""
     trigger = OnFrame(command=harm.command, direction=DIRECTIONS[harm.command], k=harm.k, times=harm.times)
-    return Fault(trigger=trigger, action=harm.action, until=Until(after_ms=harm.after_ms), optional=True)
+    scope = Scope(topic=harm.topic) if harm.topic else Scope()
+    yield Fault(trigger=trigger, action=harm.action, scope=scope, until=Until(after_ms=harm.after_ms), optional=True)
+    if harm.away_ms:
+        yield Fault(trigger=trigger, action=Refuse(), until=Until(after_ms=harm.away_ms), optional=True)
 
 
 ANYTIME = st.integers(1, 5)
 LASTING = st.sampled_from((100, 500))
 ONCE = st.just(1)
+NOT_AWAY = st.just(0)
 
 
 def at(
@@ -53,6 +64,8 @@ def at(
     k: Strategy = ANYTIME,
     after_ms: Strategy = LASTING,
     times: Strategy = ONCE,
+    topic: str = "",
+    away_ms: Strategy = NOT_AWAY,
 ) -> Strategy:
     """One of the actions, at a frame of one of these kinds."""
-    return st.builds(Harm, st.sampled_from(commands), actions, k, after_ms, times)
+    return st.builds(Harm, st.sampled_from(commands), actions, k, after_ms, times, st.just(topic), away_ms)

@@ -13,7 +13,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from assay_conformance.machines.areas import HARMS, MOST_HARMS, some
-from assay_conformance.machines.harm import MAX_FAULTS, Harm, fault_of
+from assay_conformance.machines.harm import MAX_FAULTS, Harm, faults_of
 from assay_conformance.model.case import Case, Limits
 
 PATIENCE_MS = 120_000
@@ -27,7 +27,7 @@ def harmed(cases: Sequence[Case]) -> st.SearchStrategy[Case]:
 
 def with_harm(case: Case, harms: Iterable[Harm]) -> Case:
     """The Case in a world that goes wrong in its own way, too. Nothing says any more that its faults are reached."""
-    faults = (*case.faults, *(fault_of(harm) for harm in list(harms)[:MAX_FAULTS]))
+    faults = (*case.faults, *(fault for harm in list(harms)[:MAX_FAULTS] for fault in faults_of(harm)))
     return msgspec.structs.replace(
         case,
         id=f"generated/harmed-{case.id.replace('/', '-')}",

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from assay_conformance.model.case import ClientConfig, Config, Rate, Topic, Topology
+import msgspec
+
+from assay_conformance.machines.policies import PLAIN, Rules
+from assay_conformance.machines.surroundings import TOPIC, Around
+from assay_conformance.model.case import ClientConfig, Config, Topic, Topology
+from assay_conformance.model.needs import changed
 from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.model.topic_names import partition_name
 
-TOPIC = "t"
 AUTH_REFRESH_MS = 1_000
+
+EPOCHS_SINCE = 17
+"""An older broker tells no epoch of a topic: who lost it waits for it again, for as long as another one has it."""
 
 CHUNKING_LIMIT_BYTES = 1_000
 """The broker's message limit where the producer chunks: small enough that a few kilobytes are several chunks."""
 
 SMALL_QUEUE: Config = {"max_pending_messages": 2, "block_if_queue_full": True}
 """A producer's queue that holds less than a batch does."""
+
+SIZES = (2, 10, 16, 300, 1_500, 2_500, 0)
+"""Without an identity, with nothing else, of one chunk, and of several; and nothing at all."""
+
+LARGE = (2, 16, 300, 64 * 1024, 64 * 1024, 64 * 1024)
+"""Of which a few are more than a broker reads ahead."""
 
 ACK_TIMEOUT_TICK_MS = 50
 PARTITIONS_UPDATE_MS = 200
@@ -31,9 +45,10 @@ LONGEST_WAIT_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What holds for a whole life. Rates are messages a second, 0 = none; empty words say nothing.
+    """What holds for a whole life; empty words say nothing.
 
-    `spread`: some of the topic is the second broker's from the start. `varied`: producers differ."""
+    `spread`: some of the topic is the second broker's from the start. `backlog`, one of BACKLOGS, is stored before
+    anybody comes. `claims`: some producers want the topic for themselves. `varied`: producers differ."""
 
     deduplication: bool = False
     partitions: int = 0
@@ -45,8 +60,14 @@ class Terms:
     tokens: str = ""
     operation_timeout_ms: int = OPERATION_TIMEOUT_MS
     keep_alive_ms: int = Topology().keep_alive_ms
-    publish_rate: int = 0
-    dispatch_rate: int = 0
+    clients: int = 1
+    persistent: bool = True
+    rates: Rules = PLAIN
+    settings: Rules = PLAIN
+    delays: Rules = PLAIN
+    backlog: str = ""
+    sizes: tuple[int, ...] = SIZES
+    claims: bool = False
     batching: bool = False
     batching_type: str = "default"
     batching_max_messages: int = 3
@@ -72,6 +93,25 @@ class Terms:
     max_pending_messages: int = 1_000
     nack_delay_ms: int = 100
     ack_timeout_ms: int = 0
+    around: Around = field(default_factory=Around)
+
+    @property
+    def rules(self) -> Rules:
+        """All that is set of brokers, namespace and topic."""
+        return self.rates | self.settings | self.delays
+
+    @property
+    def apart(self) -> bool:
+        """Whether consumers have a client of their own: what a broker does not read of a producer's connection for a
+        while are acknowledgements, too, if they share it."""
+        return self.rules.stops_reading
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """The topics that keep what is sent: the topic, or its partitions."""
+        if not self.persistent:
+            return ()
+        return tuple(partition_name(TOPIC, number) for number in range(self.partitions)) or (TOPIC,)
 
     @property
     def patience_ms(self) -> int:
@@ -81,7 +121,15 @@ class Terms:
     def for_client(self, able: Collection[str] | None) -> Terms:
         """Those that can be asked of a client that is `able` to do so much (None: everything)."""
         lacking = () if able is None else WITHOUT.keys() - set(able)
-        return replace(self, **{name: getattr(_PLAIN, name) for name in map(WITHOUT.__getitem__, lacking)})
+        plain = [WITHOUT[capability] for capability in lacking]
+        if not self.persistent:
+            plain += NOT_PERSISTENT
+        if self.protocol_version < EPOCHS_SINCE:
+            plain.append("claims")
+        if self.apart:
+            plain += SLOWLY_READ
+        terms = replace(self, **{name: getattr(_PLAIN, name) for name in plain})
+        return replace(terms, clients=max(2, terms.clients)) if terms.apart else terms
 
 
 _PLAIN = Terms()
@@ -94,6 +142,7 @@ WITHOUT: Mapping[str, str] = {
     "partitioned_topics": "partitions",
     "compression": "compression",
     "batch_index_ack": "batch_index_ack",
+    "access_modes": "claims",
     "short_ack_timeout": "ack_timeout_ms",
     "auth_refresh": "tokens",
     "custom_router": "router",
@@ -101,6 +150,12 @@ WITHOUT: Mapping[str, str] = {
     "partition_switch_frequency": "batching_partition_switch_frequency",
 }
 """Capability -> the term that a client without it leaves alone."""
+
+NOT_PERSISTENT = ("deduplication", "chunking")
+"""Terms that a topic that keeps nothing leaves alone: all its messages have the same id, chunks too."""
+
+SLOWLY_READ = ("keep_alive_ms",)
+"""Terms that a client leaves alone whose broker does not always read: its answers to a PING wait as well."""
 
 
 def topology_of(terms: Terms) -> Topology:
@@ -110,22 +165,24 @@ def topology_of(terms: Terms) -> Topology:
         protocol_version=terms.protocol_version,
         max_message_bytes=CHUNKING_LIMIT_BYTES if terms.chunking else terms.max_message_bytes,
         settings=_settings(terms),
+        namespace=terms.rules.namespace,
     )
 
 
 def _settings(terms: Terms) -> BrokerSettings:
     tokens = tuple(filter(None, terms.tokens.split(",")))
     refresh_ms = AUTH_REFRESH_MS if tokens else BrokerSettings().auth_refresh_ms
-    return BrokerSettings(tokens=tokens, proxied=terms.proxied, auth_refresh_ms=refresh_ms)
+    return msgspec.structs.replace(terms.rules.broker, tokens=tokens, proxied=terms.proxied, auth_refresh_ms=refresh_ms)
 
 
 def _topic(terms: Terms) -> Topic:
+    policies = terms.rules.topic
     return Topic(
         name=TOPIC,
         partitions=terms.partitions,
+        persistent=terms.persistent,
         deduplication=terms.deduplication,
-        publish_rate=Rate(messages=terms.publish_rate),
-        dispatch_rate=Rate(messages=terms.dispatch_rate),
+        **{name: getattr(policies, name) for name in changed(policies)},
     )
 
 

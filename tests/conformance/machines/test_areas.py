@@ -14,13 +14,17 @@ import pytest
 from hypothesis import strategies as st
 
 from assay_conformance.machines import areas, drawing, plan
+from assay_conformance.machines.acts import ADMITTED_MS, MODES, WAITS, Act, Do
 from assay_conformance.machines.areas import Area
+from assay_conformance.machines.consuming import KINDS
 from assay_conformance.machines.finds import FINDS
 from assay_conformance.machines.harm import Harm
-from assay_conformance.machines.mixed import Act, Do, case_of
+from assay_conformance.machines.mixed import case_of
+from assay_conformance.machines.policies import RATES, SETTINGS, Rules
+from assay_conformance.machines.surroundings import Around
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case, Isolation
-from assay_conformance.model.fault import AnswerError, OnFrame
+from assay_conformance.model.fault import AnswerError, Cut, OnFrame, Refuse
 
 COUNT, SEED = 30, 11
 
@@ -93,12 +97,89 @@ def test_a_harm_may_go_on() -> None:
     assert fault.trigger.times == 0
 
 
+def test_whoever_waits_for_a_topic_gets_it_before_all_are_waited_for() -> None:
+    acts = (Act(Do.OPEN_PRODUCER, size=MODES.index(WAITS)), Act(Do.SETTLE))
+    case = case_of(acts, (), Terms(claims=True), "test")
+    verbs = [(step.verb, step.args.get("ops")) for step in case.steps]
+    assert verbs.index(("close", None)) < verbs.index(("ops", [4])) < verbs.index(("ops", None))
+
+
+def test_nobody_waits_for_ever_for_whoever_may_have_lost_the_topic() -> None:
+    acts = (Act(Do.OPEN_PRODUCER, size=MODES.index(WAITS)), Act(Do.SETTLE))
+    waits = [step for step in case_of(acts, (), Terms(claims=True), "test").steps if step.verb == "ops"]
+    assert {step.args["deadline_ms"] for step in waits} == {ADMITTED_MS}
+
+
+def test_nothing_is_held_back_from_a_store_that_does_not_keep() -> None:
+    verbs = {step.verb for step in case_of((Act(Do.HOLD_STORE),), (), Terms(persistent=False), "test").steps}
+    assert "hold_store" not in verbs
+
+
+def test_a_broker_that_does_not_always_read_is_asked_for_no_quick_sign_of_life() -> None:
+    rules = next(rules for rules in SETTINGS if rules.stops_reading)
+    assert Terms(settings=rules, keep_alive_ms=700).for_client(None).keep_alive_ms == Terms().keep_alive_ms
+
+
+def test_ids_are_sent_again_beside_new_ones() -> None:
+    acts = (Act(Do.SEND, number=3), Act(Do.SEND_AGAIN, number=2))
+    (again,) = [step for step in case_of(acts, (), Terms(deduplication=True), "test").steps if "messages" in step.args]
+    assert [message["sequence_id"] for message in again.args["messages"]] == [1, 2, 3, 4]
+
+
+def test_a_namesake_is_on_another_connection() -> None:
+    case = case_of((Act(Do.OPEN_NAMESAKE),), (), Terms(clients=2), "test")
+    opened = [step.args for step in case.steps if step.verb == "open_producer"]
+    assert [args["config"]["producer_name"] for args in opened] == ["p1", "p1"]
+    assert opened[0]["client"] != opened[1]["client"]
+
+
+def test_handles_of_a_client_that_is_not_restarted_stay() -> None:
+    acts = (Act(Do.OPEN_PRODUCER, who=1), Act(Do.RESTART_CLIENT, who=1))
+    case = case_of(acts, (), Terms(clients=2), "test")
+    opened = [step.args["config"]["producer_name"] for step in case.steps if step.verb == "open_producer"]
+    assert opened == ["p1", "p2", "p2"]
+
+
+def test_nothing_is_settled_on_a_topic_that_keeps_nothing() -> None:
+    acts = [Act(do) for do in (Do.SEND, Do.RECEIVE, Do.ACK, Do.NACK, Do.SEEK)]
+    verbs = {step.verb for step in case_of(acts, (), Terms(persistent=False), "test").steps}
+    assert verbs.isdisjoint({"ack", "nack", "seek"})
+
+
+def test_a_backlog_is_there_before_anybody_comes_in_every_partition() -> None:
+    case = case_of((), (), Terms(backlog="plain", partitions=3), "test")
+    first = [(step.verb, step.args.get("topic")) for step in case.steps[:4]]
+    stored = [("store_entries", f"t-partition-{number}") for number in range(3)]
+    assert first == [*stored, ("open_client", None)]
+
+
+@pytest.mark.parametrize("rules", [rules for rules in (*RATES, *SETTINGS) if rules.stops_reading], ids=repr)
+def test_whoever_publishes_too_much_stops_nobody_else(rules: Rules) -> None:
+    acts = [Act(do, who) for who in range(3) for do in (Do.OPEN_PRODUCER, Do.OPEN_CONSUMER)]
+    steps = case_of(acts, (), Terms(rates=rules, subscription_type="shared"), "test").steps
+    publishing, consuming = (
+        {step.args["client"] for step in steps if step.verb == verb} for verb in ("open_producer", "open_consumer")
+    )
+    assert publishing.isdisjoint(consuming)
+
+
+def test_an_outage_keeps_its_client_away() -> None:
+    harm = Harm("SEND", Cut(), away_ms=500)
+    cut, refusal = case_of((), (harm,), Terms(), "test").faults
+    assert (cut.action, refusal.action) == (Cut(), Refuse())
+    assert (cut.trigger, refusal.until.after_ms) == (refusal.trigger, 500)
+
+
 def test_a_client_that_can_do_little_is_asked_little() -> None:
     able = frozenset({"producer", "consumer"})
     drawn = [case for area in Area for case in plan.draw(areas.lives(area, able), COUNT, SEED)]
     verbs = {step.verb for case in drawn for step in case.steps}
     assert verbs.isdisjoint({"seek", "nack"})
     assert not any(step.args.get("cumulative") or step.args.get("mode") for case in drawn for step in case.steps)
+    sent = [step.args for case in drawn for step in case.steps if step.verb == "send"]
+    opened = [step.args.get("config", {}) for case in drawn for step in case.steps if step.verb == "open_producer"]
+    assert not any("messages" in args for args in sent)
+    assert not any("access_mode" in config for config in opened)
     assert not any(case.config.producer["batching"] or case.config.producer["chunking"] for case in drawn)
 
 
@@ -146,3 +227,31 @@ def test_a_plan_is_drawn_again_to_the_byte() -> None:
     first = hashlib.sha256(msgspec.json.encode(_drawn(Area.MIXED)))
     again = hashlib.sha256(msgspec.json.encode(plan.draw(areas.lives(Area.MIXED), COUNT, SEED)))
     assert first.digest() == again.digest()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_of_life_is_in_the_surroundings_that_it_needs(name: str) -> None:
+    kind = KINDS[name]
+    drawn = plan.draw(areas.lives_of(kind), 5, SEED)
+    topics = {topic.name for topic in kind.of.topics}
+    assert all(topics <= {topic.name for topic in case.topology.topics} for case in drawn)
+    assert not any(kind.of.quiet and step.verb == "send" for case in drawn for step in case.steps)
+
+
+def test_nobody_is_drawn_a_life_of_what_they_cannot_do() -> None:
+    drawn = plan.draw(areas.lives(Area.CONSUMING, frozenset({"producer", "consumer"})), 60, SEED)
+    configs = [case.config.consumer for case in drawn]
+    assert not any("max_redeliver_count" in config or config["receiver_queue_size"] == 0 for config in configs)
+
+
+def test_what_a_topic_holds_is_stored_before_anybody_comes() -> None:
+    terms = Terms(around=Around(stock=("single messages", "no last chunk")))
+    first, *_ = case_of((), (), terms, "test").steps
+    assert first.verb == "store_entries"
+    assert len({str(entry) for entry in first.args["entries"]}) == 5 + 2
+
+
+def test_a_second_one_on_an_exclusive_subscription_is_not_counted_on() -> None:
+    steps = case_of((Act(Do.OPEN_BESIDE), Act(Do.RECEIVE, who=1)), (), Terms(), "test").steps
+    opened = [step.saves for step in steps if step.verb == "open_consumer"]
+    assert [step.args["consumer"] for step in steps if step.verb == "receive"] == opened[:1]

@@ -1,0 +1,163 @@
+"""What can happen in a mixed life: the words of it, and the tables that their numbers pick from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from assay_conformance.cases.tuning import PROPERTIES
+from assay_conformance.machines.stock import LONG_AGO_MS, SECOND_MS
+from assay_conformance.machines.surroundings import TOPIC
+from assay_conformance.model.case import Config
+
+KEYS = (None, None, "a", "my-key", "é")
+"""Most messages have none; the others' partitions tell one hash from another."""
+
+DELAYS_MS = (0, 0, 0, 0, 300)
+"""Until a message may be delivered."""
+
+BESIDES: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {},
+    {"properties": PROPERTIES},
+    {"event_time_ms": 1},
+    {"ordering_key": "o", "properties": {"long": "x" * 400}},
+)
+"""What a send may say besides."""
+
+MOST_NAMED = 10
+"""Messages that one call names by their numbers: of each the copy that came last, and no older one."""
+
+LATER_MS = (0, 100, 300)
+"""Until one that is sent round comes again."""
+
+PLACES_IN_TIME_MS = (0, LONG_AGO_MS + 2 * SECOND_MS, LONG_AGO_MS + 7 * SECOND_MS - 1, LONG_AGO_MS + 3_600 * SECOND_MS)
+"""Ahead of everything, at an old message, between two of them, and behind all old ones."""
+
+ODD: Sequence[tuple[str, dict[str, Any], str]] = (
+    ("open_consumer", {"topics": [TOPIC], "subscription": "odd", "config": {"ack_timeout_ms": 50}}, "ack_timeout"),
+    ("open_producer", {"topic": TOPIC, "config": {"batching": True, "chunking": True}}, "chunking_producer"),
+)
+"""What no client should open, and what it has to be able to do so that it is asked."""
+
+VARIANTS: tuple[Config, ...] = (
+    {"batching_partition_switch_frequency": 0},
+    {"batching_max_messages": 10},
+    {"batching_partition_switch_frequency": 1},
+    {},
+)
+"""How a producer may differ from the others of its life."""
+
+MANY = 12
+"""Messages of a producer that is compared with another one."""
+
+WAITS = "wait_for_exclusive"
+MODES = ("", "exclusive", "exclusive", WAITS, WAITS, "exclusive_with_fencing")
+"""How a producer claims its topic, where some do."""
+
+LINGER_MS = 1_200
+"""More than a period of a rate."""
+
+ADMITTED_MS = 1_500
+"""What a producer that waits for its topic gets, once everybody else is closed; and an operation of one that may have
+lost it."""
+
+PAUSES_MS = (5, 50, 150, 400, 50, 1_200)
+"""The longest is for what is due in its time: most lives are over by then."""
+
+RECEIVE_TIMEOUT_MS = 200
+LISTEN_MS = 1_000
+"""How long an application waits that does other things meanwhile."""
+MOST_ADDED = 2
+"""Partitions that a topic gets while it is used."""
+
+
+class Do(StrEnum):
+    """What can happen."""
+
+    SEND = "send"
+    SEND_BY_ALL = "send-by-all"
+    FLUSH = "flush"
+    OPEN_PRODUCER = "open-producer"
+    REOPEN_PRODUCER = "reopen-producer"
+    CLOSE_PRODUCER = "close-producer"
+    OPEN_CONSUMER = "open-consumer"
+    CLOSE_CONSUMER = "close-consumer"
+    RECEIVE = "receive"
+    ACK = "ack"
+    ACK_ONE = "ack-one"
+    ACK_UP_TO = "ack-up-to"
+    ACK_OF_ANOTHER = "ack-of-another"
+    ACK_UP_TO_ANOTHER = "ack-up-to-another"
+    NACK = "nack"
+    NACK_FIRST = "nack-first"
+    NACK_ALL = "nack-all"
+    LATER = "later"
+    LISTEN = "listen"
+    SEEK = "seek"
+    SEEK_TIME = "seek-time"
+    ASK_FOR_MORE = "ask-for-more"
+    OPEN_BESIDE = "open-beside"
+    OPEN_ODD = "open-odd"
+    PAUSE = "pause"
+    SETTLE = "settle"
+    UNLOAD = "unload"
+    UNLOAD_ONE = "unload-one"
+    RESTART = "restart"
+    GROW = "grow"
+    MOVE = "move"
+    HOLD_STORE = "hold-store"
+    RELEASE_STORE = "release-store"
+    FIND = "find"
+    CHALLENGE = "challenge"
+    RESTART_CLIENT = "restart-client"
+    OPEN_NAMESAKE = "open-namesake"
+    SEND_AGAIN = "send-again"
+    FAIL_STORE = "fail-store"
+    LINGER = "linger"
+
+
+NEEDS: Mapping[Do, str] = {
+    Do.ACK_UP_TO: "cumulative_ack",
+    Do.ACK_UP_TO_ANOTHER: "cumulative_ack",
+    Do.NACK: "nack_delay",
+    Do.NACK_FIRST: "nack_delay",
+    Do.NACK_ALL: "nack_delay",
+    Do.LATER: "retry_letter",
+    Do.SEEK: "seek",
+    Do.SEEK_TIME: "seek",
+    Do.ASK_FOR_MORE: "has_message_available",
+    Do.SEND_AGAIN: "explicit_sequence_id",
+}
+"""What a client has to be able to do for it; everybody can do the others."""
+
+
+EVERY_LIFE = ("producer", "consumer")
+"""Without one of these there is no life to draw."""
+
+
+class Act(NamedTuple):
+    """`who` picks among the open handles, round and round, or a client; `number` counts messages, names one, or picks a
+    pause, a find, a way to subscribe, or a topic to write to; `size` picks a size, of an opening one of VARIANTS and
+    MODES; `key`, `delay` and `besides` pick one of KEYS, DELAYS_MS and BESIDES for a send."""
+
+    do: Do
+    who: int = 0
+    number: int = 1
+    size: int = 3
+    key: int = 0
+    delay: int = 0
+    sync: bool = False
+    besides: int = 0
+
+
+OF_PRODUCERS = frozenset({Do.SEND, Do.SEND_AGAIN, Do.FLUSH, Do.CLOSE_PRODUCER, Do.REOPEN_PRODUCER, Do.OPEN_NAMESAKE})
+OF_SEEKERS = frozenset({Do.SEEK, Do.SEEK_TIME})
+OF_LOGS = OF_SEEKERS | {
+    *(Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.ACK_OF_ANOTHER, Do.ACK_UP_TO_ANOTHER),
+    *(Do.NACK, Do.NACK_FIRST, Do.NACK_ALL, Do.LATER),
+}
+"""Of no use where nothing is kept."""
+OF_CONSUMERS = OF_LOGS | {Do.RECEIVE, Do.LISTEN, Do.ASK_FOR_MORE, Do.CLOSE_CONSUMER}

@@ -1,0 +1,103 @@
+"""What is set of brokers, of a namespace and of topics: rates at every level, and settings of broker.conf.
+
+A table of each: a life has one row, most often the plain one. Rates are a few messages a second, so that a life of a
+few messages is beyond them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assay_conformance.cases.stored import batch, plain, plains
+from assay_conformance.model.case import Rate
+from assay_conformance.model.needs import changed
+from assay_conformance.model.policy import BrokerSettings, DelayedDelivery, Policies, nearest
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What is set at each level; what is left out is as by default."""
+
+    topic: Policies = Policies()
+    namespace: Policies = Policies()
+    broker: BrokerSettings = BrokerSettings()
+
+    def __or__(self, other: Rules) -> Rules:
+        """Both; where both set something, what this one says."""
+        said = {name: getattr(self.broker, name) for name in changed(self.broker)}
+        return Rules(
+            nearest(self.topic, other.topic),
+            nearest(self.namespace, other.namespace),
+            msgspec.structs.replace(other.broker, **said),
+        )
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it takes a period of a second or more until it shows."""
+        rates = (self.topic.dispatch_rate, self.namespace.dispatch_rate, self.broker.dispatch_rate)
+        return any(rate is not None and rate.is_set for rate in rates)
+
+    @property
+    def stops_reading(self) -> bool:
+        """Whether a broker reads on late from who publishes too much."""
+        rate = self.topic.publish_rate
+        return self.broker.max_pending_sends < BrokerSettings().max_pending_sends or (rate is not None and rate.is_set)
+
+
+PLAIN = Rules()
+
+_TWO, _SIX = Rate(messages=2), Rate(messages=6)
+
+
+def _dispatch(rate: Rate | None = None, *, subscription: Rate | None = None, namespace: Rate | None = None) -> Rules:
+    return Rules(
+        topic=Policies(dispatch_rate=rate, subscription_rate=subscription), namespace=Policies(dispatch_rate=namespace)
+    )
+
+
+RATES: Sequence[Rules] = (
+    _dispatch(_TWO),
+    _dispatch(_SIX),
+    _dispatch(Rate(bytes=1_000)),
+    _dispatch(Rate(messages=2, bytes=100_000)),
+    _dispatch(Rate(messages=100, bytes=1_000)),
+    _dispatch(Rate(messages=4, period_s=3)),
+    _dispatch(_TWO, subscription=_SIX),
+    _dispatch(_SIX, subscription=_TWO),
+    _dispatch(_TWO, namespace=_SIX),
+    _dispatch(_SIX, namespace=_TWO),
+    Rules(topic=Policies(dispatch_rate=_SIX), broker=BrokerSettings(dispatch_rate=_TWO)),
+    Rules(topic=Policies(publish_rate=Rate(messages=5))),
+)
+
+SETTINGS: Sequence[Rules] = tuple(
+    Rules(broker=settings)
+    for settings in (
+        BrokerSettings(precise_flow_control=True),
+        BrokerSettings(rate_counts_entries=True),
+        BrokerSettings(throttles_caught_up=False),
+        BrokerSettings(max_pending_sends=2),
+        BrokerSettings(dedup_snapshot_entries=2),
+        BrokerSettings(liveness_check_ms=200),
+    )
+)
+
+QUICK_TICK = Rules(topic=Policies(delayed_delivery=DelayedDelivery(tick_ms=50)))
+"""What is early can be told from what is due."""
+
+DELAYS: Sequence[Rules] = (QUICK_TICK, QUICK_TICK | Rules(broker=BrokerSettings(delayed_strict=True)))
+
+_ENTRIES = 30
+"""More than any of the rates gives in as long as a life lasts."""
+
+BACKLOGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "plain": plains(range(_ENTRIES)),
+    "large": [plain(number, 1_000) for number in range(_ENTRIES)],
+    "batched": [batch(range(number * 4, number * 4 + 4)) for number in range(_ENTRIES // 2)],
+}
+"""What a topic holds before anybody comes."""
+
+BACKLOG_NUMBERS = 4 * _ENTRIES
+"""Numbers that a backlog may take."""
