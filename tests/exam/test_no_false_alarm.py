@@ -15,7 +15,7 @@ from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial, Tried
 from assay_fixtures.runner.judging import judge
 
-LIVES, SEED = 400, 5
+LIVES, SEED = 500, 5
 LATENCY_MS = 8
 """How late frames and the agent's words are, at most, in every other life."""
 SHOWN_ALL = 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
@@ -21,6 +22,22 @@ class _Redirect:
     authoritative: bool
 
 
+@dataclass(slots=True)
+class _Chains:
+    """Lookups of one topic that may be on at the same time, a producer's and a consumer's: nobody can tell whose
+    redirect is followed, so they count together until all have ended. What became of one whose connection ended is not
+    known."""
+
+    begun: int = 0
+    ended: int = 0
+    followed: int = 0
+
+    def begins(self) -> None:
+        if self.ended >= self.begun:
+            self.begun = self.ended = self.followed = 0
+        self.begun += 1
+
+
 class FollowsRedirects(TimedCheck):
     """A redirected lookup is asked again with the authority it was given, and not for ever.
 
@@ -32,7 +49,7 @@ class FollowsRedirects(TimedCheck):
     def start(self) -> None:
         self._topics: dict[tuple[int, int], str] = {}
         self._redirects: dict[str, _Redirect] = {}
-        self._chains: dict[str, int] = {}
+        self._chains: dict[str, _Chains] = defaultdict(_Chains)
         self._began_at: dict[str, int] = {}
 
     @on(Frame, "LOOKUP")
@@ -42,13 +59,13 @@ class FollowsRedirects(TimedCheck):
         topic = str(event.fields.get("topic", ""))
         self._topics[event.conn, event.request_id] = topic
         authoritative = bool(event.fields.get("authoritative", False))
-        redirect = self._redirects.pop(topic, None)
+        redirect, chains = self._redirects.pop(topic, None), self._chains[topic]
         if not authoritative:
-            self._chains[topic] = 0
+            chains.begins()
             self._without_authority(event, topic, redirect)
             return
-        self._chains[topic] = self._chains.get(topic, 0) + 1
-        if self._chains[topic] == MAX_REDIRECTS + 1:
+        chains.followed += 1
+        if chains.followed == MAX_REDIRECTS * max(1, chains.begun) + 1:
             self.breach(
                 "unbounded",
                 f"the lookup of {topic} was redirected more than {MAX_REDIRECTS} times and asked once more at "
@@ -82,12 +99,14 @@ class FollowsRedirects(TimedCheck):
 
     @on(Frame, "LOOKUP_RESPONSE")
     def told(self, event: Frame) -> None:
-        topic = self._topics.get((event.conn, event.request_id or 0))
-        if topic is None or not to_client(event):
+        topic = self._topics.pop((event.conn, event.request_id or 0), None) if to_client(event) else None
+        if topic is None:
             return
         self._redirects.pop(topic, None)
         opened = self.tracker.opened.get(event.conn)
-        if event.fields.get("response") == "Redirect" and opened is not None:
+        if event.fields.get("response") != "Redirect":
+            self._chains[topic].ended += 1
+        elif opened is not None:
             authoritative = bool(event.fields.get("authoritative", False))
             self._redirects[topic] = _Redirect(event, opened.broker, authoritative)
 

@@ -79,6 +79,34 @@ def test_redirects_without_end_are_found_once() -> None:
     assert judged(FollowsRedirects, _going_round(MAX_REDIRECTS + 5))[0] == ["unbounded"]
 
 
+def _another(story: Script, requests: range) -> None:
+    """Another lookup of the topic, redirected so often."""
+    _asks(story, 0, requests.start, authoritative=False)
+    for request in requests[1:]:
+        _asks(story, request % 2, request, authoritative=True)
+
+
+def test_lookups_of_a_producer_and_a_consumer_are_redirected_side_by_side() -> None:
+    story = _going_round(MAX_REDIRECTS - 1)
+    _another(story, range(100, 100 + MAX_REDIRECTS))
+    _asks(story, 0, 200, authoritative=True)
+    assert judged(FollowsRedirects, story)[0] == []
+
+
+def test_redirects_without_end_are_found_beside_another_lookup() -> None:
+    story = _going_round(MAX_REDIRECTS - 1)
+    _another(story, range(100, 103 + MAX_REDIRECTS))
+    assert judged(FollowsRedirects, story)[0] == ["unbounded"]
+
+
+def test_redirects_without_end_are_found_behind_a_lookup_that_was_answered() -> None:
+    story = _redirected()
+    _asks(story, 1, 2, authoritative=True)
+    story.down("LOOKUP_RESPONSE", 1, request_id=2, fields={"response": "Connect", "authoritative": True})
+    _another(story, range(100, 102 + MAX_REDIRECTS))
+    assert judged(FollowsRedirects, story)[0] == ["unbounded"]
+
+
 # --- time-outs --------------------------------------------------------------------------------------------------------
 
 
