@@ -36,6 +36,25 @@ def sends(codec: str) -> Case:
     )
 
 
+def empty_bodies(codec: str) -> Case:
+    """What unpacks to nothing leaves a decompressor no room to write to, and is a message all the same."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.send(producer, size=0)
+    plan.send(producer, size=64)
+    plan.receive(consumer, 2, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        f"compression/empty-{codec.lower()}",
+        f"An empty message is sent with compression {codec}, and one that is not empty behind it",
+        ("compression.common-format", "robustness.odd-messages-round-trip"),
+        capabilities=("producer",),
+        producer={"compression": codec},
+        consumer=EARLIEST,
+    )
+
+
 def reads_every_codec() -> Case:
     plan = Schedule()
     entries = [compressed(codec, plain(number)) for number, codec in enumerate(CODECS)]
@@ -123,6 +142,7 @@ def absurd_size() -> Case:
 
 CASES = (
     *(sends(codec) for codec in ("NONE", *CODECS)),
+    *(empty_bodies(codec) for codec in CODECS),
     reads_every_codec(),
     *(make(codec) for make in (garbled_body, announced_too_small, announced_too_large) for codec in CODECS),
     larger_than_a_message(),

@@ -124,6 +124,8 @@ class Lines:
     """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it;
     or the receipt of a chunk of which it repeated. No network does that, and no client can keep order, or avoid a loss
     by deduplication, against it."""
+    _failed: set[int] = field(default_factory=set)
+    """Handles a send of which failed, and nothing says in which unit it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
@@ -157,6 +159,8 @@ class Lines:
         """A send completed, and not as a success."""
         if (unit := self.by_message.get((handle, number))) is not None:
             unit.given_up = True
+        else:
+            self._failed.add(handle)
 
     # --- wire ---
 
@@ -295,9 +299,10 @@ class Lines:
         if numbers and line.handle is not None and not _is_chunk(event):
             return self.by_message.get((line.handle, numbers[0]))
         known = self._by_place.get(self._place(line, event))
-        # Other bytes under an id that has its receipt: the id is used anew. What has none would have been cut again.
-        anew = known is not None and bool(known.receipts) and event.unit != known.first.unit
-        return None if anew else known
+        # Other bytes under an id that has its receipt, or whose message may have failed: the id is used anew. What has
+        # none would have been cut again.
+        over = known is not None and (bool(known.receipts) or line.handle in self._failed)
+        return None if known is None or (over and event.unit != known.first.unit) else known
 
     def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
         """What tells a unit from others of its line where its messages are not known."""

@@ -6,7 +6,8 @@ another reason, however alike the findings are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from assay_conformance.model.case import Case, Step, Topology, Who
 from assay_conformance.model.fault import AnswerError, Fault
@@ -52,6 +53,16 @@ def _of_step(step: Step) -> Iterator[str]:
     if step.who is not Who.WAIT and step.verb not in _PLAIN:
         yield f"{step.who.value} {step.verb}"
         yield from (f"{step.verb} {name}" for name in _TOLD_OF_STEPS if step.args.get(name))
+    for entry in step.args.get("entries", ()):
+        yield from _of_entry(entry)
+
+
+def _of_entry(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Of what lies in a topic: its codec, and what its metadata says otherwise than is true."""
+    said = {"compression": entry.get("compression"), **entry.get("metadata", {})}
+    for key, value in said.items():
+        if value is not None:
+            yield f"stored {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"stored {key}"
 
 
 def _of_fault(fault: Fault) -> str:

@@ -115,6 +115,18 @@ def test_other_bytes_under_an_id_without_its_receipt_are_found() -> None:
     assert story.judged(SameUnit) == ["bytes-changed"]
 
 
+def test_other_bytes_under_an_id_whose_message_failed_are_another_message() -> None:
+    story = Story()
+    story.producer()
+    story.sent(0)
+    story.unknown(0)
+    story.cut()
+    story.producer_again(1)
+    story.send(1, size=10)
+    story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
+    assert story.judged(SameUnit) == []
+
+
 def test_first_messages_of_the_second_are_no_resend() -> None:
     for check in (SameUnit, KeepsQueueOrder, UnreceiptedAgain):
         story = closed_and_opened_again()

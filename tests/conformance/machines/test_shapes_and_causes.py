@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from assay_conformance.cases.stored import compressed, plain
 from assay_conformance.machines.causes import MOST_SHAPES, Breach, Cause, Causes
 from assay_conformance.machines.shape import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
@@ -54,6 +55,12 @@ def test_a_shape_says_what_topic_and_configuration_change() -> None:
         _case("send", batching=True), topology=Topology(topics=(Topic(name="t", partitions=3),))
     )
     assert {"topic partitions", "producer batching=True"} <= shape(case)
+
+
+def test_a_shape_says_what_is_untrue_of_a_stored_entry() -> None:
+    told = {"entries": [compressed("SNAPPY", plain(0), uncompressed_size=10), plain(1)]}
+    case = msgspec.structs.replace(_case(), steps=(Step(Who.BROKER, "store_entries", told),))
+    assert shape(case) == {"broker store_entries", "stored compression=SNAPPY", "stored uncompressed_size"}
 
 
 def test_a_case_with_all_a_cause_needs_is_explained_by_it_and_counted() -> None:
