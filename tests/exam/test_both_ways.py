@@ -132,6 +132,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.OPENS_FOR_EVER: (frozenset({"ROB-009"}), "an opening that goes on does not end"),
     Mutation.RECEIPT_ENDS_ONE_CALL: (frozenset({"ROB-009"}), "the calls behind it do not end"),
     Mutation.AWAITS_OLD_BROKER: (frozenset({"ROB-009"}), "what waits for an answer that never comes does not end"),
+    Mutation.EMPTY_PAYLOAD_DROPPED: (frozenset({"CMP-001"}), "an empty message that is compressed is not read either"),
     Mutation.PERMITS_TWICE: (frozenset({"ACK-012"}), "of permits too many nobody sees what they were granted for"),
     Mutation.ACKED_AGAIN_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
     Mutation.BAD_BODY_KEEPS_PERMIT: (frozenset({"FLW-006"}), "what is dropped is dropped, whatever for"),
@@ -163,7 +164,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.CHUNKS_LEAK_PERMITS: (frozenset({"ROB-009"}), "what waits for room that never comes does not end"),
     Mutation.BATCH_OF_ONE_UNOPENED: (frozenset({"DLV-005", "ROB-008"}), "a message with a header in front is another"),
     Mutation.DEFAULT_HASH_IS_MURMUR3: (frozenset({"RTE-002"}), "the default it declares is not what it does"),
-    Mutation.SNAPPY_FRAMED: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
+    Mutation.SNAPPY_FRAMED: (
+        frozenset({"ORD-001", "CMP-003"}),
+        "what nobody can decompress is not on the topic, and who hands it over hands over what is garbled",
+    ),
     Mutation.OMITS_UNCOMPRESSED_SIZE: (frozenset({"ORD-001"}), "what nobody can decompress is not on the topic"),
     Mutation.WINDOW_OF_ONE_NEVER_ENDS: (frozenset({"RTE-007"}), "a window that never ends is no window"),
     Mutation.SINGLE_IGNORES_KEYS: (
