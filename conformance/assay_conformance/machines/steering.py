@@ -58,7 +58,7 @@ class Steering:
 
     def _promise(self, case: Case, rare: _Shares, states: _Shares) -> float:
         traits = _traits(case)
-        meetings = sum(_NEW_MEETING for pair in combinations(traits, 2) if pair not in self._met)
+        meetings = _NEW_MEETING * len(set(combinations(traits, 2)) - self._met)
         faults = {label(fault) for fault in case.faults}
         seldom = sum(1 / (1 + self._faults[fault] / RARE) for fault in faults)
         return sum(rare.largest(traits)) + meetings + seldom + self._new_pairs(states, traits, faults)
