@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 
+import pytest
 from hypothesis import settings
+
+from assay_fixtures import packs
+from assay_fixtures.packs import Pack
 
 # A property draws the same values on every machine, and a bounded number of them; at night ten times as many, and other
 # ones each time. Hypothesis's database only remembers where to look first: what is found is written down as a test.
@@ -17,3 +22,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def pytest_configure() -> None:
     """A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def in_place_of_our_pack() -> Iterator[Callable[[Pack], None]]:
+    """A pack that is all there is, until the test is over.
+
+    It goes in below `load_packs`, which is never replaced itself: a module that is imported in the meantime would keep
+    the replacement for good.
+    """
+
+    def put(pack: Pack) -> None:
+        patched.setattr(packs, "own_pack", lambda: pack)
+        patched.setattr(packs, "entry_points", lambda **_group: ())
+        packs.load_packs.cache_clear()
+
+    with pytest.MonkeyPatch.context() as patched:
+        yield put
+    packs.load_packs.cache_clear()

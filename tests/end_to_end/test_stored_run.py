@@ -113,11 +113,11 @@ def _pack_of_then(version: str) -> Pack:
 
 
 @pytest.fixture
-def pack_of_then(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Pack:
+def pack_of_then(request: pytest.FixtureRequest, in_place_of_our_pack: Callable[[Pack], None]) -> Pack:
     """What judges a golden run here."""
     callspec = getattr(request.node, "callspec", None)
     pack = _pack_of_then(callspec.params.get("version", "1.0") if callspec else "1.0")
-    monkeypatch.setattr("assay_fixtures.packs.load_packs", lambda: pack)
+    in_place_of_our_pack(pack)
     return pack
 
 
@@ -268,13 +268,13 @@ def test_a_run_without_one_of_its_histories_is_invalid(tmp_path: Path) -> None:
 
 
 def test_newer_catalogue_lists_what_it_sees_differently(
-    tmp_path: Path, pack_of_then: Pack, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+    tmp_path: Path, pack_of_then: Pack, in_place_of_our_pack: Callable[[Pack], None], capsys: Printed
 ) -> None:
     pack = pack_of_then
     old = pack.catalogue.requirements["ack.flushed-on-close"]
     softer = {**pack.catalogue.requirements, old.id: msgspec.structs.replace(old, level=Level.SHOULD)}
     newer = replace(pack, catalogue=replace(pack.catalogue, requirements=softer, revision="newer"))
-    monkeypatch.setattr("assay_fixtures.packs.load_packs", lambda: newer)
+    in_place_of_our_pack(newer)
     folder = golden(tmp_path)
     assert _run(["check", str(folder)]) == 0
     told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("changed")]

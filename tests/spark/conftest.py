@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,5 +25,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     conf = {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+    interrupt = signal.getsignal(signal.SIGINT)
     with spark_session(Settings(master="local[2]", conf=conf, memory="1g")) as session:
+        # PySpark's own handler stays until the session ends, and other tests in between look at what Ctrl-C does.
+        signal.signal(signal.SIGINT, interrupt)
         yield session
