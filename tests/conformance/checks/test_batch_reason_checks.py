@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
@@ -14,9 +15,11 @@ from assay_conformance.checks.batching import (
     LeavesForAReason,
     WiderLimitsSave,
 )
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, NAME, Script
+from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import Event, Meta
+from assay_conformance.model.policy import Rate
 
 LIMITS: dict[str, Any] = {
     "batching": True,
@@ -69,6 +72,12 @@ def test_full_batch_that_waits_for_a_receipt_is_found() -> None:
 
 def test_batch_for_which_the_queue_has_no_room_is_not_judged() -> None:
     assert told(HalfBuilds, _two_batches(402, queue=7)) == ([], 0)
+
+
+def test_batch_that_its_broker_may_read_late_is_not_judged() -> None:
+    slow = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=5)),))
+    tried = trial(HalfBuilds, _two_batches(402), msgspec.structs.replace(ANY_CASE, topology=slow))
+    assert (tried.findings, tried.exercised) == ([], 0)
 
 
 def test_batch_that_was_refused_ahead_of_the_first_receipt_leaves_room_for_one() -> None:

@@ -39,7 +39,8 @@ def called_ns(send: Operation | None) -> int | None:
 class HalfBuilds(Check):
     """With batches of half a queue, one is built and leaves while the one before it waits for its receipt.
 
-    Judged of batches that are full by count, and had room in the queue when their last message was asked for.
+    Judged of batches that are full by count, and had room in the queue when their last message was asked for, where
+    brokers read what is written as it comes.
     """
 
     requirement = RequirementId("batching.half-builds-while-half-waits")
@@ -49,7 +50,8 @@ class HalfBuilds(Check):
             limits, queue = limits_of(self.view, handle), self.view.producer_setting(handle, "max_pending_messages")
             if limits is not None and queue and 0 < 2 * limits.messages <= int(queue):
                 for line in self.tracker.lines.of_handle(handle):
-                    self._line(line, limits, int(queue))
+                    if self.view.is_read_at_once(line.topic):
+                        self._line(line, limits, int(queue))
 
     def _line(self, line: Line, limits: Limits, queue: int) -> None:
         for unit, before in zip(line.units[1:], line.units, strict=False):
