@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.resend import QUICK, cut_at_send
-from assay_conformance.model.case import Case, Limits, Topology
+from assay_conformance.model.case import Case, Limits, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, CutHow, Direction, Drop, Fault, Hold, Until
 from assay_conformance.model.policy import BrokerSettings
 
@@ -74,6 +74,29 @@ def flush_waits_behind_full_batches() -> Case:
         capabilities=("batching",),
         producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1_000},
         faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=quiet), optional=True),),
+    )
+
+
+def flush_beside_a_flush() -> Case:
+    """Each answers for what was sent before it, whatever other flush is under way."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.send(producer)
+    plan.flush(producer)
+    plan.wait_sends(1)
+    plan.send(producer)
+    plan.flush(producer)
+    plan.wait_ms(200)  # nothing may be flushed yet
+    quiet = plan.last
+    plan.wait_ops()
+    return plan.case(
+        "producer/flush-beside-a-flush",
+        "While a flush waits for its receipt another message is sent to a partitioned topic, and flushed",
+        ("producer.flush-waits",),
+        capabilities=("batching", "partitioned_topics"),
+        topology=Topology(topics=(Topic(name="t", partitions=2),)),
+        producer={"routing": "single", "batching": True, "batching_max_publish_delay_ms": 1_000},
+        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Hold(), until=Until(step=quiet), optional=True),),
     )
 
 
@@ -285,6 +308,7 @@ CASES = (
     given_name_is_kept(),
     flush_waits_for_receipts(),
     flush_waits_behind_full_batches(),
+    flush_beside_a_flush(),
     close_with_sends_in_flight(),
     close_without_receipts(),
     exclusive_refuses_a_second(),

@@ -15,7 +15,7 @@ unknown, and no check may assume either.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -36,6 +36,9 @@ Position = tuple[int, int]
 """Ledger and entry."""
 
 
+NO_ENTRY: Final = 2**64 - 1
+
+
 class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
     """(ledger, entry, partition, batch index, batch size); -1 where there is no partition or batch index."""
 
@@ -47,7 +50,8 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
 
     @property
     def position(self) -> Position:
-        return (self.ledger, self.entry)
+        """Ordered: what is before the first entry of a ledger travels as entry 2^64-1, and is entry -1."""
+        return (self.ledger, self.entry if self.entry < NO_ENTRY else -1)
 
     @property
     def name(self) -> str:
@@ -57,7 +61,7 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
     @property
     def is_duplicate_marker(self) -> bool:
         """True for (-1, -1), which travels as 2^64-1: the receipt of a deduplicated SEND."""
-        return self.ledger in (-1, 2**64 - 1)
+        return self.ledger in (-1, NO_ENTRY)
 
 
 class Identity(msgspec.Struct, frozen=True, array_like=True):

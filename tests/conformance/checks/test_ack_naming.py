@@ -10,6 +10,7 @@ from tests.conformance.checks.consuming import Consuming
 from assay_conformance.checks.ack import SettlesWhatItNames
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import entry_id
+from assay_conformance.model.event import NO_ENTRY
 
 
 class _Sent(Consuming):
@@ -104,6 +105,14 @@ def test_cumulative_ack_of_an_exclusive_consumer_settles_what_is_before() -> Non
     story.comes_back()
     story.batch_comes()
     assert story.found()[0] == ["settled-again"]
+
+
+def test_cumulative_ack_of_what_is_before_the_first_entry_settles_nothing() -> None:
+    story = _Sent("Exclusive")
+    story.acks(ack_type="Cumulative", entry=NO_ENTRY)
+    story.comes_back()
+    story.batch_comes()
+    assert story.found()[0] == []
 
 
 def test_ack_of_a_moment_ago_may_not_have_been_read() -> None:
