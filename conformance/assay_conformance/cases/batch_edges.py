@@ -52,6 +52,7 @@ def receipt_of_another_range() -> Case:
     plan.send(producer, 3)
     plan.flush(producer)
     plan.wait_ops()
+    plan.wait_ms(150)  # who leaves now does not leave because it is closed
     return plan.case(
         "resend/receipt-of-another-range",
         "The receipt of a batch with the ids 0 to 2 says that it goes up to 7",
