@@ -12,7 +12,7 @@ from assay_conformance.ledger.rows import Attempt
 from assay_conformance.ledger.tables import ATTEMPT, NONE
 from assay_reports.ledgers.layout import GROUP_ROWS
 from assay_reports.ledgers.opening import open_ledger
-from assay_reports.spark.picking import pick, ranges
+from assay_reports.spark.picking import pick, ranges, shares
 
 
 def sent(stream: int, seqs: range) -> list[Attempt]:
@@ -76,3 +76,27 @@ def test_a_damaged_part_is_named_and_the_others_are_read(ledger: Path) -> None:
     found = pick(open_ledger(str(ledger)), ranges([(1, 4)]), 1_000_000)
     assert [bad.file for bad in found.bad] == [f"attempt/{part.name}"]
     assert [row.seq for row in found.rows.attempts] == list(range(300, 321))
+
+
+# --- who gets how much of the room ------------------------------------------------------------------------------------
+
+
+def test_where_there_is_room_for_all_each_gets_what_it_needs() -> None:
+    assert shares({"lost": 900, "twice": 70, "late": 30}, 1_000) == {"lost": 900, "twice": 70, "late": 30}
+
+
+def test_what_one_does_not_need_goes_to_those_that_need_more() -> None:
+    assert shares({"lost": 900, "twice": 10, "late": 500}, 600) == {"twice": 10, "late": 295, "lost": 295}
+
+
+def test_no_room_is_left_while_anybody_needs_it() -> None:
+    assert sum(shares({"lost": 900, "twice": 901, "late": 902}, 1_000).values()) == 1_000
+
+
+def test_equal_needs_share_the_same_whatever_order_they_are_told_in() -> None:
+    needs = {"lost": 9, "twice": 9, "late": 9}
+    assert shares(needs, 10) == shares(dict(reversed(needs.items())), 10)
+
+
+def test_each_that_needs_any_gets_one_even_without_room() -> None:
+    assert shares({"lost": 900, "twice": 1, "none": 0}, 0) == {"none": 0, "twice": 1, "lost": 1}

@@ -46,6 +46,18 @@ class Picked(NamedTuple):
     whole: bool = True
 
 
+def shares(needs: Mapping[str, int], room: int) -> dict[str, int]:
+    """How much of the room each gets: all it needs, or as much as the others that need more than there is for them.
+
+    What one does not need goes to those that need more. Each that needs any gets one at least, room or not.
+    """
+    got: dict[str, int] = {}
+    for place, (need, name) in enumerate(sorted((need, name) for name, need in needs.items())):
+        equal = (room - sum(got.values())) // (len(needs) - place)
+        got[name] = min(need, max(1, equal))
+    return got
+
+
 def ranges(buckets: Iterable[tuple[int, int]]) -> Ranges:
     """What to read for these (stream, b): each with one message on either side; what touches is one range."""
     pairs = sorted(set(buckets))

@@ -199,16 +199,18 @@ class _Screened:
 
 
 def _screened(session: Any, folded: folds.Folded, stack: str, clauses: tuple[Clause, ...], most_rows: int) -> _Screened:
+    room = most_rows // _ROWS_A_BUCKET
+    chunked = _chunked(session, folded, max(1, room))
     # Kept: what follows reads it twice.
     result = session.sql(screen.screen(stack, clauses)).persist()
     try:
         result.createOrReplaceTempView(_FLAGGED)
         exercised, called = _counted(session, clauses)
-        share = max(1, most_rows // _ROWS_A_BUCKET // (len(called) + 1))
+        share = picking.shares({**called, CHUNKS: chunked[0]}, room)
         of_clause = _chosen(session, clauses, called, share)
     finally:
         result.unpersist()
-    of_clause[CHUNKS] = _chunked(session, folded, share)
+    of_clause[CHUNKS] = (chunked[0], chunked[1][: share[CHUNKS]])
     return _Screened(of_clause, exercised)
 
 
@@ -236,12 +238,14 @@ def _masks(clauses: tuple[Clause, ...]) -> dict[str, int]:
     return masks
 
 
-def _chosen(session: Any, clauses: tuple[Clause, ...], called: Mapping[str, int], share: int) -> dict[str, Called]:
+def _chosen(
+    session: Any, clauses: tuple[Clause, ...], called: Mapping[str, int], share: Mapping[str, int]
+) -> dict[str, Called]:
     """By requirement; each gets its share of what can be looked at."""
     masks = {name: mask for name, mask in _masks(clauses).items() if name in called}
-    if all(count <= share for count in called.values()):
+    if all(count <= share[name] for name, count in called.items()):
         return _all(session, masks)
-    return {name: (called[name], _first(session, mask, share)) for name, mask in masks.items()}
+    return {name: (called[name], _first(session, mask, share[name])) for name, mask in masks.items()}
 
 
 def _all(session: Any, masks: Mapping[str, int]) -> dict[str, Called]:
@@ -262,9 +266,9 @@ def _chunked(session: Any, folded: folds.Folded, most: int) -> Called:
     if frame is None:
         return 0, []
     frame.createOrReplaceTempView("chunks")
-    found = session.sql(screen.chunked("chunks")).orderBy("stream", "b").limit(most + 1)
-    rows = [(row.stream, row.b) for row in found.collect()]
-    return len(rows), rows[:most]
+    found = session.sql(screen.chunked("chunks"))
+    rows = [(row.stream, row.b) for row in found.orderBy("stream", "b").limit(most + 1).collect()]
+    return len(rows) if len(rows) <= most else found.count(), rows[:most]
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
