@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from assay_conformance.catalogue import Catalogue
@@ -51,6 +51,8 @@ class Report:
     again: str = ""
     """What to type to have a ledger judged again; of a run, `assay check`."""
     plots: Sequence[Plot] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """What else had a part in the run of a ledger, by its name."""
 
     @property
     def page(self) -> str:

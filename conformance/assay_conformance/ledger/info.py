@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -60,6 +60,22 @@ class Standing(StrEnum):
     """The run was not what it was meant to be: nothing is said of the client."""
 
 
+class Part(StrEnum):
+    """What has a part in a run besides suite, client and broker, as `LedgerInfo.versions` names it. A map of
+    somebody's logs has names of its own."""
+
+    AGENT = "agent"
+    ASKED = "client, as asked for"
+    BUILD = "client, its build"
+    RECORDER = "suite of the run"
+    CATALOGUE = "catalogue"
+    HYPOTHESIS = "Hypothesis"
+    PYTHON = "Python"
+    PLATFORM = "platform"
+    NUMPY = "NumPy"
+    ARROW = "Arrow"
+
+
 class Gate(msgspec.Struct, frozen=True):
     """What a run was held to besides its rows, such as a client's memory."""
 
@@ -69,6 +85,7 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 _NotNegative = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+_Told = Annotated[str, msgspec.Meta(min_length=1)]
 _Moment = Annotated[int, msgspec.Meta(gt=-(1 << 50), lt=1 << 50)]
 
 
@@ -84,8 +101,9 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     message that was not delivered is late no more, but missing; `settle_us` after a fault, and after a consumer came or
     went, what they brought about may still show; `stall_us` without a message is a stall. `durable_us`: an ack binds
     across a kill when it is older than this. `due_early_us`: how much before its time a delayed message may come (a
-    tick of the broker where it is not strict). `gates` is what the run was held to besides its rows; one that was not
-    judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was killed.
+    tick of the broker where it is not strict). `versions` is what else had a part in the run, by its name, as far as
+    its writer knows; `suite` is that of the writer. `gates` is what the run was held to besides its rows; one that was
+    not judged has not held. A ledger without `ended_unix_ms` is of a run that goes on, or was killed.
     """
 
     run: str
@@ -106,7 +124,7 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
     stall_us: _NotNegative = 10_000_000
     durable_us: _NotNegative = 2_000_000
     due_early_us: _NotNegative = 1_000_000
-    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    versions: dict[_Told, _Told] = msgspec.field(default_factory=dict)
     gates: tuple[Gate, ...] = ()
 
     @property
@@ -114,6 +132,11 @@ class LedgerInfo(Header, frozen=True, kw_only=True):
         """Whether every message that was acknowledged has a row that says so. In somebody's logs a cumulative
         acknowledgment stands at its own message only; of our own runs there is a row for each that it covers."""
         return self.origin is not Origin.MAPPED or self.acking.mode not in (Acks.CUMULATIVE, Acks.BOTH)
+
+
+def versions(told: Mapping[Part, str]) -> dict[str, str]:
+    """For `LedgerInfo.versions`, without what nobody could tell."""
+    return {part.value: version for part, version in told.items() if version}
 
 
 def acks(*, individual: bool, cumulative: bool) -> Acks:

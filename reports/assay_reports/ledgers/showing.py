@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from assay_conformance.ledger.info import LedgerInfo
 from assay_conformance.ledger.tables import PARTS, SMALL
 from assay_reports.ledgers.opening import Ledger
 from assay_reports.terminal import LEAN, Trimmed
@@ -56,6 +57,7 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
     info = ledger.info
     ended = "" if info.ended_unix_ms is not None else ", not ended"
     console.print(f"{ledger.where}: run {info.run} of {info.client} {info.client_version}, {info.origin}{ended}")
+    console.print(f"written by suite {info.suite}; broker {info.broker.name} {info.broker.version}{_versions(info)}")
     listed = RichTable(**LEAN)
     for name in ("table", "rows", "parts", "MB", "from s", "to s"):
         listed.add_column(name, justify="left" if name == "table" else "right")
@@ -63,6 +65,10 @@ def print_ledger(console: Console, ledger: Ledger) -> None:
         megabytes = f"{one.bytes / 1e6:,.1f}" if one.bytes else ""
         listed.add_row(one.table, f"{one.rows:,}", str(one.parts), megabytes, _seconds(one.t_from), _seconds(one.t_to))
     console.print(Trimmed(listed))
+
+
+def _versions(info: LedgerInfo) -> str:
+    return "".join(f"; {name}: {version}" for name, version in info.versions.items())
 
 
 def _seconds(t: int | None) -> str:

@@ -28,6 +28,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("capabilities", ", ".join(sorted(run.facts.capabilities))),
         ("fixed by the client", ", ".join(f"{key} = {value}" for key, value in sorted(run.facts.fixed.items()))),
         ("options", ", ".join(f"{key} = {value}" for key, value in sorted(run.options.items()))),
+        ("versions", ", ".join(f"{name}: {version}" for name, version in report.versions.items())),
     ]
 
 

@@ -62,6 +62,7 @@ def report(judged: Judged, catalogue: Catalogue, where: str, folder: Path) -> Re
         replays={},
         again=f"assay reconcile {where}",
         plots=plots(judged.sums, judged.small),
+        versions=judged.info.versions,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import Counted, Rows, Second, Small, Sums, Window, sums
@@ -88,6 +89,12 @@ def test_a_breach_is_an_exit_of_1_and_its_message_is_told_in_terminal_page_and_j
     assert "stream = 0 and seq = 1" in page
     assert "assay reconcile soak-1" in page
     assert "ordering.keeps-send-order" in (tmp_path / "junit.xml").read_text()
+
+
+def test_the_page_says_what_else_had_a_part_in_the_run(tmp_path: Path) -> None:
+    info = replace(INFO, versions={"agent": "pulsar-python", "order-service": "7.3.1"})
+    write(report(Judged(info, SMALL, Sums({}), ()), load(), "ledger", tmp_path), tmp_path)
+    assert "agent: pulsar-python, order-service: 7.3.1" in (tmp_path / "report.html").read_text()
 
 
 def test_an_empty_ledger_leaves_no_verdict() -> None:

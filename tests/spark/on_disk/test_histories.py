@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assay_conformance.ledger.info import Acks
+from assay_conformance.ledger.info import Acks, Part
 from assay_conformance.ledger.tables import DELIVERY, PARTS
+from assay_conformance.model.run import read_run
 from assay_fixtures.cli import main
 from assay_reports.ledgers.histories import APART_US
 from assay_reports.ledgers.opening import Ledger, open_ledger
@@ -87,6 +88,14 @@ def test_a_history_that_is_none_leaves_no_half_of_a_ledger(run: Path, capsys: py
 
 def test_how_the_application_acknowledged_stands_in_the_contract(ledger: Ledger) -> None:
     assert ledger.info.acking.mode is not Acks.UNKNOWN
+
+
+def test_what_had_a_part_in_the_run_stands_in_the_contract(ledger: Ledger) -> None:
+    run = read_run((GOLDEN / "run.json").read_bytes(), "run.json")
+    told = ledger.info.versions
+    assert told[Part.AGENT] == run.facts.agent
+    assert (told[Part.RECORDER], told[Part.CATALOGUE]) == (run.suite, run.catalogue)
+    assert "" not in told.values()
 
 
 def test_a_run_is_not_written_twice(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 from assay_conformance.ledger.info import Acking, Origin
 from assay_conformance.ledger.rows import Ack, Topic
@@ -18,6 +19,7 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_reports.ledgers.layout import GROUP_ROWS, INFO, NULL, PartWriter, create, schema, write_small, write_smalls
 from assay_reports.ledgers.opening import open_ledger
+from assay_reports.ledgers.showing import print_ledger
 
 INFO_OF_A_RUN = some_info(origin=Origin.SYNTH, seed=1)
 
@@ -63,6 +65,22 @@ def contract(ledger: Path, **fields: object) -> None:
 def test_a_ledger_that_was_written_before_it_knew_of_acknowledgments_is_read(ledger: Path) -> None:
     contract(ledger, acking=None)
     assert open_ledger(str(ledger)).info.acking == Acking()
+
+
+@pytest.mark.parametrize(
+    ("told", "wrong"),
+    [({"agent": 3}, "Expected `str`, got `int`"), ({"agent": ""}, "length >= 1"), ({"": "3"}, "length >= 1")],
+)
+def test_versions_that_say_nothing_are_refused(ledger: Path, told: dict[str, object], wrong: str) -> None:
+    contract(ledger, versions=told)
+    with pytest.raises(UsageError, match=rf"ledger\.json: .*{wrong}.*\$\.versions"):
+        open_ledger(str(ledger))
+
+
+def test_a_ledger_says_what_else_had_a_part_in_its_run(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    contract(ledger, versions={"agent": "pulsar-python", "order-service": "7.3.1"})
+    print_ledger(Console(width=200), open_ledger(str(ledger)))
+    assert "; agent: pulsar-python; order-service: 7.3.1\n" in capsys.readouterr().out
 
 
 def test_a_time_that_none_can_be_is_refused(ledger: Path) -> None:

@@ -84,6 +84,12 @@ def test_what_an_acknowledgment_is_of_stands_in_the_map(tmp_path: Path, change: 
     assert ledger.info.acking == Acking(Acks(mode))
 
 
+def test_what_had_a_part_in_the_run_stands_in_the_map(tmp_path: Path) -> None:
+    told = 'name = "r"\nbroker_version = "4.0.8"\nversions = { orders = "7.3.1" }'
+    ledger, _ = mapped(tmp_path, [sent()], [got()], MAP.replace('name = "r"', told, 1))
+    assert (ledger.info.broker.version, ledger.info.versions) == ("4.0.8", {"orders": "7.3.1"})
+
+
 @pytest.mark.parametrize(
     ("mode", "sentence"),
     [("none", "run.acks is none, and received.acked_at names a column"), ("banana", "Invalid enum value 'banana'")],

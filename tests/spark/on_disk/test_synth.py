@@ -6,8 +6,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
+from assay_conformance.ledger.info import Part
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, STORED
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.audit import audit
@@ -50,6 +52,10 @@ def test_positions_count_each_consumers_deliveries_in_time(ledger: Ledger) -> No
         rows.sort()
         assert [pos for pos, _ in rows] == list(range(len(rows)))
         assert [t for _, t in rows] == sorted(t for _, t in rows)
+
+
+def test_what_made_the_rows_up_stands_in_the_contract(ledger: Ledger) -> None:
+    assert ledger.info.versions[Part.NUMPY] == np.__version__
 
 
 def test_a_plain_ledger_has_three_events_a_message(tmp_path: Path) -> None:

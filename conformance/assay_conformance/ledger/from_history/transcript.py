@@ -120,6 +120,7 @@ def _info(
         grace_us=0,
         settle_us=LONG_US,
         stall_us=STALL_US,
+        versions={} if info is None else info.versions,
     )
 
 

@@ -38,6 +38,7 @@ class SubscriptionType(StrEnum):
 
 
 _NotNegative = msgspec.Meta(ge=0)
+_Told = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -47,13 +48,15 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class Run(_Part, frozen=True):
     """`started` is the zero of the run's clock, UTC unless it says otherwise; `clock_error_ms` how much clocks of
     producers and consumers may differ, left out: nobody knows, and bounds of time are not judged. `acks`: what an
-    `acked_at` is of; where nothing says so, of its message."""
+    `acked_at` is of; where nothing says so, of its message. `versions`: what else had a part in it, by name."""
 
     name: str
     started: datetime
     client: str = "unknown"
     client_version: str = "unknown"
     broker: str = "unknown"
+    broker_version: str = "unknown"
+    versions: dict[_Told, _Told] = msgspec.field(default_factory=dict)
     order: Order = Order.PARTITION
     acks: Acks | None = None
     grace_ms: Annotated[int, _NotNegative] = 10_000

@@ -389,13 +389,14 @@ def _info(described: Map, suite: str) -> LedgerInfo:
         origin=Origin.MAPPED,
         client=run.client,
         client_version=run.client_version,
-        broker=BrokerInfo(kind="external", name=run.broker, version="unknown"),
+        broker=BrokerInfo(kind="external", name=run.broker, version=run.broker_version),
         seed=0,
         started_unix_ms=round(run.started.timestamp() * 1000),
         order=run.order,
         acking=Acking(run.acks or (Acks.NONE if described.received.acked_at is None else Acks.INDIVIDUAL)),
         self_checking=False,
         grace_us=run.grace_ms * 1000,
+        versions=run.versions,
     )
 
 

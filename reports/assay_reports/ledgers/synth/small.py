@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from assay_conformance.ledger import rows
-from assay_conformance.ledger.info import Acking, Acks, LedgerInfo, Origin
+from assay_conformance.ledger.info import Acking, Acks, LedgerInfo, Origin, Part, versions
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
@@ -52,6 +55,7 @@ def info(plan: Plan, suite: str) -> LedgerInfo:
         settle_us=GRACE_US,
         stall_us=STALL_US,
         durable_us=DURABLE_US,
+        versions=versions({Part.NUMPY: np.__version__, Part.ARROW: pa.__version__}),
     )
 
 
