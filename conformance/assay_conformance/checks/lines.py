@@ -125,7 +125,7 @@ class Lines:
     or the receipt of a chunk of which it repeated. No network does that, and no client can keep order, or avoid a loss
     by deduplication, against it."""
     _failed: set[int] = field(default_factory=set)
-    """Handles a send of which failed, and nothing says in which unit it was."""
+    """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
@@ -157,9 +157,10 @@ class Lines:
 
     def failed(self, handle: int, number: int) -> None:
         """A send completed, and not as a success."""
-        if (unit := self.by_message.get((handle, number))) is not None:
+        unit = self.by_message.get((handle, number))
+        if unit is not None:
             unit.given_up = True
-        else:
+        if unit is None or _is_chunk(unit.first):
             self._failed.add(handle)
 
     # --- wire ---
