@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from typing import NamedTuple
 
 from assay_conformance.client.mutations import Mutation
 from assay_conformance.client.ops import Op, Sent, TooLargeError
@@ -12,6 +13,13 @@ from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 from assay_conformance.client.values import Failed
 from assay_conformance.model.event import ErrorClass
+
+
+class Group(NamedTuple):
+    """What becomes one entry. Its send time-out is that of the message in it that waits longest."""
+
+    sent: list[Sent]
+    first_ns: int
 
 
 class OpenBatch:
@@ -24,6 +32,8 @@ class OpenBatch:
     def __init__(self, settings: ProducerSettings, first_ns: int, max_messages: int, max_bytes: int | None) -> None:
         self.first_ns = first_ns
         self.sent: list[Sent] = []
+        self._begun_ns: list[int] = []
+        """When each of them came."""
         self.timer: Timer | None = None
         self._keyed = settings.batching_type is BatchingType.KEY_BASED
         self._max_messages = max_messages
@@ -33,7 +43,8 @@ class OpenBatch:
     def fits(self, size: int) -> bool:
         return not self.sent or self._max_bytes is None or self._bytes + size <= self._max_bytes
 
-    def add(self, sent: Sent) -> None:
+    def add(self, sent: Sent, now_ns: int) -> None:
+        self._begun_ns.append(now_ns if self.sent else self.first_ns)
         self.sent.append(sent)
         self._bytes += len(sent.message.payload)
 
@@ -42,18 +53,18 @@ class OpenBatch:
         by_bytes = self._max_bytes is not None and self._bytes >= self._max_bytes
         return by_bytes or len(self.sent) >= self._max_messages
 
-    def groups(self, mutations: Set[Mutation]) -> list[list[Sent]]:
+    def groups(self, mutations: Set[Mutation]) -> list[Group]:
         """The messages of each entry, in the order to send them: by key where asked for, else all in one."""
         if not self._keyed or Mutation.KEYS_SHARE_A_BATCH in mutations:
-            return [self.sent]
-        by_key: dict[str | None, list[Sent]] = {}
-        for sent in self.sent:
+            return [Group(self.sent, self.first_ns)]
+        by_key: dict[str | None, Group] = {}
+        for sent, begun_ns in zip(self.sent, self._begun_ns, strict=True):
             key = sent.message.key if sent.message.ordering_key is None else sent.message.ordering_key
-            by_key.setdefault(key, []).append(sent)
+            by_key.setdefault(key, Group([], begun_ns)).sent.append(sent)
         if Mutation.KEYED_BATCHES_UNSORTED in mutations:
             return list(by_key.values())
         told = 0 if Mutation.KEYED_BATCH_TELLS_LOWEST in mutations else -1
-        return sorted(by_key.values(), key=lambda group: group[told].sequence_id)
+        return sorted(by_key.values(), key=lambda group: group.sent[told].sequence_id)
 
 
 class Batching:
@@ -87,7 +98,7 @@ class Batching:
             self.close()
         if self._batch is None:
             self._batch = self._begin()
-        self._batch.add(sent)
+        self._batch.add(sent, self._shared.now_ns)
         if self._batch.full and not (len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)):
             self.close()
 
@@ -100,9 +111,9 @@ class Batching:
             batch.timer.cancel()
         for group in batch.groups(self._shared.mutations):
             try:
-                op = self._build(group, batch.first_ns)
+                op = self._build(group.sent, group.first_ns)
             except TooLargeError as error:
-                self._pending.release(group, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
+                self._pending.release(group.sent, Failed(ErrorClass.TOO_LARGE, str(error), certain=True))
                 if self._shared.mutated(Mutation.OVERSIZE_BATCH_FAILS_PENDING):
                     self._pending.fail(self._pending.take(lambda _op: True), ErrorClass.TOO_LARGE, str(error))
                 self._pending.settled()

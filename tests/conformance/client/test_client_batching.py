@@ -155,3 +155,14 @@ def test_key_based_batches_hold_one_key_and_go_by_their_highest_id() -> None:
     frames = peer.written(C.SEND)
     assert [(frame.body.sequence_id, frame.body.num_messages) for frame in frames] == [(2, 2), (4, 3)]
     assert [frame.payload.metadata.partition_key for frame in frames if frame.payload] == ["B", "A"]
+
+
+def test_a_key_based_batch_times_out_with_its_own_first_message() -> None:
+    peer = batching(batching_type="key_based", batching_max_publish_delay_ms=150, send_timeout_ms=300)
+    (first,) = peer.send(b"a", key="A")
+    peer.advance(100)
+    (second,) = peer.send(b"b", key="B")
+    peer.advance(250)
+    assert (first in peer.results, second in peer.results) == (True, False)
+    peer.advance(50)
+    assert second in peer.results
