@@ -44,9 +44,9 @@ from assay_reports.spark.reconcile import MOST_ROWS, _stack, reconcile
 from assay_reports.spark.session import Settings, spark_session
 
 SUBSCRIPTIONS = (1, 2, 8)
-ROOMY = 22_000_000
-"""What `reconcile` has to be told for rows of plain buckets to come to `MOST_ROWS`: it keeps room for each requirement
-that calls for a look, and for buckets with more rows."""
+ROOMY = 3_300_000
+"""What `reconcile` has to be told for rows of plain buckets to come to `MOST_ROWS`: it keeps room for buckets with more
+rows."""
 JUDGED = ((9_600, MOST_ROWS), (960, MOST_ROWS), (96, MOST_ROWS), (96, ROOMY))
 """One delivery in how many is missing, and what may be judged."""
 
