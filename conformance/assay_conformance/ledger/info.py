@@ -65,8 +65,8 @@ class Part(StrEnum):
     somebody's logs has names of its own."""
 
     AGENT = "agent"
-    ASKED = "client, as asked for"
-    BUILD = "client, its build"
+    ASKED = "client asked for"
+    BUILD = "client build"
     RECORDER = "suite of the run"
     CATALOGUE = "catalogue"
     HYPOTHESIS = "Hypothesis"
