@@ -81,6 +81,8 @@ class Line:
     handle: int | None = None
     closing: Parting | None = None
     units: list[Unit] = field(default_factory=list)
+    told: set[int] = field(default_factory=set)
+    """Sequence ids that its units went by."""
     sessions: list[ProducerSession] = field(default_factory=list)
 
     @property
@@ -124,6 +126,8 @@ class Lines:
     """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it;
     or the receipt of a chunk of which it repeated. No network does that, and no client can keep order, or avoid a loss
     by deduplication, against it."""
+    reused: set[int] = field(default_factory=set)
+    """Handles that gave one sequence id to two messages: what becomes of the one may be told of the other."""
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
@@ -314,6 +318,10 @@ class Lines:
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
         unit = Unit(line, len(line.units), event, session, numbers)
         line.units.append(unit)
+        if line.handle is not None and (event.meta is None or not event.meta.chunk_id):
+            if unit.sequence_id in line.told:
+                self.reused.add(line.handle)
+            line.told.add(unit.sequence_id)
         if _is_chunk(event) or not numbers:
             self._by_place[self._place(line, event)] = unit
         if line.handle is not None:

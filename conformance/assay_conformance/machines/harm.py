@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Refuse, Scope, Until
+from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Refuse, Rewrite, Scope, Until
 
 Strategy = st.SearchStrategy[Any]
 
@@ -50,6 +50,12 @@ def faults_of(harm: Harm) -> Iterator[Fault]:
     yield Fault(trigger=trigger, action=harm.action, scope=scope, until=Until(after_ms=harm.after_ms), optional=True)
     if harm.away_ms:
         yield Fault(trigger=trigger, action=Refuse(), until=Until(after_ms=harm.away_ms), optional=True)
+
+
+def is_lasting(faults: Iterable[Fault]) -> bool:
+    """Whether a client may be another one behind them for as long as its process lives: the C++ core keeps the message
+    limit that a broker told last for all brokers of the process."""
+    return any(isinstance(fault.action, Rewrite) and "max_message_size" in fault.action.fields for fault in faults)
 
 
 ANYTIME = st.integers(1, 5)

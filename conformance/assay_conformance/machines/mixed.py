@@ -43,7 +43,7 @@ from assay_conformance.machines.acts import (
     Do,
 )
 from assay_conformance.machines.finds import APART, FINDS
-from assay_conformance.machines.harm import MAX_FAULTS, Harm, faults_of
+from assay_conformance.machines.harm import MAX_FAULTS, Harm, faults_of, is_lasting
 from assay_conformance.machines.policies import BACKLOG_NUMBERS, BACKLOGS
 from assay_conformance.machines.stock import entries_of
 from assay_conformance.machines.surroundings import TOPIC, Surroundings, Way
@@ -427,16 +427,17 @@ def case_of(
     for act in (Act(Do.OPEN_PRODUCER, number=0), Act(Do.OPEN_CONSUMER, number=0), *acts):
         life.live(act)
     life.end()
+    faults = tuple(fault for harm in islice(harms, MAX_FAULTS) for fault in faults_of(harm))
     case = Case(
         id=f"generated/{name}",
         title="a generated life of producers and consumers",
         requirements=(),
         steps=tuple(life.steps),
-        faults=tuple(fault for harm in islice(harms, MAX_FAULTS) for fault in faults_of(harm)),
+        faults=faults,
         topology=topology_of(terms),
         config=config_of(terms),
         capabilities=EVERY_LIFE,
-        isolation=Isolation.OWN_PROCESS if life.deadly else Isolation.SHARED_PROCESS,
+        isolation=Isolation.OWN_PROCESS if life.deadly or is_lasting(faults) else Isolation.SHARED_PROCESS,
         limits=Limits(operation_ms=10 * terms.patience_ms, case_ms=40 * terms.patience_ms),
         generated=True,
     )

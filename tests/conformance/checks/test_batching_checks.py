@@ -449,3 +449,19 @@ def test_message_with_the_place_of_another_is_found() -> None:
 def test_message_in_another_entry_than_its_receipt_says_is_found() -> None:
     check = _receipted(entry_id(0, 0, 2), entry_id(1, 1, 2))
     assert [finding.code for finding in check.findings] == ["wrong-entry"]
+
+
+def test_receipts_of_a_batch_whose_ids_another_had_are_not_told_apart() -> None:
+    story = Script()
+    story.producer(batching=True)
+    for number in range(4):
+        story.send(number)
+    story.send_frame(0, 1, batch=True)
+    story.unknown(0)
+    story.unknown(1)
+    story.send_frame(2, 3, batch=True, sequence_id=0)
+    story.receipt(0, id=entry_id(4))
+    story.receipt(0, id=entry_id(5))
+    story.ok(2, message_id=entry_id(4, 0, 2))
+    story.ok(3, message_id=entry_id(4, 1, 2))
+    assert "wrong-entry" not in [finding.code for finding in trial(EndsAsOne, story.done()).findings]

@@ -44,7 +44,9 @@ class EndsAsOne(Check):
             )
         elif len(ends) == len(sends):
             self.exercise(unit.first)
-        if not self.tracker.lines.forged_receipts and unit.receipts:
+        lines = self.tracker.lines
+        # Whoever uses an id anew cannot tell the receipts of both.
+        if not lines.forged_receipts and unit.line.handle not in lines.reused and unit.receipts:
             for index, send in enumerate(sends):
                 if send is not None and send.completion in good:
                     self._place(unit, index, send.completion)

@@ -199,7 +199,7 @@ class SurvivesReconnect(ChunkedCheck):
             if send is None or send.outcome is not Outcome.OK or not sending.interrupted or sending.shared:
                 continue
             handle = send.invoke.handle or 0
-            spoiled = handle in lines.torn_sends or handle in lines.forged_sends
+            spoiled = handle in lines.torn_sends | lines.forged_sends | lines.reused
             if not spoiled and not may_repeat_ids(self.view, handle):
                 self._end_to_end(uuid, sending, send)
 
