@@ -122,6 +122,7 @@ def test_where_spark_cannot_run_is_said_before_it_tries(
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"assay: {sentence}")
 
 
+@pytest.mark.long
 def test_value_that_spark_refuses_is_named(tmp_path: Path) -> None:
     where = write(tmp_path / "ledger", pack(1, 1), info())
     # A process of its own: the JVM of all tests stays where it is.

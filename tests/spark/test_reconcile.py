@@ -118,8 +118,11 @@ def test_a_bucket_is_flagged_by_spark_when_python_flags_it(spark: Any, tmp_path:
 
 @pytest.mark.parametrize(
     ("seed", "of"),
-    [(11, info()), (12, info(Order.KEY)), (13, info(self_checking=False))],
-    ids=["order of partitions", "order of keys", "payloads that say nothing"],
+    [
+        pytest.param(11, info(), id="order of partitions"),
+        pytest.param(12, info(Order.KEY), id="order of keys", marks=pytest.mark.long),
+        pytest.param(13, info(self_checking=False), id="payloads that say nothing", marks=pytest.mark.long),
+    ],
 )
 def test_another_engine_flags_what_spark_flags_for_the_same_reasons(
     spark: Any, tmp_path: Path, seed: int, of: LedgerInfo
@@ -194,7 +197,7 @@ def test_beyond_the_cap_buckets_are_counted_and_each_requirement_is_looked_at(sp
     assert {row.requirement for row in few.verdicts if row.verdict is Verdict.PASS}.isdisjoint(broken)
 
 
-@pytest.mark.parametrize("most_rows", [1_500, 6_000])
+@pytest.mark.parametrize("most_rows", [1_500, pytest.param(6_000, marks=pytest.mark.long)])
 def test_beyond_the_cap_nothing_is_found_that_all_rows_do_not_show(spark: Any, tmp_path: Path, most_rows: int) -> None:
     packed = pack(10, HISTORIES, DEFECTS)
     where = ledgers.write(tmp_path / "ledger", packed, info(), seed=10)

@@ -54,6 +54,7 @@ class Handle:
 
     def __init__(self) -> None:
         self.object: Any = None
+        self.opened = threading.Event()
         self.jobs: queue.Queue[Callable[[], None]] = queue.Queue()
         self.messages: list[Any] = []
         self.sent = 0
@@ -88,12 +89,21 @@ def call(handle: int, saved: int, what: str, job: Callable[[], Any], **details: 
 
 
 def opens(handle: int, what: str, make: Callable[[], Any]) -> None:
-    HANDLES[handle] = Handle()
+    opening = HANDLES[handle] = Handle()
 
     def job() -> None:
-        HANDLES[handle].object = make()
+        try:
+            opening.object = make()
+        finally:
+            opening.opened.set()
 
     call(handle, handle, what, job)
+
+
+def client_of(handle: int) -> Any:
+    """When it is there."""
+    HANDLES[handle].opened.wait()
+    return HANDLES[handle].object
 
 
 def open_client(handle: int, **options: Any) -> None:
@@ -102,11 +112,11 @@ def open_client(handle: int, **options: Any) -> None:
 
 
 def open_producer(handle: int, client: int, topic: str, **options: Any) -> None:
-    opens(handle, "create_producer", lambda: HANDLES[client].object.create_producer(topic, **options))
+    opens(handle, "create_producer", lambda: client_of(client).create_producer(topic, **options))
 
 
 def open_consumer(handle: int, client: int, topics: Any, subscription: str, **options: Any) -> None:
-    opens(handle, "subscribe", lambda: HANDLES[client].object.subscribe(topics, subscription, **options))
+    opens(handle, "subscribe", lambda: client_of(client).subscribe(topics, subscription, **options))
 
 
 def payload(handle: int, number: int, size: int) -> bytes:
