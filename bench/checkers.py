@@ -26,10 +26,12 @@ from typing import Final
 from bench.days import days
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
-from assay_conformance.checks.base import View, routes
+from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import ConsumerCheck
 from assay_conformance.checks.dispatches import DispatchLedger
+from assay_conformance.checks.flow.permits import PermitCheck
 from assay_conformance.checks.judge import fitting, run
+from assay_conformance.checks.routes import routes
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Limits
 from assay_conformance.model.event import (
@@ -93,8 +95,12 @@ def judged(path: Path, case: Case) -> tuple[Judgement, ...]:
     return judge(read_lines(path, FileKind.HISTORY, Event), *knowing)  # type: ignore[arg-type]
 
 
-_HOOKS: Final = ("asked", "called", "over", "closing", "joined", "refused", "sent", "acknowledged", "asked_again")
-_SILENT: Final = {vars(base)[name] for base in (ConsumerCheck, DispatchLedger) for name in _HOOKS if name in vars(base)}
+_LED: Final = (ConsumerCheck, DispatchLedger, PermitCheck)
+_HOOKS: Final = (
+    *("asked", "called", "over", "closing", "joined", "refused", "sent", "acknowledged", "asked_again"),
+    *("granted", "first_granted"),
+)
+_SILENT: Final = {vars(base)[name] for base in _LED for name in _HOOKS if name in vars(base)}
 """What these do nothing in, is not called."""
 
 
@@ -113,7 +119,7 @@ def costs(path: Path, case: Case) -> None:
         return call
 
     for check in checks:
-        handlers = {name for _, _, name in routes(type(check))}
+        handlers = {route.method for route in routes(type(check))}
         hooks = {name for name in _HOOKS if name in dir(check) and getattr(type(check), name) not in _SILENT}
         for name in handlers | hooks | {"finish"}:
             setattr(check, name, timed(check.requirement, getattr(check, name)))

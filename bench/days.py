@@ -28,6 +28,12 @@ from assay_conformance.model.event import (
 _OF_THE_BENCH: Final = (Stepped, Waited, Fired, Healed, Load, ClockOffset)
 """Told of the first day alone."""
 
+_SHIFTED: Final = {
+    **dict.fromkeys(("handle", "conn", "op"), "seqs"),
+    **dict.fromkeys(("t_ns", "called_ns", "done_ns"), "ns"),
+}
+"""What is another one on another day, and by how much."""
+
 
 def days(events: Sequence[Event], case: Case, count: int) -> tuple[Iterator[Event], Case]:
     """The same day on so many topics, one after the other, with numbers of their own."""
@@ -59,10 +65,10 @@ class Shift:
     ns: int
 
     def event(self, event: Event) -> Event:
-        new: dict[str, Any] = {"seq": event.seq + self.number * self.seqs, "t_ns": event.t_ns + self.number * self.ns}
-        for key in ("handle", "conn", "op"):
+        new: dict[str, Any] = {"seq": event.seq + self.number * self.seqs}
+        for key, step in _SHIFTED.items():
             if (value := getattr(event, key, None)) is not None:
-                new[key] = value + self.number * self.seqs
+                new[key] = value + self.number * getattr(self, step)
         for key in ("args", "fields"):
             if table := getattr(event, key, None):
                 new[key] = {name: self._inside(name, value) for name, value in table.items()}

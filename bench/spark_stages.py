@@ -37,10 +37,10 @@ from bench.spark import CORES, Cost, Stages, cpu_s, jvm, peak_mib, synth
 from assay_conformance.catalogue import load
 from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.tables import DELIVERY, PARTS, SMALL
-from assay_reports.ledgers.layout import INFO, _options, schema, small_name
+from assay_reports.ledgers.layout import INFO, schema, small_name, writing_options
 from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 from assay_reports.spark import folds, gateway, screen, views
-from assay_reports.spark.reconcile import MOST_ROWS, _stack, reconcile
+from assay_reports.spark.reconcile import MOST_ROWS, reconcile, stack_of
 from assay_reports.spark.session import Settings, spark_session
 
 SUBSCRIPTIONS = (1, 2, 8)
@@ -127,7 +127,7 @@ def _subscriptions(options: argparse.Namespace) -> None:
     with spark_session(Settings(f"local[{CORES}]", memory=options.memory)) as session:
         session.conf.set("spark.sql.shuffle.partitions", str(max(2, events // 16_000_000)))
         pid = jvm(session)
-        stack = _stack(session, folds.fold_parts(session, ledger, small))
+        stack = stack_of(session, folds.fold_parts(session, ledger, small))
         for round_ in range(options.rounds + 1):
             for count, cost in costs.items():
                 views.show_small(session, _with(small, count), ledger.info, ())
@@ -198,7 +198,7 @@ def _same(one: Path, other: Path, _every: int = 0) -> None:
 
 
 def _without(one: Path, other: Path, every: int) -> None:
-    with pq.ParquetWriter(other, schema(DELIVERY), **_options(DELIVERY)) as writer:
+    with pq.ParquetWriter(other, schema(DELIVERY), **writing_options(DELIVERY)) as writer:
         source = pq.ParquetFile(one)
         for group in range(source.num_row_groups):
             rows = source.read_row_group(group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import STARVED_MS, Schedule, down
-from assay_conformance.cases.flow import LIMIT_BYTES
+from assay_conformance.cases.flow import LIMIT_BYTES, ROOM_FOR_THREE, after_three_too_large
 from assay_conformance.model.case import Case, Isolation, Topic, Topology
 from assay_conformance.model.fault import Fault, Hold, Until
 
@@ -42,10 +42,7 @@ def _shared(words: str, title: str, share: int, **limits: int) -> Case:
 def room_after_failed_batches() -> Case:
     """What becomes of batches on one topic becomes of them on a partition: each partition has a producer of its own."""
     plan = Schedule()
-    producer = plan.producer(plan.client())
-    for _ in range(3):
-        plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
-    plan.wait_ms(150)
+    producer = after_three_too_large(plan)
     plan.send(producer, 4)
     until = _unreceipted(plan, 1)
     return plan.case(
@@ -55,14 +52,7 @@ def room_after_failed_batches() -> Case:
         capabilities=("batching",),
         topology=Topology(topics=THREE.topics, max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
-        producer={
-            "routing": "single",
-            "max_pending_messages": 3,
-            "max_pending_across_partitions": 30,
-            "block_if_queue_full": False,
-            "batching": True,
-            "batching_max_publish_delay_ms": 10,
-        },
+        producer={**ROOM_FOR_THREE, "routing": "single", "max_pending_across_partitions": 30},
         faults=_no_receipts(until),
     )
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, plains
-from assay_conformance.model.case import Case, Isolation, Topic, Topology
+from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
 
 LIMIT_BYTES = 16 * 1024
+
+REFUSED_MS = 100
+"""What comes behind sends that were seen is refused by then."""
 
 
 def first_permits() -> Case:
@@ -136,6 +139,7 @@ def room_after_failures() -> Case:
     with plan.held():
         plan.send(producer, 4)
         plan.wait_sends(3, deadline_ms=STARVED_MS)
+        plan.wait_ms(REFUSED_MS)
     plan.wait_ops()
     return plan.case(
         "flow/room-after-failures",
@@ -147,13 +151,27 @@ def room_after_failures() -> Case:
     )
 
 
-def room_after_failed_batches() -> Case:
-    """A batch of one is refused as a batch; its place is its message's all the same."""
-    plan = Schedule()
+ROOM_FOR_THREE: Config = {
+    "max_pending_messages": 3,
+    "block_if_queue_full": False,
+    "batching": True,
+    "batching_max_publish_delay_ms": 10,
+}
+
+
+def after_three_too_large(plan: Schedule) -> int:
+    """A producer of three batches, of a message each, that were larger than the broker takes."""
     producer = plan.producer(plan.client())
     for _ in range(3):
         plan.wait_ops(plan.send(producer, 1, size=LIMIT_BYTES + 1))
     plan.wait_ms(150)
+    return producer
+
+
+def room_after_failed_batches() -> Case:
+    """A batch of one is refused as a batch; its place is its message's all the same."""
+    plan = Schedule()
+    producer = after_three_too_large(plan)
     plan.broker("hold_store", topic="t")
     plan.send(producer, 4)
     plan.wait_sends(1, deadline_ms=STARVED_MS)
@@ -166,12 +184,7 @@ def room_after_failed_batches() -> Case:
         capabilities=("batching",),
         topology=Topology(max_message_bytes=LIMIT_BYTES),
         isolation=Isolation.OWN_PROCESS,
-        producer={
-            "max_pending_messages": 3,
-            "block_if_queue_full": False,
-            "batching": True,
-            "batching_max_publish_delay_ms": 10,
-        },
+        producer=ROOM_FOR_THREE,
     )
 
 
@@ -183,6 +196,7 @@ def room_after_time_outs() -> Case:
         plan.wait_ms(150)
         plan.send(producer, 4)
         plan.wait_sends(6, deadline_ms=STARVED_MS)
+        plan.wait_ms(REFUSED_MS)
     plan.wait_ops()
     return plan.case(
         "flow/room-after-time-outs",

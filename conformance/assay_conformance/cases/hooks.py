@@ -8,6 +8,9 @@ from assay_conformance.cases.resend import QUICK
 from assay_conformance.cases.routing import FIVE
 from assay_conformance.model.case import Case, Config
 
+READ_MS = 50
+"""What was written to a client is read by then."""
+
 
 def _routed(words: str, title: str, requirements: tuple[str, ...], producer: Config) -> Case:
     plan = Schedule()
@@ -25,6 +28,7 @@ def around_a_full_partition() -> Case:
     for wave in (1, 2):
         plan.send(producer, 3)
         plan.wait_receipts(3 * wave, deadline_ms=500)
+        plan.wait_ms(READ_MS)
     plan.wait_ops(plan.send(producer, 3), deadline_ms=500)
     until = plan.last
     plan.wait_ops()

@@ -12,7 +12,7 @@ import msgspec
 from assay_conformance.cases.build import Schedule, down, up
 from assay_conformance.cases.stored import chunks, plains
 from assay_conformance.model.case import Case, Config, ConfigValue, Isolation, Topic, Topology
-from assay_conformance.model.fault import AnswerError, Delay, Fault, Scope
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Delay, Drop, Fault, Scope
 from assay_conformance.model.policy import BrokerSettings, DelayedDelivery
 
 TICK = DelayedDelivery(tick_ms=100)
@@ -32,6 +32,13 @@ RETRIES = ("producer", "consumer", "retry_letter")
 
 LATE_MS = 400
 """Longer than a group of acknowledgments is kept."""
+
+BETWEEN_MS = 40
+
+SENT_AGAIN_MS = 1_500
+"""How long the way back to a broker may take, and what is sent there again."""
+
+LETTER_BYTES = 300
 
 ROUND_MS = 300
 KEYS = 8
@@ -120,6 +127,37 @@ def dead_letter_producer_refused() -> Case:
         "dead-letter-producer-refused",
         "The broker does not let the producer of dead letters in the first time",
         Fault(trigger=up("PRODUCER"), scope=TO_DLQ, action=AnswerError("NotAllowedError")),
+    )
+
+
+def dead_letter_outlives_consumer() -> Case:
+    """The redelivered message is never taken by the application. When its consumer closes, the letter that has no
+    receipt yet may be the last that needs its bytes."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    plan.wait_ops(plan.send(producer, size=LETTER_BYTES, **WHOLE))
+    plan.wait_ops(plan.receive(consumer, 1))
+    for _ in range(2):
+        plan.wait_ops(plan.nack(consumer, messages=[1]))
+        plan.wait_ms(ROUND_MS)
+    plan.wait_ops(plan.close(consumer))
+    plan.wait_ms(BETWEEN_MS)
+    cut = plan.last
+    plan.wait_ms(SENT_AGAIN_MS)
+    return plan.case(
+        "letters/dead-letter-outlives-consumer",
+        "A consumer closes before its dead letter has a receipt, and the letter is sent again",
+        ("letters.dead-letter-is-whole",),
+        capabilities=("producer", *BURIES),
+        producer={"compression": "LZ4"},
+        consumer=DEAD,
+        topology=TOPICS,
+        faults=(
+            Fault(trigger=down("SEND_RECEIPT"), scope=TO_DLQ, action=Drop()),
+            Fault(trigger=AfterStep(cut), action=Cut()),
+        ),
+        isolation=Isolation.OWN_PROCESS,
     )
 
 
@@ -230,6 +268,7 @@ CASES = (
     dead_letter_receipt_late(),
     dead_letter_refused(),
     dead_letter_producer_refused(),
+    dead_letter_outlives_consumer(),
     kept_for_later(),
     two_consumers_bury(),
     large_is_buried(),

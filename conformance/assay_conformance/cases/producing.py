@@ -39,6 +39,20 @@ def names_from_the_broker() -> Case:
     )
 
 
+def _late_receipt(k: int, until: int) -> Fault:
+    """Optional: a broker that takes longer than that by itself need not be held up."""
+    return Fault(trigger=down("SEND_RECEIPT", k=k), action=Hold(), until=Until(step=until), optional=True)
+
+
+def _flush_without_receipt(plan: Schedule, producer: int) -> int:
+    """The step up to which there is no receipt, and so nothing may be flushed."""
+    plan.flush(producer)
+    plan.wait_ms(200)
+    until = plan.last
+    plan.wait_ops()
+    return until
+
+
 def flush_waits_for_receipts() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -52,8 +66,7 @@ def flush_waits_for_receipts() -> Case:
         "producer/flush-waits-for-receipts",
         "The last of three receipts takes its time, and so does the flush",
         ("producer.flush-waits",),
-        # A broker that takes longer than that by itself need not be held up.
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=3), action=Hold(), until=Until(step=quiet), optional=True),),
+        faults=(_late_receipt(3, quiet),),
     )
 
 
@@ -63,17 +76,14 @@ def flush_waits_behind_full_batches() -> Case:
     producer = plan.producer(plan.client())
     plan.send(producer, 4)
     plan.wait_sends(2)
-    plan.flush(producer)
-    plan.wait_ms(200)  # nothing may be flushed yet
-    quiet = plan.last
-    plan.wait_ops()
+    quiet = _flush_without_receipt(plan, producer)
     return plan.case(
         "producer/flush-waits-behind-full-batches",
         "Two full batches have left, the receipt of the second one takes its time, and so does the flush",
         ("producer.flush-waits",),
         capabilities=("batching",),
         producer={"batching": True, "batching_max_messages": 2, "batching_max_publish_delay_ms": 1_000},
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=2), action=Hold(), until=Until(step=quiet), optional=True),),
+        faults=(_late_receipt(2, quiet),),
     )
 
 
@@ -85,10 +95,7 @@ def flush_beside_a_flush() -> Case:
     plan.flush(producer)
     plan.wait_sends(1)
     plan.send(producer)
-    plan.flush(producer)
-    plan.wait_ms(200)  # nothing may be flushed yet
-    quiet = plan.last
-    plan.wait_ops()
+    quiet = _flush_without_receipt(plan, producer)
     return plan.case(
         "producer/flush-beside-a-flush",
         "While a flush waits for its receipt another message is sent to a partitioned topic, and flushed",
@@ -96,7 +103,7 @@ def flush_beside_a_flush() -> Case:
         capabilities=("batching", "partitioned_topics"),
         topology=Topology(topics=(Topic(name="t", partitions=2),)),
         producer={"routing": "single", "batching": True, "batching_max_publish_delay_ms": 1_000},
-        faults=(Fault(trigger=down("SEND_RECEIPT", k=1), action=Hold(), until=Until(step=quiet), optional=True),),
+        faults=(_late_receipt(1, quiet),),
     )
 
 

@@ -3,24 +3,27 @@
     class KeepsOrder(Check):
         requirement = RequirementId("resend.keeps-order")
 
-        @on(Frame, "SEND")
+        @on(Frame, "SEND", seen=LEFT)
         def send(self, event: Frame) -> None: ...
 
         def finish(self) -> None: ...
 
-Handlers are routed by event type, and frames by command, so a check costs nothing on events it does not name. A check
-says three things: `breach` (two or three events that contradict each other), `exercise` (the precondition of the clause
-occurred; without one there is no pass), and `undecided` (the evidence allows no verdict). It is pure: same events, same
-answer.
+Handlers are routed by event type, and frames by command and by the sides that carried them (`routes`), so a check costs
+nothing on events it does not name. A check says three things: `breach` (two or three events that contradict each
+other), `exercise` (the precondition of the clause occurred; without one there is no pass), and `undecided` (the
+evidence allows no verdict). It is pure: same events, same answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from assay_conformance.checks.occasions import Need
+from assay_conformance.checks.routes import CAME as CAME
+from assay_conformance.checks.routes import LEFT as LEFT
+from assay_conformance.checks.routes import on as on
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
@@ -34,9 +37,6 @@ MAX_FINDINGS = 20
 """Findings kept per check and attempt; one cause repeats itself, and a person reads the first."""
 
 MAX_EXAMPLES = 5
-
-Handler = Callable[[Any], None]
-Marked = TypeVar("Marked", bound=Callable[..., None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,19 @@ class View:
             known = self._producers[handle, key] = (opening, self.setting("producer", key, own))
         return known[1]
 
+    def client_of(self, handle: int | None) -> Invoke | None:
+        """The open_client of one producer or consumer."""
+        opening = None if handle is None else self.tracker.lines.openings.get(handle)
+        if opening is None and (consumer := self.tracker.opened_consumers.get(-1 if handle is None else handle)):
+            opening = consumer.invoke
+        return None if opening is None else self.tracker.foresight.clients.get(int(opening.args.get("client", -1)))
+
+    def client_setting(self, handle: int | None, key: str) -> ConfigValue | None:
+        """The value in force for the client of one producer or consumer, whose open_client step may override the
+        Case's."""
+        client = self.client_of(handle)
+        return self.setting("client", key, None if client is None else client.args.get("config"))
+
     def is_read_at_once(self, topic: str | None = None) -> bool:
         """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate, or a
         small number of sends that may wait to be stored, stops them now and then, and what is behind it on its
@@ -81,18 +94,6 @@ class View:
         held = topology.policies_of(topology.named(base_topic(topic)))
         rates = (held.dispatch_rate, held.subscription_rate, topology.settings.dispatch_rate)
         return not any(rate is not None and rate.is_set for rate in rates)
-
-
-def on(kind: type, *words: str) -> Callable[[Marked], Marked]:
-    """Route events of `kind` to the decorated method; where words are given, Frames of these commands only, or Invokes
-    and Completions of these verbs."""
-
-    def mark(method: Marked) -> Marked:
-        routes: list[tuple[type, tuple[str, ...]]] = getattr(method, "_routes", [])
-        method._routes = [*routes, (kind, words)]  # type: ignore[attr-defined]
-        return method
-
-    return mark
 
 
 class Said:
@@ -134,7 +135,8 @@ class Check(Said):
         """Set up state."""
 
     def concerned(self) -> bool:
-        """False where the Case alone, or the client, says that there is nothing to judge: then it is shown nothing."""
+        """False where the Case, the client or the length of the history says that there is nothing to judge: then it
+        is shown nothing."""
         return True
 
     def finish(self) -> None:
@@ -178,24 +180,6 @@ def grade_of(witnesses: Set[Witness]) -> Grade:
     return Grade.A if Witness.AGENT in witnesses else Grade.B
 
 
-Route = tuple[type, str | None, str]
-"""Event type, command or verb (None for all), and the name of the method."""
-
-_routes: dict[type, tuple[Route, ...]] = {}
-
-
-def routes(listener: type) -> tuple[Route, ...]:
-    """Where events go: one of every marked handler of a class."""
-    if listener not in _routes:
-        _routes[listener] = tuple(
-            (kind, word, name)
-            for name in dir(listener)
-            for kind, words in getattr(getattr(listener, name), "_routes", ())
-            for word in (words or (None,))
-        )
-    return _routes[listener]
-
-
 def listening(checks: Iterable[Check], hook: Callable[..., None]) -> list[Callable[..., None]]:
     """This method of every check whose class does something in it; `hook` is the one that does nothing."""
     name = hook.__name__
@@ -207,6 +191,17 @@ def tell(hooks: Iterable[Callable[..., None]], *told: object) -> None:
     for hook in hooks:
         try:
             hook(*told)
+        except Exception as error:
+            blame(hook, error)
+
+
+def tell_each(hooks: Iterable[Callable[[Any], None]], told: Iterable[object]) -> None:
+    """Call these methods of checks, each with one after the other."""
+    told = tuple(told)
+    for hook in hooks:
+        try:
+            for each in told:
+                hook(each)
         except Exception as error:
             blame(hook, error)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, View, ms, on
+from assay_conformance.checks.base import LEFT, Check, View, ms, on
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
+from assay_conformance.checks.leaving import ends_reading
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Frame, Meta, Received
+from assay_conformance.model.event import Completion, Fired, Frame, Meta, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
@@ -24,6 +25,16 @@ class CommonFormat(HandoverCheck):
 
     requirement = RequirementId("compression.common-format")
     needs = (Trait.COMPRESSED,)
+
+    def start(self) -> None:
+        super().start()
+        self._unreadable: set[int] = set()
+        """Connections with bytes on them that are no frame: what a client makes of those behind is another clause."""
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        if event.conn is not None and ends_reading(self.view, event):
+            self._unreadable.add(event.conn)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -50,6 +61,10 @@ class CommonFormat(HandoverCheck):
         if meta is not None and meta.chunk_id is None and not _too_large(self.view, event):
             self.handover.offer(session, event)
 
+    def withheld(self, offer: Offer, event: Completion) -> None:
+        if offer.frame.conn not in self._unreadable:
+            super().withheld(offer, event)
+
     def handed(self, offer: Offer, event: Received) -> None:
         member, meta = offer.frame.members[max(offer.index, 0)], offer.frame.meta
         if event.payload == member.payload:
@@ -75,7 +90,7 @@ class ExactSize(Check):
 
     requirement = RequirementId("compression.exact-size")
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
         unit, meta = self.tracker.lines.first(event), event.meta
         if unit is None or meta is None or event.intact is False or meta.batch is not None or meta.chunk_id is not None:
@@ -106,7 +121,7 @@ class ExactSize(Check):
         self.exercise(event)
         member = event.members[0]
         own = self.tracker.send_of(handle, unit.numbers[0]) if unit.numbers else None
-        if own is not None and own.invoke.payload == member.payload:
+        if own is not None and own.invoke.digest == member.digest and own.invoke.size == member.size:
             return
         if not any(send.invoke.payload == member.payload for send in reversed(self.tracker.sends.get(handle, ()))):
             self.breach(

@@ -27,20 +27,22 @@ class ConnectsFirst(Check):
     def start(self) -> None:
         self._connected: set[int] = set()
         self._asked: dict[int, Frame] = {}
-        self._waited: set[int] = set()
+        self._used: set[int] = set()
+        """Connected ones over which the client has sent something since."""
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
-        if event.conn in self._connected:
-            if self._waited and event.conn in self._waited and event.dir is Direction.TO_BROKER and event.from_sender:
-                self._waited.discard(event.conn)
-                self.exercise(event)
-        elif event.dir is Direction.TO_CLIENT:
+        if event.conn in self._used:
+            return
+        if event.dir is _TO_CLIENT:
             if event.command == "CONNECTED" and event.to_receiver:
                 self._connected.add(event.conn)
-                self._waited.add(event.conn)
         elif event.from_sender:
-            self._early(event)
+            if event.conn not in self._connected:
+                self._early(event)
+            else:
+                self._used.add(event.conn)
+                self.exercise(event)
 
     def _early(self, event: Frame) -> None:
         asked = self._asked.get(event.conn)
@@ -141,10 +143,13 @@ class LeavesSilentPeer(Check):
         setting = self.view.setting("client", "keep_alive_ms")
         self._interval_ns = int(setting) * MS if setting else 0
 
+    def concerned(self) -> bool:
+        """In a history that is no longer than an interval nobody was silent for one."""
+        history = self.tracker.history
+        return bool(history) and 0 < self._interval_ns < history[-1].t_ns - history[0].t_ns
+
     @on(Frame)
     def frame(self, event: Frame) -> None:
-        if not self._interval_ns:
-            return
         silence = self._silences.get(event.conn)
         if event.dir is _TO_CLIENT:
             if event.to_receiver and self._deaf is None and (silence is not None or event.command == "CONNECTED"):
@@ -165,7 +170,7 @@ class LeavesSilentPeer(Check):
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
-        if self._interval_ns and self._lets_nothing_down(event):
+        if self._lets_nothing_down(event):
             self._deaf = event
             for conn in self._silences:
                 self._silences[conn] = _Silence(event.t_ns, event)

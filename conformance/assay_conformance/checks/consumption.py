@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assay_conformance.checks.base import Check, View, listening, on, tell
+from assay_conformance.checks.base import Check, View, listening, on, tell, tell_each
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Tolerance
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer, Tracker
 from assay_conformance.model.case import ConfigValue
@@ -38,6 +38,8 @@ REFUSED = (Outcome.FAIL, Outcome.UNSUPPORTED)
 _BOTH: Final = Sides.BOTH
 _TO_BROKER: Final = Direction.TO_BROKER
 _TO_CLIENT: Final = Direction.TO_CLIENT
+
+_WORD: Final = (1 << 64) - 1
 
 SessionKey = tuple[int, int]
 """A session: connection and consumer id; state of one is dropped when it is over."""
@@ -161,9 +163,10 @@ class ConsumerCheck(TimedCheck):
 
     def session_of(self, call: Call) -> ConsumerSession | None:
         """The session on which this call's message came and can still be settled."""
-        session = call.consumer.live_on(call.entry.topic)
-        there = session is not None and session.ready is not None and session.request.seq < call.message.seq
-        return session if there else None
+        session = call.consumer.latest.get(call.entry.topic)
+        if session is None or session.ended is not None or session.ready is None:
+            return None
+        return session if session.request.seq < call.message.seq else None
 
 
 class ConsumerLife:
@@ -185,8 +188,7 @@ class ConsumerLife:
     def call_invoked(self, event: Invoke) -> None:
         calls = self._tracker.calls.get(event.op, ())
         if len(calls) > 1 or self._tracker.foresight.outcomes.get(event.op) not in REFUSED:
-            for call in calls:
-                tell(self._asked, call)
+            tell_each(self._asked, calls)
 
     @on(Invoke, "close")
     def close_invoked(self, event: Invoke) -> None:
@@ -199,8 +201,7 @@ class ConsumerLife:
         if event.outcome is Outcome.OK:
             operation = self._tracker.operations.get(event.op)
             if operation is not None and operation.completion is event:
-                for call in self._tracker.calls.get(event.op, ()):
-                    tell(self._called, call)
+                tell_each(self._called, self._tracker.calls.get(event.op, ()))
 
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
@@ -270,6 +271,16 @@ def elapsed(later_ns: int, earlier_ns: int) -> str:
 def bit_of(words: Sequence[int], index: int) -> bool:
     """Bit `index` of an ack_set; beyond its words it is 0."""
     return index // 64 < len(words) and bool(words[index // 64] >> index % 64 & 1)
+
+
+def bits_of(words: Sequence[int]) -> int:
+    """An ack_set as one number; its words are signed."""
+    return sum((word & _WORD) << 64 * place for place, word in enumerate(words))
+
+
+def indexes_of(bits: int) -> list[int]:
+    """Those of the bits that are set."""
+    return [index for index in range(bits.bit_length()) if bits >> index & 1]
 
 
 def is_open(frame: Frame, index: int) -> bool:

@@ -9,18 +9,19 @@ order (`effectively-once`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from assay_conformance.checks.base import Check, View, ms, on
+from assay_conformance.checks.base import LEFT, Check, View, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order, topic_of
 from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
 from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.checks.worlds import Kind
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Event, Frame, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 NO_SEQUENCE_ID = -1
@@ -59,10 +60,10 @@ class ResumesAfterLastId(Check):
     def start(self) -> None:
         self._seen: set[int] = set()
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if unit is None or not event.from_sender or unit.index or self.tracker.lines.again or not unit.numbers:
+        if unit is None or unit.index or self.tracker.lines.again or not unit.numbers:
             return
         line = unit.line
         if line.handle is None or line.handle in self._seen:
@@ -119,12 +120,13 @@ class KeepsOwnNumbering(Check):
             if line.handle is None or line.handle in self.tracker.foresight.explicit:
                 continue
             if self.view.producer_setting(line.handle, "batching_type") != "key_based":
+                asked = self._asked(line) if len(line.sessions) > 1 else []
                 for session in line.sessions[1:]:
-                    self._judge(line, session)
+                    self._judge(line, session, asked)
 
-    def _judge(self, line: Line, session: ProducerSession) -> None:
+    def _judge(self, line: Line, session: ProducerSession, asked: Sequence[tuple[int, Unit, Unit]]) -> None:
         ready = session.ready
-        pair = None if ready is None else self._first_numbered(line, ready)
+        pair = next(((before, unit) for seq, before, unit in asked if ready is not None and seq > ready.seq), None)
         if ready is None or pair is None:
             return
         before, unit = pair
@@ -145,14 +147,20 @@ class KeepsOwnNumbering(Check):
             unit.first,
         )
 
-    def _first_numbered(self, line: Line, ready: Frame) -> tuple[Unit, Unit] | None:
-        """The first unit of messages asked for behind that answer, and the one before it."""
+    def _asked(self, line: Line) -> list[tuple[int, Unit, Unit]]:
+        """When the first message of each unit was asked for, and the unit of earlier messages before it."""
         known = [unit for unit in line.units if unit.numbers]
-        for before, unit in itertools.pairwise(known):
-            send = self.tracker.send_of(line.handle or 0, unit.numbers[0])
-            if send is not None and send.invoke.seq > ready.seq and before.numbers[-1] < unit.numbers[0]:
-                return before, unit
-        return None
+        return [
+            (send.invoke.seq, before, unit)
+            for before, unit in itertools.pairwise(known)
+            if before.numbers[-1] < unit.numbers[0]
+            and (send := self.tracker.send_of(line.handle or 0, unit.numbers[0])) is not None
+        ]
+
+
+def _was_up(end: Completion, receipt: Frame) -> bool:
+    """Its time was over before the client can have read the receipt, whenever the bench heard of that."""
+    return end.error is ErrorClass.TIMEOUT and (end.done_ns or end.t_ns) < receipt.t_ns + IN_FLIGHT_NS
 
 
 class DuplicateReceiptCompletes(Check):
@@ -196,9 +204,9 @@ class DuplicateReceiptCompletes(Check):
                 if end.seq > receipt.seq:
                     self.exercise(receipt)
                 continue
-            if end is not None and end.seq < receipt.seq:
+            ended_ns = None if end is None else end.done_ns or end.t_ns
+            if end is not None and (end.seq < receipt.seq or _was_up(end, receipt)):
                 continue
-            ended_ns = None if end is None else end.t_ns
             if not self._was_delivered(receipt, unit, ended_ns):
                 continue
             # What a client starved of time has not read yet, it can time out meanwhile.

@@ -120,6 +120,8 @@ class NotBeforeItsTime(DelayCheck):
 
     def _in_turn(self, group: Group, member: Member, due: Due, frame: Frame) -> None:
         earlier = self._sent.setdefault(group, [])
+        if any(other is due for other, _ in earlier):
+            return  # It comes again, as to a group that a broker made anew.
         for other, before in earlier:
             passed = other.at_ns > due.at_ns and frame.t_ns - before.t_ns > OUT_OF_TURN_NS
             if not passed or due.stored.t_ns >= before.t_ns:

@@ -47,6 +47,8 @@ class KeepsWhatIsUnacked(DispatchLedger):
         self._policies = {topic.name: topology.policies_of(topic) for topic in topology.topics}
         self._check_ms = topology.settings.expiry_check_ms
         self._began: dict[Group, Frame] = {}
+        self._sought: set[tuple[str, str]] = set()
+        """Topic and name of subscriptions that begin where they were told to."""
         self._unloaded: dict[str, _Unloaded] = {}
         self._held: dict[str, ReadBack] = {}
         self._cursors: list[Cursor] = []
@@ -81,6 +83,12 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def cursor(self, event: Cursor) -> None:
         self._cursors.append(event)
 
+    @on(Frame, "SEEK")
+    def sought(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self._sought.add((session.topic, session.subscription))
+
     # --- who comes -------------------------------------------------------------------------------------------------
 
     def joined(self, group: Group, member: Member) -> None:
@@ -90,7 +98,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
         if member.served or group.kind not in IN_ORDER or not group.durable:
             return
         entry = self.tracker.stored_at.get((group.topic, *position))
-        if entry is None:
+        if entry is None or (group.topic, group.name) in self._sought:
             return
         self._judge_age(group, member, frame, entry)
         if frame.redelivery_count or group.acked or group.unacked or not self._from_the_beginning(group):
@@ -141,6 +149,8 @@ class KeepsWhatIsUnacked(DispatchLedger):
 
     def _judge_age(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
         """Who comes back begins behind what has become too old meanwhile."""
+        if not self._ttl_s(group.topic):
+            return
         began_ns = self._began[group].t_ns
         if began_ns == member.joined.t_ns:
             return

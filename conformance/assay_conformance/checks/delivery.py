@@ -5,10 +5,13 @@ The rows are made once an attempt, behind its last event, and every rule sees ev
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import chain, islice
 
 from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
+from assay_conformance.checks.consumption import in_force
 from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.from_history import Transcript, transcribe
 from assay_conformance.ledger.from_history.evidence import HistoryJudged, judge_history
@@ -84,11 +87,16 @@ class FlowsAfterHeal(RowsCheck):
     requirement = RequirementId(clauses.FLOWS)
 
     def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
+        if any(in_force(self.view, one, "subscription_type") == "failover" for one in self._consumers()):
+            return  # Whoever comes back to it is made active a second later.
         end_ns = self.tracker.history[-1].t_ns
         if self.tracker.load.quiet(0, end_ns, TOLERANCES["answer"]):
             super().judge(breach, events)
         else:
             self.undecided("the machine was too busy to tell whether messages flowed again in time")
+
+    def _consumers(self) -> Iterable[OpenedConsumer]:
+        return self.tracker.opened_consumers.values()
 
 
 class FaultWindows(RowsCheck):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Fate, Frame, MessageId, Received
 from assay_conformance.model.requirement import RequirementId
@@ -20,6 +20,7 @@ class _Taken:
     """What a consumer handed over from one topic or partition, up to now. `returns`: how often it may still go back."""
 
     last: Received | None = None
+    place: tuple[int, int, int] = (-1, -1, -1)
     returns: int = 0
 
 
@@ -51,10 +52,10 @@ class DeliversInIdOrder(Check):
         if event.from_sender and session is not None:
             self._may_return(session)
 
-    @on(Frame, "MESSAGE")
+    @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if session is None or not event.to_receiver or not event.ids:
+        if session is None or not event.ids:
             return
         position, furthest = event.ids[0].position, self._furthest.get(session.request.seq)
         if furthest is None or position > furthest:
@@ -73,10 +74,12 @@ class DeliversInIdOrder(Check):
         taken = self._taken.get(place)
         if taken is None:
             taken = self._taken[place] = _Taken()
+        id = event.message_id
         before, taken.last = taken.last, event
+        furthest, taken.place = taken.place, (id.ledger, id.entry, id.batch_index)
         if before is None:
             return
-        if _place(event.message_id) > _place(before.message_id):
+        if taken.place > furthest:
             self.exercise(event)
         elif taken.returns:
             taken.returns -= 1
@@ -95,12 +98,8 @@ class DeliversInIdOrder(Check):
             self._taken.setdefault((session.consumer.handle, session.topic), _Taken()).returns += 1
 
     def _is_ordered(self, consumer: OpenedConsumer, topic: str) -> bool:
-        session = consumer.last_on(topic)
+        session = consumer.latest.get(topic)
         return session is not None and session.request.fields.get("subType") in ORDERED
-
-
-def _place(id: MessageId) -> tuple[int, int, int]:
-    return (id.ledger, id.entry, id.batch_index)
 
 
 def _name(id: MessageId) -> str:

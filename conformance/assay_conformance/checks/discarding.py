@@ -22,7 +22,7 @@ from assay_conformance.checks.flow.permits import queue_of
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fired, Frame, Received
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fate, Fired, Frame, Received
 
 
 @dataclass(slots=True)
@@ -88,6 +88,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
             permits.handed += count
             self._unreadable.append(_Unreadable(session, event, entry, reason))
         else:
+            self.came_beside(event, Fate.ALTERED)
             key = (session.consumer.handle, entry)
             self._intact[key] = self._intact.get(key, 0) + count
 
@@ -108,7 +109,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
                 unreadable.frame,
                 event,
             )
-        elif (session := consumer.last_on(entry.topic)) is not None:
+        elif (session := consumer.latest.get(entry.topic)) is not None:
             self._permits.setdefault(session.request.seq, _Permits()).handed += 1
 
     @on(Frame, "FLOW")

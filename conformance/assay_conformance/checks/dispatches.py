@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import Check, View, listening, on, tell
 from assay_conformance.checks.occasions import DEFAULT_KIND
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.checks.tracker import ConsumerSession, Tracker
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Frame, MessageId, Meta, Position
 from assay_conformance.model.fault import Cut, CutHow, Direction
@@ -104,8 +104,8 @@ class Group:
 
 
 class DispatchLedger(Check):
-    """A check of what a broker does for its groups. They are kept, and it is told of them, by the attempt's `Groups`,
-    ahead of its own handlers."""
+    """A check of what a broker does for its groups. They are kept, and it is told of them, by the attempt's
+    `GroupLife`, ahead of its own handlers."""
 
     kept: Groups
 
@@ -156,20 +156,40 @@ class DispatchLedger(Check):
         """A REDELIVER that came to the broker names an entry, or all that a consumer has, and this is one of them."""
 
 
-def all_groups(view: View, checks: Iterable[Check]) -> list[Groups]:
+class Groups:
+    """The groups of all topics but some, as checks see them."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self.groups: dict[tuple[str, str], Group] = {}
+        """By topic and name of the subscription."""
+        self._tracker = tracker
+
+    def of(self, session: ConsumerSession) -> Group | None:
+        return self.groups.get((session.topic, session.subscription))
+
+    def member(self, event: Frame) -> tuple[Group | None, Member | None]:
+        """Whose a frame is."""
+        session = self._tracker.consumer_of(event)
+        group = None if session is None else self.groups.get((session.topic, session.subscription))
+        return group, None if group is None else group.member_of(session)
+
+
+def all_groups(view: View, checks: Iterable[Check]) -> list[GroupLife]:
     """Kept once for all of these checks that leave out the same topics."""
     asking: dict[frozenset[object], list[DispatchLedger]] = {}
     for check in checks:
         if isinstance(check, DispatchLedger):
             asking.setdefault(check.shrinking(), []).append(check)
-    return [Groups(view, shrinking, together) for shrinking, together in asking.items()]
+    return [GroupLife(view, shrinking, together) for shrinking, together in asking.items()]
 
 
-class Groups:
+class GroupLife:
     """Keeps the groups of all topics but `shrinking`, and tells the checks."""
 
     def __init__(self, view: View, shrinking: frozenset[object], checks: Sequence[DispatchLedger]) -> None:
-        self.groups: dict[tuple[str, str], Group] = {}
+        self._kept = Groups(view.tracker)
+        self.groups = self._kept.groups
+        self.member = self._kept.member
         self._tracker = view.tracker
         self._shrinking = shrinking
         self._requests: dict[tuple[int, int], ConsumerSession] = {}
@@ -181,7 +201,7 @@ class Groups:
         self._acknowledged = listening(checks, DispatchLedger.acknowledged)
         self._asked_again = listening(checks, DispatchLedger.asked_again)
         for check in checks:
-            check.kept = self
+            check.kept = self._kept
 
     @on(Frame, "SUBSCRIBE")
     def subscribe(self, event: Frame) -> None:
@@ -202,7 +222,7 @@ class Groups:
         if not event.at_broker or event.request_id is None:
             return
         session = self._requests.pop((event.conn, event.request_id), None)
-        group = None if session is None else self._known(session)
+        group = None if session is None else self._kept.of(session)
         if session is None or group is None:
             return
         group.asking.discard(event.conn)
@@ -228,7 +248,8 @@ class Groups:
         if not event.at_broker or group is None or member is None or not event.ids:
             return
         position = event.ids[0].position
-        tell(self._sent, group, member, event, position)
+        if self._sent:
+            tell(self._sent, group, member, event, position)
         member.served = True
         member.out[position] = event
         member.permits -= event.messages
@@ -244,12 +265,13 @@ class Groups:
             return
         if event.ack_type == "Cumulative" and (group.kind in SHARED or len(event.ids) != 1):
             return
+        cumulative, sets = event.ack_type == "Cumulative", event.ack_sets
         for number, id in enumerate(event.ids):
-            if event.ack_type == "Cumulative":
+            if cumulative:
                 for position in [known for known in {**group.unacked, **member.out} if known < id.position]:
                     self._settle(group, position, event, whole=member.lives)
             # One that crosses the broker's CLOSE_CONSUMER comes to nobody.
-            whole = member.lives and (number >= len(event.ack_sets) or not event.ack_sets[number])
+            whole = member.lives and not (number < len(sets) and sets[number])
             self._settle(group, id.position, event, whole=whole)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
@@ -291,19 +313,13 @@ class Groups:
         if whole and frame is not None:
             group.acked[position] = frame
             group.acked_ns[position] = ack.t_ns
-            tell(self._acknowledged, group, position, ack)
+            if self._acknowledged:
+                tell(self._acknowledged, group, position, ack)
         for holder in group.members:
-            holder.out.pop(position, None)
+            if holder.out:
+                holder.out.pop(position, None)
 
     def _group(self, session: ConsumerSession) -> Group:
         durable = session.request.fields.get("durable", True) is not False
         new = Group(session.topic, session.subscription, DEFAULT_KIND, durable)
         return self.groups.setdefault((session.topic, session.subscription), new)
-
-    def _known(self, session: ConsumerSession) -> Group | None:
-        return self.groups.get((session.topic, session.subscription))
-
-    def member(self, event: Frame) -> tuple[Group | None, Member | None]:
-        session = self._tracker.consumer_of(event)
-        group = None if session is None else self._known(session)
-        return group, None if group is None else group.member_of(session)

@@ -55,6 +55,8 @@ class Foresight:
     """Producer handles that may have written a session which is nobody's: not all they sent and were told is known."""
     explicit: set[int] = field(default_factory=set)
     """Producer handles whose application chose a sequence id: those may come twice, and in any order."""
+    clients: dict[int, Invoke] = field(default_factory=dict)
+    """Client handle -> its open_client."""
     _asked_names: dict[int, str] = field(default_factory=dict)
     _given_names: dict[int, str] = field(default_factory=dict)
     _case_number: int = -1
@@ -109,12 +111,16 @@ class Foresight:
         self.load.healed(event.fault, event.t_ns)
 
     def _invoke(self, event: Invoke) -> None:
-        if event.verb == "open_producer" and event.handle is not None:
+        if event.handle is None:
+            return
+        if event.verb == "open_client":
+            self.clients[event.handle] = event
+        elif event.verb == "open_producer":
             self._openings[event.handle] = event
             name = (event.args.get("config") or {}).get("producer_name")
             if name:
                 self._asked_names[event.handle] = str(name)
-        elif event.verb == "send" and event.handle is not None and "sequence_id" in event.args:
+        elif event.verb == "send" and "sequence_id" in event.args:
             self.explicit.add(event.handle)
 
     def _completion(self, event: Completion) -> None:

@@ -51,6 +51,14 @@ class Handover:
         """Entries of consumers that bury, as soon as one of their messages was handed over."""
         self._burying: dict[int, bool] = {}
         """Consumer handle -> whether it does."""
+        self._limits: dict[int, int] = {}
+        """Connection -> the largest message, as its broker told."""
+
+    def told(self, connected: Frame) -> None:
+        """A CONNECTED as it arrived."""
+        limit = connected.fields.get("max_message_size")
+        if connected.to_receiver and limit:
+            self._limits[connected.conn] = int(limit)
 
     def offer(self, session: ConsumerSession, frame: Frame) -> None:
         """All messages of a MESSAGE frame that is whole: unbatched, a batch, or the last chunk of a joined message."""
@@ -60,6 +68,10 @@ class Handover:
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought:
             return
+        limit = self._limits.get(frame.conn)
+        if limit is not None and _size_of(frame) > limit:
+            # Larger than its broker takes, as the client was told: it may not believe that.
+            return
         for index in range(frame.meta.batch) if frame.meta is not None and frame.meta.batch else (-1,):
             compacted = 0 <= index < len(frame.members) and frame.members[index].compacted_out
             if not compacted and is_open(frame, index):
@@ -67,16 +79,14 @@ class Handover:
 
     def received(self, consumer: OpenedConsumer, message: Received) -> Offer | None:
         """The offer this delivery takes up."""
-        entry = self._view.tracker.entries.get(message.seq)
-        if entry is None:
-            return None
         burying = self._burying.get(consumer.handle)
         if burying is None:
             burying = self._burying[consumer.handle] = buries(self._view, consumer)
+        entry = self._view.tracker.entries.get(message.seq) if burying or self._offers else None
+        if entry is None:
+            return None
         if burying:
             self._handed.add((consumer.handle, entry))
-        if not self._offers:
-            return None
         index = message.message_id.batch_index
         # Of a batch of one, clients say that it is no batch, or the other way round.
         places = (index, -1 - index) if index in (0, -1) else (index,)
@@ -119,6 +129,12 @@ class Handover:
         )
 
 
+def _size_of(frame: Frame) -> int:
+    """What counts against a broker's limit: the body; that of a batch holds the headers of its messages, too."""
+    is_batch = frame.meta is not None and frame.meta.batch
+    return frame.size if is_batch else sum(member.size for member in frame.members)
+
+
 class HandoverCheck(TimedCheck):
     """Offers messages, and is told what became of them; one that is withheld is a breach."""
 
@@ -144,6 +160,10 @@ class HandoverCheck(TimedCheck):
             offer.frame,
             event,
         )
+
+    @on(Frame, "CONNECTED")
+    def _connected(self, event: Frame) -> None:
+        self.handover.told(event)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def _everything_again(self, event: Frame) -> None:

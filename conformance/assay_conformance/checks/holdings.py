@@ -180,4 +180,4 @@ def _evidence(check: Check, send: Operation | None, entries: Sequence[Stored]) -
     invoke = send.invoke
     unit = check.tracker.lines.by_message.get((invoke.handle or 0, invoke.number or 0))
     if unit is not None and not entries:
-        yield (unit.receipts or [unit.first])[-1]
+        yield (unit.receipts or (unit.first,))[-1]

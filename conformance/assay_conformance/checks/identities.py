@@ -13,7 +13,8 @@ _LOOKUPS = frozenset({"LOOKUP", "PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE
 class RequestIdsDiffer(Check):
     """No two requests of a connection have one id: an answer that comes late is the answer to another one else.
 
-    Lookups have answers of their own, and failures inside these: the C++ client counts them apart, and may.
+    Lookups have answers of their own, and failures inside these: the C++ client counts them apart, and may. Of a
+    cluster that a topic went to they are counted anew, and here that may be a broker which is known already.
     """
 
     requirement = RequirementId("connection.request-ids-differ")
@@ -21,6 +22,12 @@ class RequestIdsDiffer(Check):
     def start(self) -> None:
         self._asked: dict[tuple[int, bool, int], Frame] = {}
         self._several: set[int] = set()
+
+    @on(Frame, "TOPIC_MIGRATED")
+    def migrated(self, event: Frame) -> None:
+        url = event.fields.get("brokerServiceUrl")
+        there = {opened.conn for opened in self.tracker.opened.values() if opened.url == url}
+        self._asked = {key: asked for key, asked in self._asked.items() if not (key[0] in there and key[1])}
 
     @on(Frame)
     def frame(self, event: Frame) -> None:

@@ -14,21 +14,22 @@ what cannot be decided then is not mentioned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
-from assay_conformance.checks.base import Check, Handler, Said, View, blame, on, routes, tell
+from assay_conformance.checks.base import Check, Said, View, blame, on, tell
 from assay_conformance.checks.consumption import ConsumerLife
 from assay_conformance.checks.dispatches import all_groups
+from assay_conformance.checks.flow.permits import PermitLife
 from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.occasions import met_by, occasions
+from assay_conformance.checks.routes import Table
 from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Who
-from assay_conformance.model.event import Ended, Ending, Event, Fired, Frame, Overdue
+from assay_conformance.model.event import Ended, Ending, Event, Fired, Overdue
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
 from assay_conformance.model.outside import Pause, Role
@@ -96,6 +97,7 @@ def _judge_part(
         found[requirement] = Said()
     for check in judging:
         found[check.requirement].add(check)
+    view.tracker.let_go()
     return attempt_end
 
 
@@ -164,15 +166,11 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     tracker.history = events
     attempt = BenchFacts(tracker.load)
     checks = [check for check in checks if check.concerned()]
-    by_type, by_word = _table(attempt, ConsumerLife(tracker, checks), *all_groups(view, checks), *checks)
+    lives = (ConsumerLife(tracker, checks), PermitLife(view, checks), *all_groups(view, checks))
+    see, told = tracker.see, Table([attempt, *lives, *checks]).of
     for event in events:
-        tracker.see(event)
-        kind = type(event)
-        handlers = by_type.get(kind, ())
-        if (named := by_word.get(kind)) is not None:
-            word = event.command if kind is Frame else event.verb  # type: ignore[union-attr]
-            handlers = named.get(word, handlers)
-        for handler in handlers:
+        see(event)
+        for handler in told(event):
             try:
                 handler(event)
             except Exception as error:
@@ -180,23 +178,6 @@ def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFa
     for check in checks:
         tell((check.finish,))
     return attempt
-
-
-def _table(*listeners: Any) -> tuple[dict[type, list[Handler]], dict[type, dict[str, list[Handler]]]]:
-    """Handlers of all events of a type, and all of those with a command or verb that some handler names; those of one
-    listener behind those of the one before."""
-    by_type: dict[type, list[Handler]] = {}
-    by_word: dict[type, dict[str, list[Handler]]] = {}
-    for listener in listeners:
-        for kind, word, name in routes(type(listener)):
-            if word is None:
-                by_type.setdefault(kind, []).append(getattr(listener, name))
-            else:
-                by_word.setdefault(kind, {}).setdefault(word, []).append(getattr(listener, name))
-    for kind, named in by_word.items():
-        for handlers in named.values():
-            handlers += by_type.get(kind, ())
-    return by_type, by_word
 
 
 def _judgement(

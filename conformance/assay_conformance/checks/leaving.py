@@ -27,6 +27,12 @@ class LeavingCheck(Check):
     def may_leave(self, conn: int) -> bool:
         return self.leaving or conn in self.reasons_to_leave
 
+    def came_beside(self, frame: Frame, fate: Fate) -> None:
+        """A frame that the check is not about; where its fate is that of those it is about, nobody knows over which of
+        them a connection was left."""
+        if frame.fate is fate:
+            self.reasons_to_leave.add(frame.conn)
+
     @on(Invoke, *LEAVING)
     def _leaves(self, event: Invoke) -> None:
         del event
@@ -36,10 +42,8 @@ class LeavingCheck(Check):
     def _harmed(self, event: Fired) -> None:
         """Frames that are lost or late make receipts come ahead of their turn, and behind bytes that are no frame
         nothing can be read. One that is spoilt, comes in pieces, or that nobody asked for, is no reason."""
-        faults = self.view.case.faults
-        action = faults[event.fault].action if event.fault < len(faults) else None
-        bears = event.action in BORNE or (isinstance(action, Inject) and (not action.raw or is_frame(action.raw)))
-        if event.conn is not None and not bears:
+        harmless = event.action in BORNE or (event.action == "inject" and not ends_reading(self.view, event))
+        if event.conn is not None and not harmless:
             self.reasons_to_leave.add(event.conn)
 
     @on(Frame, "SEND_ERROR")
@@ -54,6 +58,13 @@ def is_readable(message: Frame) -> bool:
     if meta is None or message.fate is Fate.ALTERED or meta.unpacked_bytes is not None:
         return False
     return bool(message.members) or meta.chunk_id is not None
+
+
+def ends_reading(view: View, event: Fired) -> bool:
+    """Bytes that are no frame were put in: nothing behind them can be read."""
+    faults = view.case.faults
+    action = faults[event.fault].action if event.fault < len(faults) else None
+    return isinstance(action, Inject) and bool(action.raw) and not is_frame(action.raw)
 
 
 def is_frame(raw: bytes) -> bool:

@@ -38,16 +38,13 @@ class Unit:
     first: Frame
     session: ProducerSession
     """The session it was last sent on."""
-    numbers: tuple[int, ...] = ()
+    numbers: tuple[int, ...]
     """Numbers of the messages inside, where known."""
-    sends: list[tuple[ProducerSession, Frame]] = field(default_factory=list)
-    receipts: list[Frame] = field(default_factory=list)
-    errors: list[Frame] = field(default_factory=list)
+    sends: tuple[tuple[ProducerSession, Frame], ...]
+    receipts: tuple[Frame, ...] = ()
+    errors: tuple[Frame, ...] = ()
     given_up: bool = False
     """A send inside has failed, or may have: it is no longer in the client's queue."""
-
-    def __post_init__(self) -> None:
-        self.sends.append((self.session, self.first))
 
     @property
     def sequence_id(self) -> int:
@@ -81,8 +78,10 @@ class Line:
     handle: int | None = None
     closing: Parting | None = None
     units: list[Unit] = field(default_factory=list)
-    told: set[int] = field(default_factory=set)
-    """Sequence ids that its units went by."""
+    ids_used: set[int] = field(default_factory=set)
+    """Sequence ids that its units went by, where the client chooses them."""
+    highest_id: int = -1
+    """Of all messages so far, where the application chooses their ids."""
     sessions: list[ProducerSession] = field(default_factory=list)
 
     @property
@@ -126,14 +125,24 @@ class Lines:
     """Handles a SEND of which a fault took out of its stream, moved or repeated, where the stream went on without it;
     or the receipt of a chunk of which it repeated. No network does that, and no client can keep order, or avoid a loss
     by deduplication, against it."""
-    reused: set[int] = field(default_factory=set)
-    """Handles that gave one sequence id to two messages: what becomes of the one may be told of the other."""
+    reuses_ids: set[int] = field(default_factory=set)
+    """Handles that gave one sequence id to two messages, or chosen ids that do not rise: what becomes of the one may be
+    told of the other."""
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
     _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
     """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
+
+    def let_go(self) -> None:
+        """Lines refer to their units and sessions, and these to them."""
+        for line in self.all:
+            for session in line.sessions:
+                session.line = None
+                session.queue.clear()
+                session.waiting.clear()
+            line.units.clear()
 
     # --- agent ---
 
@@ -184,22 +193,25 @@ class Lines:
         if session is None:
             self.unit = None
             return
-        line = self._line_of(session, event)
-        numbers = self.numbers(event.members, session.topic)
+        members = event.members
+        handle = self.handle_of(members[0], session.topic) if members else None
+        line = self._line_of(session, handle)
+        # Of one message that is known `numbers` would find out the same once more.
+        if handle is None or len(members) > 1:
+            numbers = self.numbers(members, session.topic)
+        else:
+            numbers = (members[0].identity.number,)  # type: ignore[union-attr]
         unit = self._known(line, event, numbers)
         self.again = unit is not None
         if unit is None:
             unit = self._new(line, session, event, numbers)
         else:
             unit.session = session
-            unit.sends.append((session, event))
+            unit.sends += ((session, event),)
             if numbers and not unit.numbers:
                 unit.numbers = numbers
-        waiting = session.waiting.get(event.sequence_id or 0)
-        if waiting is None:
-            session.waiting[event.sequence_id or 0] = [unit]
-        else:
-            waiting.append(unit)
+        id = event.sequence_id or 0
+        session.waiting[id] = (*session.waiting.get(id, ()), unit)
         session.queue.append(unit)
         if session.furthest is None or unit.index > session.furthest[0].index:
             session.furthest = (unit, event)
@@ -224,10 +236,15 @@ class Lines:
             self.stale = True
             self.unit = next((u for u in reversed(session.line.units) if u.sequence_id == event.sequence_id), None)
             return
-        self.unit = waiting.pop(0)
-        if not waiting:
+        self.unit, *others = waiting
+        if others:
+            session.waiting[event.sequence_id or 0] = tuple(others)
+        else:
             del session.waiting[event.sequence_id or 0]
-        (self.unit.receipts if event.command == "SEND_RECEIPT" else self.unit.errors).append(event)
+        if event.command == "SEND_RECEIPT":
+            self.unit.receipts += (event,)
+        else:
+            self.unit.errors += (event,)
         if self.unit is self.head:
             queue.popleft()
         elif self.unit in queue:
@@ -274,9 +291,8 @@ class Lines:
         base = base_topic(topic)
         return identity.handle if opening.args.get("topic", base) == base else None
 
-    def _line_of(self, session: ProducerSession, event: Frame) -> Line:
-        """The session's, unless the payload says that another producer uses it as well."""
-        handle = self.handle_of(event.members[0], session.topic) if event.members else None
+    def _line_of(self, session: ProducerSession, handle: int | None) -> Line:
+        """The session's, unless the payload is another producer's, which uses it as well."""
         line = session.line
         if line is None or handle not in (None, line.handle):
             line = self._line(session, handle)
@@ -316,20 +332,32 @@ class Lines:
         return (id(line), event.sequence_id or 0, -1 if chunk is None else chunk, content)
 
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
-        unit = Unit(line, len(line.units), event, session, numbers)
+        unit = Unit(line, len(line.units), event, session, numbers, ((session, event),))
         line.units.append(unit)
         if line.handle is not None and (event.meta is None or not event.meta.chunk_id):
-            if unit.sequence_id in line.told:
-                self.reused.add(line.handle)
-            line.told.add(unit.sequence_id)
+            self._number(line, line.handle, unit)
         if _is_chunk(event) or not numbers:
             self._by_place[self._place(line, event)] = unit
         if line.handle is not None:
             for number in numbers:
                 self.by_message.setdefault((line.handle, number), unit)
-        if event.unit is not None and any(member.identity is None for member in event.members):
+        if not numbers and event.unit is not None and any(member.identity is None for member in event.members):
             self._small.setdefault((line.topic, event.unit), []).append(line)
         return unit
+
+    def _number(self, line: Line, handle: int, unit: Unit) -> None:
+        """A client's own ids may rise in any order of its batches, as those by key do. Chosen ones have to rise from
+        message to message: a receipt may name any id of a batch's range, and what is out of turn may lie in it."""
+        if handle not in self.foresight.explicit:
+            if unit.sequence_id in line.ids_used:
+                self.reuses_ids.add(handle)
+            line.ids_used.add(unit.sequence_id)
+            return
+        for member in unit.first.members:
+            id = unit.sequence_id if member.sequence_id is None else member.sequence_id
+            if id <= line.highest_id:
+                self.reuses_ids.add(handle)
+            line.highest_id = max(line.highest_id, id)
 
     # --- broker ---
 
@@ -358,6 +386,11 @@ class Lines:
             for content, entry in entries
             if self.foresight.may_be_called(handle, entry.meta.producer_name, name)
         )
+
+    @property
+    def unpaired(self) -> set[int]:
+        """Handles of which nobody knows which receipt is which SEND's: what came twice has two, and so has an id."""
+        return self.torn_sends | self.reuses_ids
 
     def of_handle(self, handle: int) -> Iterator[Line]:
         return (line for line in self.all if line.handle == handle)

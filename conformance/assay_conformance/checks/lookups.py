@@ -47,8 +47,6 @@ class RetriesLookups(TimedCheck):
         self._topics: dict[tuple[int, int], str] = {}
         self._company: set[str] = set()
         """Topics that something was opened on: it may look them up as well, when its connection is lost."""
-        timeout = self.view.setting("client", "operation_timeout_ms")
-        self._timeout_ns = int(timeout or 0) * MS
 
     @on(Invoke, "open_producer", "open_consumer")
     def opens(self, event: Invoke) -> None:
@@ -122,18 +120,25 @@ class RetriesLookups(TimedCheck):
             return
         if event.outcome is Outcome.OK or opening.final is not None:
             self.exercise(event)
-        elif opening.doubtful is None and event.t_ns - opening.call.t_ns < min(
-            self._timeout_ns // 2, self._timeout_ns - 2 * TOLERANCES["reconnect"].slack_ns
-        ):
+        elif opening.doubtful is None and event.t_ns - opening.call.t_ns < self._time_to_ask(opening):
             last = opening.failures[-1]
             self.breach(
                 "gave-up",
                 f"{event.verb} of handle {event.handle} failed at {ms(event.t_ns)} after {last.fields.get('error')} at "
                 f"{ms(last.t_ns)}, {(event.t_ns - opening.call.t_ns) // MS} ms into its time of "
-                f"{self._timeout_ns // MS} ms: it should have asked again",
+                f"{self._timeout_ns(opening) // MS} ms: it should have asked again",
                 last,
                 event,
             )
+
+    def _time_to_ask(self, opening: _Opening) -> int:
+        """Since the call: by then the next look-up would have fitted, the second one the more so."""
+        timeout_ns = self._timeout_ns(opening)
+        spare = TOLERANCES["answer"].slack_ns if len(opening.failures) == 1 else 2 * TOLERANCES["reconnect"].slack_ns
+        return min(timeout_ns // 2, timeout_ns - spare)
+
+    def _timeout_ns(self, opening: _Opening) -> int:
+        return int(self.view.client_setting(opening.call.handle, "operation_timeout_ms") or 0) * MS
 
     def _opening_of(self, topic: str) -> _Opening | None:
         """The one opening that asks for this topic, where it is one."""

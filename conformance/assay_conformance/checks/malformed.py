@@ -61,6 +61,12 @@ class BadFrame(TimedCheck):
         if to_client(event):
             self._in_use.add(event.conn)
 
+    @on(Frame, "PRODUCER", "SUBSCRIBE")
+    def registers(self, event: Frame) -> None:
+        """Who finds its topic at another broker may have a connection to that one."""
+        if from_client(event):
+            self._opened_ns.append(event.t_ns)
+
     @on(Opened)
     def opened(self, event: Opened) -> None:
         self._opened_ns.append(event.t_ns)
@@ -84,7 +90,8 @@ class BadFrame(TimedCheck):
             if self._is_late(conn, fired, until_ns):
                 self._kept(conn, fired, event)
         for fired, closed in self._closed:
-            back = any(opened_ns >= closed.t_ns for opened_ns in self._opened_ns)
+            # A client may have left before its peer has heard of it.
+            back = any(opened_ns >= self._came_ns(closed.conn, fired) for opened_ns in self._opened_ns)
             if not back and late("reconnect", closed.t_ns, until_ns):
                 self.overdue(
                     "reconnect",
@@ -135,6 +142,8 @@ class Ignored(TimedCheck, LeavingCheck):
         if to_client(event):
             if self.concerns_nobody(event):
                 self._came.setdefault(event.conn, event)
+            else:
+                self.came_beside(event, Fate.INJECTED)
         elif event.conn in self._came and from_client(event) and event.t_ns > self._came[event.conn].t_ns:
             self.exercise(self._came.pop(event.conn))
 

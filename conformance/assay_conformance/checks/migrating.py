@@ -9,7 +9,7 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, late, 
 from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Completion, Ended, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Frame
 from assay_conformance.model.requirement import RequirementId
 
 Key = tuple[str, int, str]
@@ -39,16 +39,27 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             if step.who is Who.BROKER and step.verb == "migrate"
         }
         self._closed: Completion | None = None
+        self._cut_ns = 0
 
     @on(Frame, "TOPIC_MIGRATED")
     def told(self, event: Frame) -> None:
         id = int(event.fields.get("resource_id", -1))
         kind = "producer" if event.fields.get("resource_type") == "Producer" else "consumer"
         sessions = self.tracker.producers if kind == "producer" else self.tracker.consumers
-        session = sessions.get((event.conn, id))
+        session, opened = sessions.get((event.conn, id)), self.tracker.opened.get(event.conn)
         over = kind == "producer" and (event.conn, id) in self._over
-        if session is not None and not over and to_client(event) and session.topic in self._to:
-            self._migrated[kind, id, session.topic] = _Migrated(event, self._to[session.topic])
+        if session is None or over or not to_client(event) or session.topic not in self._to:
+            return
+        broker = self._to[session.topic]
+        if opened is None or opened.broker != broker:
+            self._migrated[kind, id, session.topic] = _Migrated(event, broker)
+
+    @on(Closed)
+    def cut(self, event: Closed) -> None:
+        """What was written around a cut may never have come, and who was cut off has its time to come."""
+        if event.by is not ClosedBy.CLIENT:
+            self._cut_ns = event.t_ns
+            self._migrated = {key: one for key, one in self._migrated.items() if one.told.conn != event.conn}
 
     @on(Frame, "SEND_ERROR")
     def send_refused(self, event: Frame) -> None:
@@ -87,10 +98,11 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             refused = self.shut_out.get(topic)
             if refused is not None and refused.seq > migrated.told.seq:
                 continue
-            if late("reconnect", migrated.told.t_ns, end.t_ns):
+            since_ns = max(migrated.told.t_ns, self._cut_ns)
+            if late("reconnect", since_ns, end.t_ns):
                 self.overdue(
                     "reconnect",
-                    migrated.told.t_ns,
+                    since_ns,
                     end.t_ns,
                     "never-came",
                     f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of "

@@ -9,6 +9,7 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, in_for
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.shut_out import ShutOutCheck
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import OpenedConsumer, Operation
 from assay_conformance.model.event import (
     Closed,
@@ -59,6 +60,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         self._last: dict[int, Operation] = {}
         self._first_send = 1 << 62
         self._cut_ns = 0
+        self._latest_ns: dict[int, int] = {}
+        """Consumer -> when it was handed something last."""
 
     @on(Closed)
     def cut(self, event: Closed) -> None:
@@ -107,6 +110,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
 
     @on(Received)
     def received(self, event: Received) -> None:
+        self._latest_ns[event.handle] = event.t_ns
         identity = self.tracker.own(event.identity)
         if identity is None:
             return
@@ -146,9 +150,11 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         """What a last receive that ended short, and had its time, did not bring."""
         end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
         short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
-        if end is None or not short:
+        if end is None or not short or not self.view.is_dispatched_at_once(consumer.topics[0]):
             return
-        since_ns = max(receive.invoke.t_ns, self._cut_ns)
+        since_ns = max(
+            receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._active_ns(consumer)
+        )
         if not late("answer", since_ns, end.t_ns):
             return
         if consumer.invoke.seq > self._first_send:
@@ -172,6 +178,13 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
                         end,
                     )
                     return
+
+    def _active_ns(self, consumer: OpenedConsumer) -> int:
+        """A broker makes nobody the active consumer of a failover subscription before its delay is over."""
+        ready = [session.ready.t_ns for session in consumer.sessions if session.ready is not None]
+        if in_force(self.view, consumer, "subscription_type") != "failover" or not ready:
+            return 0
+        return max(ready) + self.view.case.topology.settings.failover_delay_ms * MS
 
     def _owed(self, send: Operation, receive: Operation) -> bool:
         end = send.completion

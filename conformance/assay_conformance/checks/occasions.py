@@ -110,33 +110,38 @@ class _Search:
         self._least_limit_bytes = case.topology.max_message_bytes
 
     def through(self, events: Sequence[Event]) -> frozenset[Occasion]:
-        types = set(map(type, events))
+        by_type: dict[type, list[Event]] = {}
+        for event in events:
+            by_type.setdefault(type(event), []).append(event)
         for kind, handler in _HANDLERS.items():
-            if kind in types:
-                handler(self, [event for event in events if type(event) is kind])
+            if kind in by_type:
+                handler(self, by_type[kind])
         if self._largest_bytes > self._least_limit_bytes:
             self._met.add(Trait.OVERSIZE)
         if len(self._topics) > 1:
             self._met.add(Trait.SEVERAL_TOPICS)
         frames = ((Frame, command) for command in self._commands)
-        return frozenset[Occasion]().union(self._met, types, self._verbs, frames)
+        return frozenset[Occasion]().union(self._met, by_type, self._verbs, frames)
 
     # --- one method an event type: all of them ---
 
     def _frames(self, events: Sequence[Frame]) -> None:
-        self._commands = {event.command for event in events}
-        self._metas([event.meta for event in events if event.meta is not None])
+        by_command: dict[str, list[Frame]] = {}
         for event in events:
-            if event.fate is not _PASSED or event.intact is False:
-                self._met.add(Trait.HARMED)
-                if event.fate is Fate.ALTERED:
-                    self._met.add(Trait.ALTERED)
-            meta = event.meta
-            if event.intact and (meta is None or (meta.batch is not None and not event.members)):
-                self._met.add(Trait.UNREADABLE)
-            handler = _FRAMES.get(event.command)
-            if handler is not None:
-                handler(self, event)
+            by_command.setdefault(event.command, []).append(event)
+        self._commands = set(by_command)
+        self._metas([event.meta for event in events if event.meta is not None])
+        fates = {event.fate for event in events}
+        intact = [event for event in events if event.intact]
+        if fates - {_PASSED} or any(event.intact is False for event in events):
+            self._met.add(Trait.HARMED)
+        if Fate.ALTERED in fates:
+            self._met.add(Trait.ALTERED)
+        if any(event.meta is None or (event.meta.batch is not None and not event.members) for event in intact):
+            self._met.add(Trait.UNREADABLE)
+        for command, handler in _FRAMES.items():
+            if command in by_command:
+                handler(self, by_command[command])
 
     def _metas(self, metas: Sequence[Meta]) -> None:
         for meta in metas:
@@ -194,42 +199,42 @@ class _Search:
         if any(event.action in _IN_PIECES for event in events):
             self._met.add(Trait.IN_PIECES)
 
-    # --- one method a command ---
+    # --- one method a command: all of them ---
 
-    def _send(self, event: Frame) -> None:
-        size = event.members[0].size if event.members else 0
-        if event.size > self._largest_bytes or size > self._largest_bytes:
-            self._largest_bytes = max(event.size, size)
-        if event.fields and event.fields.get("is_chunk"):
+    def _sends(self, events: Sequence[Frame]) -> None:
+        sizes = (max(event.size, event.members[0].size if event.members else 0) for event in events)
+        self._largest_bytes = max(self._largest_bytes, *sizes)
+        if any(event.fields and event.fields.get("is_chunk") for event in events):
             self._met.add(Trait.CHUNK)
 
-    def _receipt(self, event: Frame) -> None:
-        if event.ids and event.ids[0].is_duplicate_marker:
+    def _receipts(self, events: Sequence[Frame]) -> None:
+        if any(event.ids and event.ids[0].is_duplicate_marker for event in events):
             self._met.add(Trait.DUPLICATE)
 
-    def _ack(self, event: Frame) -> None:
-        if event.ack_type == "Cumulative":
+    def _acks(self, events: Sequence[Frame]) -> None:
+        if any(event.ack_type == "Cumulative" for event in events):
             self._met.add(Trait.CUMULATIVE)
 
-    def _connected(self, event: Frame) -> None:
-        told = event.fields.get("max_message_size")
-        self._least_limit_bytes = min(self._least_limit_bytes, int(told or self._least_limit_bytes))
+    def _connected(self, events: Sequence[Frame]) -> None:
+        told = [int(event.fields.get("max_message_size") or self._least_limit_bytes) for event in events]
+        self._least_limit_bytes = min(self._least_limit_bytes, *told)
 
-    def _subscribe(self, event: Frame) -> None:
-        self._topics.add(event.fields.get("topic"))
-        self._met.add(Subscribed(str(event.fields.get("subType", DEFAULT_KIND))))
-        if event.fields.get("durable", True) is False:
+    def _subscribed(self, events: Sequence[Frame]) -> None:
+        self._topics = {event.fields.get("topic") for event in events}
+        self._met.update(Subscribed(str(event.fields.get("subType", DEFAULT_KIND))) for event in events)
+        if any(event.fields.get("durable", True) is False for event in events):
             self._met.add(Trait.READER)
 
-    def _producer(self, event: Frame) -> None:
-        if is_partition(str(event.fields.get("topic", ""))):
-            self._met.add(Trait.PARTITION)
-        waits = event.fields.get("producer_ready") is False
-        if waits or event.fields.get("producer_access_mode", "Shared") != "Shared":
-            self._met.add(Trait.ACCESS_MODE)
+    def _producers(self, events: Sequence[Frame]) -> None:
+        for event in events:
+            if is_partition(str(event.fields.get("topic", ""))):
+                self._met.add(Trait.PARTITION)
+            waits = event.fields.get("producer_ready") is False
+            if waits or event.fields.get("producer_access_mode", "Shared") != "Shared":
+                self._met.add(Trait.ACCESS_MODE)
 
-    def _sent_away(self, event: Frame) -> None:
-        if event.dir is Direction.TO_CLIENT:
+    def _sent_away(self, events: Sequence[Frame]) -> None:
+        if any(event.dir is Direction.TO_CLIENT for event in events):
             self._met.add(Trait.LET_GO)
 
 
@@ -242,14 +247,14 @@ _HANDLERS: Final[dict[type, Callable[[_Search, Any], None]]] = {
     Fired: _Search._fired,
 }
 
-_FRAMES: Final[dict[str, Callable[[_Search, Frame], None]]] = {
-    "SEND": _Search._send,
-    "SEND_RECEIPT": _Search._receipt,
-    "ACK": _Search._ack,
+_FRAMES: Final[dict[str, Callable[[_Search, Sequence[Frame]], None]]] = {
+    "SEND": _Search._sends,
+    "SEND_RECEIPT": _Search._receipts,
+    "ACK": _Search._acks,
     "CONNECTED": _Search._connected,
-    "SUBSCRIBE": _Search._subscribe,
-    "PRODUCER": _Search._producer,
-    "PRODUCER_SUCCESS": _Search._producer,
+    "SUBSCRIBE": _Search._subscribed,
+    "PRODUCER": _Search._producers,
+    "PRODUCER_SUCCESS": _Search._producers,
     "CLOSE_PRODUCER": _Search._sent_away,
     "CLOSE_CONSUMER": _Search._sent_away,
 }

@@ -125,9 +125,10 @@ class KeepsOpening(Check):
             if opening.tries:
                 self.exercise(event)
             return
-        until_ns, slack_ns = opening.invoke.t_ns + self._limit_ns(), TOLERANCES["reconnect"].slack_ns
+        limit_ns = self._limit_ns(event.handle)
+        until_ns, slack_ns = opening.invoke.t_ns + limit_ns, TOLERANCES["reconnect"].slack_ns
         # Pauses double: in the second half of the time the next one may not fit any more.
-        if opening.setback.t_ns + max(slack_ns, self._limit_ns() // 2) >= until_ns:
+        if opening.setback.t_ns + max(slack_ns, limit_ns // 2) >= until_ns:
             if opening.tries:
                 self.exercise(event)
         else:
@@ -155,7 +156,7 @@ class KeepsOpening(Check):
         first = None if opening is None else opening.first.setdefault(str(event.fields.get("topic", "")), event)
         if opening is None or first is None or not (opening.setback or opening.tries) or opening.waits:
             return
-        until_ns = first.t_ns + self._limit_ns()
+        until_ns = first.t_ns + self._limit_ns(handle)
         timing = self.tracker.load.timing(first.t_ns, until_ns, event.t_ns, TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether an opening went on for too long")
@@ -168,8 +169,8 @@ class KeepsOpening(Check):
                 event,
             )
 
-    def _limit_ns(self) -> int:
-        limit = self.view.setting("client", "operation_timeout_ms")
+    def _limit_ns(self, handle: int) -> int:
+        limit = self.view.client_setting(handle, "operation_timeout_ms")
         return (limit if isinstance(limit, int) else 30_000) * MS
 
     def _set_back(self, handle: int, event: Event) -> None:

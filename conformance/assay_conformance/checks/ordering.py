@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator
 from typing import ClassVar
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
 from assay_conformance.checks.holdings import (
     Holding,
     HoldingsCheck,
@@ -23,7 +23,7 @@ from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
 from assay_conformance.checks.tracker import ConsumerSession, Operation
 from assay_conformance.checks.worlds import Kind, Standing
 from assay_conformance.model.case import Rate
-from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome, Position
 from assay_conformance.model.requirement import RequirementId
 
 _ORDERED = ("Exclusive", "Failover")
@@ -43,7 +43,7 @@ class KeepsSendOrder(HoldingsCheck):
 
     def start(self) -> None:
         super().start()
-        self._dispatched: dict[int, _Dispatched] = {}
+        self._dispatched: dict[ConsumerSession, _Dispatched] = {}
 
     def judges(self, holding: Holding) -> bool:
         return keeps_call_order(self, holding)
@@ -63,20 +63,19 @@ class KeepsSendOrder(HoldingsCheck):
         for log in holding.logs.values():
             yield from (entry for _, entry in log[1:])
 
-    @on(Frame, "MESSAGE")
+    @on(Frame, "MESSAGE", seen=LEFT)
     def message(self, event: Frame) -> None:
-        if not event.from_sender or not event.ids:
-            return
         session = self.tracker.consumer_of(event)
-        if session is None or session.request.fields.get("subType") not in _ORDERED:
-            return
-        before = self._dispatched.get(id(session))
-        if before is None or before.session is not session:
-            self._dispatched[id(session)] = _Dispatched(session, event)
+        if session is None or not event.ids:
             return
         position = event.ids[0].position
-        if position > before.furthest.ids[0].position:
-            before.furthest = event
+        before = self._dispatched.get(session)
+        if before is None:
+            if session.request.fields.get("subType") in _ORDERED:
+                self._dispatched[session] = _Dispatched(event, position)
+            return
+        if position > before.position:
+            before.furthest, before.position = event, position
         elif position not in before.positions and not before.sought:
             self.breach(
                 "dispatched-out-of-order",
@@ -90,19 +89,19 @@ class KeepsSendOrder(HoldingsCheck):
     @on(Frame, "SEEK")
     def seek(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if session is not None and id(session) in self._dispatched:
-            self._dispatched[id(session)].sought = True
+        if session is not None and session in self._dispatched:
+            self._dispatched[session].sought = True
 
 
 class _Dispatched:
-    """What a consumer session was sent."""
+    """What a consumer session was sent. `position`: that of the furthest."""
 
-    __slots__ = ("furthest", "positions", "session", "sought")
+    __slots__ = ("furthest", "position", "positions", "sought")
 
-    def __init__(self, session: ConsumerSession, first: Frame) -> None:
-        self.session = session
+    def __init__(self, first: Frame, position: Position) -> None:
         self.furthest = first
-        self.positions = {first.ids[0].position}
+        self.position = position
+        self.positions = {position}
         self.sought = False
 
 
@@ -123,18 +122,18 @@ class ReceiptsInSendOrder(Check):
         if event.to_receiver and event.producer_id is not None:
             self._arrived.pop((event.conn, event.producer_id), None)
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=CAME)
     def send(self, event: Frame) -> None:
-        if event.to_receiver and event.producer_id is not None:
+        if event.producer_id is not None:
             key = (event.conn, event.producer_id)
             arrived = self._arrived.get(key)
             if arrived is None:
                 arrived = self._arrived[key] = _Arrived()
             arrived.add(event)
 
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR", seen=LEFT)
     def answer(self, event: Frame) -> None:
-        if not event.from_sender or event.producer_id is None:
+        if event.producer_id is None:
             return
         arrived = self._arrived.get((event.conn, event.producer_id))
         place = None if arrived is None else arrived.answered(event)
@@ -160,7 +159,7 @@ class _Arrived:
     __slots__ = ("_chunked", "_count", "_places", "_riddles", "furthest", "furthest_receipt", "outstanding")
 
     def __init__(self) -> None:
-        self._places: dict[int, list[int]] = {}
+        self._places: dict[int, tuple[int, ...]] = {}
         self._chunked: set[int] = set()
         self._riddles: set[int] = set()
         """Of which one chunk was refused, at once, while others waited: which one, nobody knows."""
@@ -171,11 +170,7 @@ class _Arrived:
 
     def add(self, event: Frame) -> None:
         sequence_id = event.sequence_id or 0
-        places = self._places.get(sequence_id)
-        if places is None:
-            self._places[sequence_id] = [self._count]
-        else:
-            places.append(self._count)
+        self._places[sequence_id] = (*self._places.get(sequence_id, ()), self._count)
         if event.meta is not None and event.meta.chunk_id is not None:
             self._chunked.add(sequence_id)
         self._count += 1
@@ -191,10 +186,12 @@ class _Arrived:
         if event.command == "SEND_ERROR" and len(places) > 1:
             self._riddles.add(sequence_id)
         ambiguous = (len(places) > 1 and sequence_id not in self._chunked) or sequence_id in self._riddles
-        place = places.pop(0)
-        if not places:
+        if len(places) > 1:
+            self._places[sequence_id] = places[1:]
+        else:
+            del self._places[sequence_id]
             self._riddles.discard(sequence_id)
-        return None if ambiguous else place
+        return None if ambiguous else places[0]
 
 
 class SequenceIdsStepByOne(Check):
@@ -220,7 +217,7 @@ class SequenceIdsStepByOne(Check):
     def _judge(self, line: Line) -> None:
         taken = {frame.sequence_id or 0 for unit in line.units for _, frame in unit.sends[1:]}
         for earlier, later in itertools.pairwise(unit for unit in line.units if unit.numbers):
-            if earlier.numbers[-1] >= later.numbers[0]:
+            if earlier.numbers[-1] >= later.numbers[0] or _is_overtaken(earlier):
                 continue  # cut again, or out of order: other clauses
             between = later.numbers[0] - earlier.numbers[-1]
             step = later.sequence_id - last_id(earlier)
@@ -239,6 +236,11 @@ class SequenceIdsStepByOne(Check):
             earlier.first,
             later.first,
         )
+
+
+def _is_overtaken(unit: Unit) -> bool:
+    """Messages asked for between those of the batch left before it, with ids of their own."""
+    return unit.numbers[-1] - unit.numbers[0] >= len(unit.numbers)
 
 
 class CallbacksInSendOrder(Check):

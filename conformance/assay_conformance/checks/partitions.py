@@ -49,7 +49,8 @@ class IndependentPartitions(TimedCheck):
         if setting(handle, "batching") or setting(handle, "block_if_queue_full") or unit.session.ready is None:
             return
         send = self.tracker.send_of(handle, unit.numbers[0])
-        still = [] if send is None else self._still.get(send.invoke.op, [])
+        # A broker that stops reading stops for all partitions that share a connection.
+        still = [] if send is None or not self.view.is_read_at_once() else self._still.get(send.invoke.op, [])
         sick = next((since for line, since in still if line is not unit.line), None)
         own = any(line is unit.line for line, _ in still)
         if send is None or sick is None or own or unit.session.ready.seq > send.invoke.seq:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
+from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import Fate, Frame, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -25,12 +26,12 @@ class IdsGrow(Check):
     requirement = RequirementId("ordering.ids-grow")
 
     def start(self) -> None:
-        self._sends: dict[tuple[int, int], dict[int, list[Frame]]] = {}
+        self._sends: dict[tuple[int, int], dict[int, tuple[Frame, ...]]] = {}
         self._damaged: Counter[tuple[int, int, int]] = Counter()
         """SENDs that came damaged, likewise: they have errors of their own."""
         self._unsure: set[tuple[int, int, int]] = set()
         """Connection, producer and sequence id of chunks one of which was refused, nobody knows which."""
-        self._receipts: list[tuple[str, Frame | None, Frame]] = []
+        self._receipts: list[tuple[ProducerSession, Frame | None, Frame]] = []
         self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
 
     @on(Frame, "PRODUCER")
@@ -41,37 +42,33 @@ class IdsGrow(Check):
             self._sends.pop(place, None)
             self._unsure = {unsure for unsure in self._unsure if unsure[:2] != place}
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=CAME)
     def send(self, event: Frame) -> None:
-        if event.to_receiver and event.intact is False:
-            self._damaged[event.conn, event.producer_id or 0, event.sequence_id or 0] += 1
-        elif event.to_receiver:
-            waiting = self._sends.setdefault((event.conn, event.producer_id or 0), {})
-            same = waiting.get(event.sequence_id or 0)
-            if same is None:
-                waiting[event.sequence_id or 0] = [event]
-            else:
-                same.append(event)
+        place, id = (event.conn, event.producer_id or 0), event.sequence_id or 0
+        if event.intact is False:
+            self._damaged[*place, id] += 1
+            return
+        waiting = self._sends.get(place)
+        if waiting is None:
+            waiting = self._sends[place] = {}
+        waiting[id] = (*waiting.get(id, ()), event)
 
-    @on(Frame, "SEND_ERROR")
+    @on(Frame, "SEND_ERROR", seen=LEFT)
     def refused(self, event: Frame) -> None:
         place = (event.conn, event.producer_id or 0, event.sequence_id or 0)
-        if not event.from_sender:
-            return
         if event.fields.get("error") == "ChecksumError" and self._damaged[place]:
             self._damaged[place] -= 1
             return
-        self._send_of(event)
+        self._send_of(event, bool(event.ids) and is_duplicate(event))
 
-    @on(Frame, "SEND_RECEIPT")
+    @on(Frame, "SEND_RECEIPT", seen=LEFT)
     def receipt(self, event: Frame) -> None:
-        if not event.from_sender or (event.fate is not _PASSED and event.fate in _FORGED) or not event.ids:
+        if not event.ids or (event.fate is not _PASSED and event.fate in _FORGED):
             return
-        session = self.tracker.producer_of(event)
-        send = self._send_of(event)
-        if is_duplicate(event) or session is None or base_topic(session.topic) not in self._persistent:
-            return
-        self._receipts.append((session.topic, send, event))
+        session, again = self.tracker.producer_of(event), event.ids[0].is_duplicate_marker
+        send = self._send_of(event, again)
+        if session is not None and not again:
+            self._receipts.append((session, send, event))
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
@@ -89,17 +86,21 @@ class IdsGrow(Check):
 
     def finish(self) -> None:
         last: dict[tuple[int, int, str], Frame] = {}
-        entries = {(topic, entry.id.position): entry for topic, log in self.tracker.stored.items() for entry in log}
-        for topic, send, receipt in self._receipts:
-            entry = entries.get((topic, receipt.ids[0].position))
+        logs = {
+            topic: {entry.id.position: entry for entry in log}
+            for topic, log in self.tracker.stored.items()
+            if base_topic(topic) in self._persistent
+        }
+        for session, send, receipt in self._receipts:
+            entry = logs.get(session.topic, {}).get(receipt.ids[0].position)
             if entry is None:
                 continue
-            place = (receipt.conn, receipt.producer_id or 0, topic)
+            place = (receipt.conn, session.producer_id, session.topic)
             before, last[place] = last.get(place), receipt
             if before is not None:
                 self._compare(before, receipt)
             if send is not None and send.unit is not None and entry.unit != send.unit:
-                self._names_another(topic, send, receipt, entry)
+                self._names_another(session.topic, send, receipt, entry)
 
     def _compare(self, before: Frame, receipt: Frame) -> None:
         if receipt.ids[0].position > before.ids[0].position:
@@ -123,26 +124,30 @@ class IdsGrow(Check):
             entry,
         )
 
-    def _send_of(self, answer: Frame) -> Frame | None:
-        """The SEND that is answered; None where it may be one of several."""
-        waiting = self._sends.get((answer.conn, answer.producer_id or 0), {}).get(answer.sequence_id or 0)
+    def _send_of(self, answer: Frame, again: bool) -> Frame | None:
+        """The SEND that is answered; None where it may be one of several. `again`: the answer says that it was stored
+        before."""
+        sends, id = self._sends.get((answer.conn, answer.producer_id or 0), {}), answer.sequence_id or 0
+        waiting = sends.get(id)
         if not waiting:
             return None
-        if answer.ids and is_duplicate(answer):
+        if again:
             # Told at once, ahead of the receipts of what is being written; and of chunks only the last is looked at.
             last = next((send for send in waiting if _ends_message(send)), None)
-            if last is not None:
-                waiting.remove(last)
+            sends[id] = tuple(send for send in waiting if send is not last)
             return last
-        place = (answer.conn, answer.producer_id or 0, answer.sequence_id or 0)
+        place = (answer.conn, answer.producer_id or 0, id)
         alone = len(waiting) == 1
         if not alone and answer.command == "SEND_ERROR":
             # For which chunk, it does not say; receipts come in order, but from here on of one less.
             self._unsure.add(place)
-        send, unsure = waiting.pop(0), place in self._unsure
-        if not waiting:
+        unsure = place in self._unsure
+        if alone:
+            del sends[id]
             self._unsure.discard(place)
-        return send if alone and not unsure else None
+        else:
+            sends[id] = waiting[1:]
+        return waiting[0] if alone and not unsure else None
 
 
 def _ends_message(send: Frame) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
+from assay_conformance.checks.leaving import ends_reading
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import done_before
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
+from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
-from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Fired, Frame, Invoke, Outcome
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
@@ -138,6 +139,13 @@ class CloseSettlesPending(Check):
         receipt ahead of a producer's head."""
         self._ended: dict[tuple[int, int], Frame] = {}
         """Connection and producer -> the SEND_ERROR that ends the producer, and everything pending with it."""
+        self._unreadable: set[int] = set()
+        """Connections over which bytes came that are no frame."""
+
+    @on(Fired)
+    def harmed(self, event: Fired) -> None:
+        if event.conn is not None and ends_reading(self.view, event):
+            self._unreadable.add(event.conn)
 
     @on(Frame, "CLOSE_PRODUCER")
     def close_producer(self, event: Frame) -> None:
@@ -160,10 +168,10 @@ class CloseSettlesPending(Check):
         if event.fields.get("error") in FINAL_ERRORS:
             self._ended.setdefault((event.conn, event.producer_id or 0), event)
 
-    @on(Frame, "SEND_RECEIPT")
+    @on(Frame, "SEND_RECEIPT", seen=CAME)
     def receipted(self, event: Frame) -> None:
         unit, head = self.tracker.lines.unit, self.tracker.lines.head
-        if event.to_receiver and unit is not None and head is not None and unit.index > head.index:
+        if unit is not None and head is not None and unit.index > head.index:
             self._left.setdefault(event.conn, event)
 
     @on(Invoke, "close")
@@ -175,11 +183,11 @@ class CloseSettlesPending(Check):
         if event.outcome is Outcome.OK and event.handle is not None:
             self._closed.setdefault(event.handle, event)
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
-        session = self.tracker.producer_of(event)
+        session = self.tracker.producer_of(event) if self._closings else None
         closing = None if session is None else self._closings.get(session.request.seq)
-        if closing is not None and event.from_sender:
+        if closing is not None:
             self.breach(
                 "sent-after-close",
                 f"a SEND of sequence id {event.sequence_id} left on connection {event.conn} at {ms(event.t_ns)}, "
@@ -221,9 +229,14 @@ class CloseSettlesPending(Check):
         # What was written towards a client around the end of its connection may never have been read.
         cut = None if answer is None else self.tracker.closed.get(answer.conn)
         unread = cut is not None and cut.seq < end.seq and cut.by is not ClosedBy.CLIENT
+        unread = unread or (answer is not None and answer.conn in self._unreadable)
         # A client that is closed behind its producer waits for nothing more.
         whole = self._closes.get(lines.openings[handle].args.get("client"))
         unread = unread or (whole is not None and whole.seq < end.seq)
+        # Nor does one wait longer for the answer than its operations may take.
+        closing, timeout = lines.closings[handle], self.view.setting("client", "operation_timeout_ms")
+        least_ns = int(timeout or 0) * MS - TOLERANCES["time-out-early"].slack_ns
+        unread = unread or bool(timeout and end.t_ns - closing.t_ns >= least_ns)
         if receipt is None or answer is None or unread or lines.forged_receipts or handle in lines.torn_sends:
             self.exercise(end)
             return

@@ -7,7 +7,7 @@ from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.model.event import Closed, ClosedBy, Fate, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Fate, Fired, Frame
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -23,6 +23,13 @@ class ChecksHighest(LeavingCheck):
     def start(self) -> None:
         self._told: list[tuple[Unit, Frame]] = []
         self._given_up: set[int] = set()
+        self._cut: dict[int, Fired] = {}
+        """Connection -> the fault that ends it, or swallows what it carries until then."""
+
+    @on(Fired)
+    def fired(self, event: Fired) -> None:
+        if event.action == "cut" and event.conn is not None:
+            self._cut.setdefault(event.conn, event)
 
     @on(Frame, "SEND_RECEIPT")
     def receipt(self, event: Frame) -> None:
@@ -63,5 +70,7 @@ class ChecksHighest(LeavingCheck):
     def _is_too_late(self, unit: Unit, receipt: Frame) -> bool:
         """Somebody else ended its connection as it came, or its producer was closing."""
         closed, closing = self.tracker.closed.get(receipt.conn), unit.line.closing
-        ended = closed is not None and closed.by is not ClosedBy.CLIENT and closed.t_ns <= receipt.t_ns + IN_FLIGHT_NS
-        return ended or (closing is not None and closing.seq < receipt.seq)
+        cut, in_time_ns = self._cut.get(receipt.conn), receipt.t_ns + IN_FLIGHT_NS
+        ended = closed is not None and closed.by is not ClosedBy.CLIENT and closed.t_ns <= in_time_ns
+        swallowed = cut is not None and cut.t_ns <= in_time_ns
+        return ended or swallowed or (closing is not None and closing.seq < receipt.seq)

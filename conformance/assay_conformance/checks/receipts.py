@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.checks.leaving import is_readable
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, ended_ns, operations
@@ -58,15 +58,13 @@ class IgnoresStaleReceipt(Check):
         if event.conn is not None and event.action == "inject":
             self._spoiled.add(event.conn)
 
-    @on(Frame, "MESSAGE")
+    @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
-        if event.to_receiver and not is_readable(event):
+        if not is_readable(event):
             self._spoiled.add(event.conn)
 
-    @on(Frame, "SEND_RECEIPT")
+    @on(Frame, "SEND_RECEIPT", seen=CAME)
     def receipt(self, event: Frame) -> None:
-        if not event.to_receiver:
-            return
         if event.fate is _ALTERED:
             self._spoiled.add(event.conn)
         lines = self.tracker.lines
@@ -83,10 +81,10 @@ class IgnoresStaleReceipt(Check):
 
     @on(Completion, "send")
     def completion(self, event: Completion) -> None:
-        if event.handle is None:
-            return
         operation = self.tracker.operations[event.op]
         first = operation.completion
+        if event.handle is None or (first is event and not self._stale):
+            return
         number = operation.invoke.number or 0
         unit = self.tracker.lines.by_message.get((event.handle, number))
         if first is not None and first is not event:
@@ -152,13 +150,11 @@ class LeavesOnReceiptAhead(Check):
     def start(self) -> None:
         self._ahead: dict[int, _Ahead] = {}
 
-    @on(Frame, "SEND_RECEIPT")
+    @on(Frame, "SEND_RECEIPT", seen=CAME)
     def receipt(self, event: Frame) -> None:
-        if not event.to_receiver:
-            return
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
-        if unit is None or head is None or unit is head or lines.stale or event.conn in self._ahead:
+        if unit is head or unit is None or head is None or lines.stale or event.conn in self._ahead:
             return
         if unit.line.handle in lines.foresight.explicit or not head.numbers or unit.session.sent_away is not None:
             return

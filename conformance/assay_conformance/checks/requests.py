@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.malformed import Ignored
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Completion, Ended, ErrorClass, Fate, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
@@ -123,7 +124,8 @@ class _Unanswered:
 
 class TidiesTimeOuts(TimedCheck):
     """Before an id is registered anew on a connection where its registration has no answer, it is closed there; and so
-    it is when the application was told of the time-out."""
+    it is when the application was told of the time-out, at the latest when the registration's own time is over: what is
+    opened may consist of several."""
 
     requirement = RequirementId("connection.tidies-time-outs")
 
@@ -191,10 +193,12 @@ class TidiesTimeOuts(TimedCheck):
             if gave_up is None or unanswered.tidied:
                 continue
             until_ns = event.t_ns if closed is None else closed.t_ns
-            if late("answer", gave_up.t_ns, until_ns):
+            own_ms = int(self.view.client_setting(unanswered.handle, "operation_timeout_ms") or 0)
+            due_ns = max(gave_up.t_ns, unanswered.request.t_ns + own_ms * MS)
+            if late("answer", due_ns, until_ns):
                 self.overdue(
                     "answer",
-                    gave_up.t_ns,
+                    due_ns,
                     until_ns,
                     "left-behind",
                     f"the application was told at {ms(gave_up.t_ns)} that {kind} {unanswered.handle} could not be "

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import LEFT, Check, ms, on
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
@@ -162,10 +162,10 @@ class KeepsQueueOrder(Check):
 
     requirement = RequirementId("resend.keeps-queue-order")
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if not self.tracker.lines.again or unit is None or not event.from_sender:
+        if not self.tracker.lines.again or unit is None:
             return
         session = unit.session
         # Sent twice on one session, it was the broker who asked for it.
@@ -202,12 +202,14 @@ class SameUnit(Check):
 
     requirement = RequirementId("resend.same-unit")
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
         lines = self.tracker.lines
         unit = lines.unit
-        if unit is None or not lines.again or not event.from_sender or unit.sent_on(unit.session) is not event:
+        if not lines.again or unit is None or unit.sent_on(unit.session) is not event:
             return
+        if not unit.numbers and unit.line.handle in lines.reuses_ids:
+            return  # Messages too small to tell, under an id that others had: which of them it is, nobody knows.
         self.exercise(event)
         first = unit.first
         numbers = lines.numbers(event.members, unit.session.topic)
@@ -243,13 +245,14 @@ class WaitsForProducerSuccess(Check):
     requirement = RequirementId("resend.waits-for-producer-success")
 
     def start(self) -> None:
-        self._begun: set[int] = set()
+        self._begun: set[ProducerSession | None] = set()
+        """Sessions that were admitted before their first SEND."""
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
-        if not event.from_sender:
-            return
         session = self.tracker.producer_of(event)
+        if session in self._begun:
+            return
         if session is None:
             self.breach(
                 "no-producer",
@@ -266,8 +269,8 @@ class WaitsForProducerSuccess(Check):
                 session.request,
                 event,
             )
-        elif id(session) not in self._begun:
-            self._begun.add(id(session))
+        else:
+            self._begun.add(session)
             if session.line is not None and session.line.sessions[0] is not session:
                 self.exercise(event)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.leaving import ends_reading
 from assay_conformance.checks.lines import Line
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.producing import FINAL_ERRORS
@@ -19,6 +20,7 @@ from assay_conformance.model.event import (
     ClosedBy,
     Event,
     Fate,
+    Fired,
     Frame,
     Undecodable,
 )
@@ -72,6 +74,11 @@ class ComesBackAfterClose(Check):
     @on(Undecodable)
     def undecodable(self, event: Undecodable) -> None:
         self._spoiled.add(event.conn)
+
+    @on(Fired)
+    def harmed(self, event: Fired) -> None:
+        if event.conn is not None and ends_reading(self.view, event):
+            self._spoiled.add(event.conn)
 
     @on(Frame)
     def frame(self, event: Frame) -> None:

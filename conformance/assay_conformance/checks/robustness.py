@@ -8,7 +8,17 @@ from assay_conformance.checks.discarding import Discarding
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Fired, Frame, Healed, Opened, Received
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    ClosedBy,
+    Completion,
+    Fired,
+    Frame,
+    Healed,
+    Opened,
+    Received,
+)
 from assay_conformance.model.outside import TAGS
 from assay_conformance.model.requirement import RequirementId
 
@@ -38,6 +48,7 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
         super().start()
         self._since: dict[int, Fired] = {}
         self._sliced: Fired | None = None
+        self._ended: list[tuple[Fired, Closed]] = []
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
@@ -106,10 +117,21 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
         fired = self._since.pop(event.conn, None)
         if fired is None or self.may_leave(event.conn) or event.by is not ClosedBy.CLIENT:
             return
-        self.breach(
-            "connection-closed",
-            f"the client closed connection {event.conn} at {ms(event.t_ns)}; from {ms(fired.t_ns)} on its bytes came "
-            "in odd pieces, expected them to be read as any others",
-            fired,
-            event,
-        )
+        self._ended.append((fired, event))
+
+    @on(AgentEnded)
+    def process_ended(self, event: AgentEnded) -> None:
+        """It took its connections with it: what it died of is told elsewhere."""
+        del event
+        self._ended.clear()
+
+    def finish(self) -> None:
+        super().finish()
+        for fired, closed in self._ended:
+            self.breach(
+                "connection-closed",
+                f"the client closed connection {closed.conn} at {ms(closed.t_ns)}; from {ms(fired.t_ns)} on its bytes "
+                "came in odd pieces, expected them to be read as any others",
+                fired,
+                closed,
+            )

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import entry_on, to_client
+from assay_conformance.checks.base import CAME, ms, on
+from assay_conformance.checks.consumption import entry_on
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
+from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
 _ODD_FIELDS = frozenset({"key", "properties", "event_time_ms"})
 _TORN = (Fate.ALTERED, Fate.INJECTED)
-_PASSED = Fate.PASSED
+_PASSED, _TO_CLIENT = Fate.PASSED, Direction.TO_CLIENT
 
 
 class RoundTrip(HandoverCheck):
@@ -36,13 +37,13 @@ class RoundTrip(HandoverCheck):
 
     @on(Invoke, "send")
     def asked_for(self, event: Invoke) -> None:
-        if event.args and event.handle is not None and event.number is not None:
+        if event.handle is not None and event.number is not None and not _ODD_FIELDS.isdisjoint(event.args):
             self._asked[event.handle, event.number] = event
 
-    @on(Frame, "MESSAGE")
+    @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event):
+        if session is None or session.consumer is None or event.dir is not _TO_CLIENT:
             return
         if event.intact is False or (event.fate is not _PASSED and event.fate in _TORN):
             self._altered.add(entry_on(session, event.ids[0]))
@@ -55,7 +56,9 @@ class RoundTrip(HandoverCheck):
     @on(Received)
     def received(self, event: Received) -> None:
         entry = self.tracker.entries.get(event.seq)
-        if event.handle not in self.tracker.opened_consumers or entry is None or entry in self._altered:
+        if entry is None or event.handle not in self.tracker.opened_consumers:
+            return
+        if self._altered and entry in self._altered:
             return
         member = self._member(entry, max(event.message_id.batch_index, 0))
         if member is None:
@@ -65,7 +68,7 @@ class RoundTrip(HandoverCheck):
         elif (event.key or None) != (member.key or None):
             self._differs(event, entry, f"key {event.key!r}", repr(member.key))
         else:
-            args = self._args(event, entry)
+            args = self._args(event, entry) if self._asked else {}
             if not self._asked_differently(event, entry, args) and _is_odd(member, args):
                 self.exercise(event)
 
@@ -93,8 +96,6 @@ class RoundTrip(HandoverCheck):
 
     def _args(self, event: Received, entry: Entry) -> Mapping[str, Any]:
         """What the application asked for besides the payload."""
-        if not self._asked:
-            return {}
         identity = self.tracker.own(event.identity)
         if identity is None:
             return {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.model.event import Frame, Stored
 from assay_conformance.model.requirement import RequirementId
 
@@ -44,11 +44,9 @@ class SendNeedsProducer(Check):
         if event.at_broker:
             self._there.discard((event.conn, event.producer_id or 0))
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=CAME)
     def send(self, event: Frame) -> None:
-        if not event.to_receiver or event.unit is None:
-            return
-        if (event.conn, event.producer_id or 0) not in self._there:
+        if (event.conn, event.producer_id or 0) not in self._there and event.unit is not None:
             self._strays[event.unit] = event
             self._stray.add(event.seq)
             self.exercise(event)

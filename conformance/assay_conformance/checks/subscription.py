@@ -10,7 +10,7 @@ from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Frame, Position
+from assay_conformance.model.event import Fate, Frame, Position
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -135,6 +135,15 @@ class SharedGivesToOne(DispatchLedger):
         """Where a message begins: its first chunk, as far as that was sent to anybody."""
         self._inherited: set[tuple[Member, Position]] = set()
         """What was out at one that is gone, and went to another since."""
+        self._forged: set[str] = set()
+        """Subscriptions an ACK of which a fault altered: what a broker makes of bits for a message that has none, and
+        of the permits behind it, is its own affair."""
+
+    @on(Frame, "ACK")
+    def acked(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None and event.fate is Fate.ALTERED:
+            self._forged.add(session.subscription)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         if group.kind != "Shared":
@@ -161,7 +170,7 @@ class SharedGivesToOne(DispatchLedger):
 
     def finish(self) -> None:
         for group in self.groups.values():
-            if group.kind == "Shared" and not self._holds_back(group):
+            if group.kind == "Shared" and group.name not in self._forged and not self._holds_back(group):
                 orphan = self.orphan(group)
                 for member in group.members:
                     self._left_behind(group, member, orphan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.checks.lines import Parting, Unit, is_duplicate
 from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
@@ -46,12 +46,10 @@ class SendTimeout(Check):
     def refused(self, event: Frame) -> None:
         self._spoiled.add(event.conn)
 
-    @on(Frame, "SEND_RECEIPT")
+    @on(Frame, "SEND_RECEIPT", seen=CAME)
     def receipted(self, event: Frame) -> None:
         lines = self.tracker.lines
         unit = lines.unit
-        if not event.to_receiver:
-            return
         if unit is None or unit is not lines.head or event.fate is not _PASSED:
             self._spoiled.add(event.conn)
         elif event.conn not in self._spoiled and unit.session.sent_away is None and not is_duplicate(event):

@@ -33,8 +33,6 @@ class WaitsForItsTurn(TimedCheck):
     def start(self) -> None:
         self._waits: dict[int, _Wait] = {}
         """Producer handle -> its wait."""
-        timeout = self.view.setting("client", "operation_timeout_ms")
-        self._timeout_ns = int(timeout or 0) * MS
 
     @on(Frame, "PRODUCER_SUCCESS", "ERROR")
     def answered(self, event: Frame) -> None:
@@ -45,7 +43,8 @@ class WaitsForItsTurn(TimedCheck):
             self._waits.pop(waiting or 0, None)
         elif event.fields.get("producer_ready") is not False:
             wait = self._waits.pop(waiting, None) if waiting is not None else None
-            if wait is not None and event.t_ns - wait.told.t_ns > self._timeout_ns:
+            timeout_ms = int(self.view.client_setting(waiting, "operation_timeout_ms") or 0)
+            if wait is not None and event.t_ns - wait.told.t_ns > timeout_ms * MS:
                 self.exercise(event)
         else:
             session = next((each for each in self._sessions() if self._is_for(each, event)), None)

@@ -10,7 +10,7 @@ from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Frame, Received
+from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fate, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 BAD_BATCH = "BatchDeSerializeError"
@@ -43,8 +43,12 @@ class _Discarded(ConsumerCheck, LeavingCheck):
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and to_client(event) and self.is_bad(event):
+        if session is None or session.consumer is None or not to_client(event):
+            return
+        if self.is_bad(event):
             self._bad.append(_Bad(session, event, entry_on(session, event.ids[0])))
+        else:
+            self.came_beside(event, Fate.ALTERED)
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:

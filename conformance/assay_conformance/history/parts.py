@@ -7,28 +7,35 @@ What concerns everybody belongs to every part: the bench's own events, and those
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Final
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final
 
-from assay_conformance.model.event import (
-    Began,
-    Closed,
-    Completion,
-    Cursor,
-    Event,
-    Frame,
-    Invoke,
-    Note,
-    Opened,
-    Overdue,
-    ReadBack,
-    Received,
-    Stored,
-    Undecodable,
-)
+import msgspec
+
 from assay_conformance.model.topic_names import base_topic
 
 EVERYBODY: Final = -1
+
+_ON_WIRE: Final = frozenset({"frame", "opened", "closed", "undecodable"})
+_OF_AGENT: Final = frozenset({"invoke", "completion", "received", "note", "overdue"})
+_OF_BROKER: Final = frozenset({"stored", "read-back", "cursor"})
+
+
+class _Fields(msgspec.Struct, frozen=True, gc=False):
+    topic: Any = None
+
+
+class Named(msgspec.Struct, frozen=True, gc=False):
+    """Of an event, what it names: the rest of its line is not read for this."""
+
+    kind: str
+    conn: int | None = None
+    handle: int | None = None
+    verb: str = ""
+    topic: str | None = None
+    topics: dict[str, str] = {}
+    args: msgspec.Raw = msgspec.Raw(b"{}")
+    fields: _Fields = _Fields()
 
 
 class Parts:
@@ -42,7 +49,7 @@ class Parts:
         self._parents: list[int] = []
         self._seen = array("i")
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Named) -> None:
         self._seen.append(self._node_of(event))
 
     def bundles(self, most: int) -> Sequence[int]:
@@ -60,38 +67,37 @@ class Parts:
             bundle_of[root], held = bundle, held + size
         return array("i", (EVERYBODY if node == EVERYBODY else bundle_of[roots[node]] for node in self._seen))
 
-    def _node_of(self, event: Event) -> int:
-        match event:
-            case Frame() | Opened() | Closed() | Undecodable():
-                node = self._node("connection", event.conn)
-                if isinstance(event, Frame) and event.fields and (topic := event.fields.get("topic")) is not None:
-                    self._join(node, self._topic(str(topic)))
-                return node
-            case Invoke(handle=int()):
-                return self._opened(event) if event.verb.startswith("open_") else self._node("handle", event.handle)
-            case Completion(handle=int()) | Received() | Note(handle=int()) | Overdue(handle=int()):
-                return self._node("handle", event.handle)
-            case Stored() | ReadBack() | Cursor():
-                return self._topic(event.topic)
-            case Began():
-                self._local = event.local_names
+    def _node_of(self, event: Named) -> int:
+        kind = event.kind
+        if kind in _ON_WIRE:
+            node = self._node("connection", event.conn)
+            if event.fields.topic is not None:
+                self._join(node, self._topic(str(event.fields.topic)))
+            return node
+        if kind in _OF_AGENT and event.handle is not None:
+            opens = kind == "invoke" and event.verb.startswith("open_")
+            return self._opened(event) if opens else self._node("handle", event.handle)
+        if kind in _OF_BROKER and event.topic is not None:
+            return self._topic(event.topic)
+        if kind == "began":
+            self._local = {full: local for local, full in event.topics.items()}
         return EVERYBODY
 
-    def _opened(self, event: Invoke) -> int:
+    def _opened(self, event: Named) -> int:
         """A producer or consumer belongs to its client and to its topics."""
-        node = self._node("handle", event.handle)
-        if (client := event.args.get("client")) is not None:
+        node, args = self._node("handle", event.handle), msgspec.json.decode(event.args)
+        if (client := args.get("client")) is not None:
             self._join(node, self._node("handle", client))
         if event.verb != "open_client":
-            for topic in self._topics_of(event):
+            for topic in self._topics_of(args):
                 self._join(node, self._topic(str(topic)))
         return node
 
-    def _topics_of(self, event: Invoke) -> Iterable[object]:
+    def _topics_of(self, args: Mapping[str, Any]) -> Iterable[object]:
         """A pattern may match any."""
-        if "pattern" in event.args:
+        if "pattern" in args:
             return self._local.values()
-        return event.args.get("topics") or [event.args.get("topic", self._first_topic)]
+        return args.get("topics") or [args.get("topic", self._first_topic)]
 
     def _topic(self, name: str) -> int:
         base = base_topic(name)

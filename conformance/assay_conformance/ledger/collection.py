@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from assay_conformance.ledger import keys, log
@@ -180,7 +181,7 @@ def sums(
     return Sums(
         exercised,
         series(rows, small, unit_us),
-        windows(rows, small),
+        windows(rows, small, drawn),
         last_seq,
         len(rows.attempts) + len(rows.outcomes) + len(rows.deliveries),
         max((row.t for table in rows[:4] for row in table), default=0),
@@ -226,47 +227,54 @@ def with_streams(
             yield Bucket(sub, stream, b), both(common, own), scopes[sub, stream]
 
 
-def windows(rows: Rows, small: Small) -> tuple[Window, ...]:
-    """How the messages of each epoch fared."""
+def windows(rows: Rows, small: Small, drawn: bool = True) -> tuple[Window, ...]:
+    """How the messages of each epoch fared; unless it is `drawn`, how long they took only where one is lost."""
     if not small.epochs:
         return ()
     sent: dict[Message, int] = {}
-    for row in rows.attempts:
-        message = (row.stream, row.seq)
-        sent[message] = min(row.t, sent.get(message, row.t))
-    ok = Result.OK
-    told = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
+    for row in sorted(rows.attempts, key=attrgetter("t")):
+        sent.setdefault((row.stream, row.seq), row.t)
+    by_time, sent_us = list(sent), list(sent.values())
+    lost = _lost(rows, small)
     times: dict[Message, dict[int, list[int]]] = {}
-    for delivery in rows.deliveries:
+    for delivery in rows.deliveries if drawn or lost else ():
         times.setdefault((delivery.stream, delivery.seq), {}).setdefault(delivery.sub, []).append(delivery.t)
-    by_time = sorted(sent, key=sent.__getitem__)
-    sent_us = [sent[message] for message in by_time]
 
     def inside(epoch: Epoch) -> Sequence[Message]:
         end = len(sent_us) if epoch.t_to is None else bisect_right(sent_us, epoch.t_to)
         return by_time[bisect_left(sent_us, epoch.t_from) : end]
 
-    return tuple(_window(epoch, inside(epoch), sent, told, times, small) for epoch in small.epochs.values())
+    return tuple(_window(epoch.epoch, inside(epoch), sent, lost, times) for epoch in small.epochs.values())
+
+
+def _lost(rows: Rows, small: Small) -> Mapping[Message, int]:
+    """Of messages that were told ok: how many subscriptions that are owed them never got them."""
+    ok = Result.OK
+    told = {(row.stream, row.seq) for row in rows.outcomes if row.code == ok}
+    lost: Counter[Message] = Counter()
+    for subscription in small.subscriptions.values():
+        if subscription.whole:
+            got = {(row.stream, row.seq) for row in rows.deliveries if row.sub == subscription.sub}
+            missing = (one for one in told - got if covers(subscription, small.streams[one[0]].topic))
+            lost.update(missing)
+    return lost
 
 
 def _window(
-    epoch: Epoch,
+    epoch: int,
     inside: Sequence[Message],
     sent: Mapping[Message, int],
-    told: Set[Message],
+    lost: Mapping[Message, int],
     times: Mapping[Message, Mapping[int, list[int]]],
-    small: Small,
 ) -> Window:
-    latencies = sorted(min(got) - sent[message] for message in inside for got in times.get(message, {}).values())
-    again = sum(len(got) - 1 for message in inside for got in times.get(message, {}).values())
-    lost = sum(
-        subscription.sub not in times.get(message, {})
-        for message in inside
-        if message in told
-        for subscription in small.subscriptions.values()
-        if subscription.whole and covers(subscription, small.streams[message[0]].topic)
-    )
-    return Window(epoch.epoch, len(inside), lost, again, *(quantile(latencies, share) for share in (0.5, 0.99, 1.0)))
+    latencies, again = [], 0
+    for message in inside if times else ():
+        for got in times.get(message, {}).values():
+            latencies.append(min(got) - sent[message])
+            again += len(got) - 1
+    latencies.sort()
+    failed = sum(lost.get(message, 0) for message in inside) if lost else 0
+    return Window(epoch, len(inside), failed, again, *(quantile(latencies, share) for share in (0.5, 0.99, 1.0)))
 
 
 def series(rows: Rows, small: Small, unit_us: int = US_PER_S) -> tuple[Second, ...]:

@@ -11,7 +11,7 @@ from assay_conformance.machines.stock import LONG_AGO_MS, SECOND_MS
 from assay_conformance.machines.surroundings import TOPIC
 from assay_conformance.model.case import Config
 
-KEYS = (None, None, "a", "my-key", "é")
+KEYS = (None, None, "a", "my-key", "é", "k1")
 """Most messages have none; the others' partitions tell one hash from another."""
 
 DELAYS_MS = (0, 0, 0, 0, 300)
@@ -32,6 +32,10 @@ MOST_NAMED = 10
 
 LATER_MS = (0, 100, 300)
 """Until one that is sent round comes again."""
+
+LETTERS_MS = 40_000
+"""What sending round gets: most clients wait half a minute for the receipt of a letter, whatever they are told of other
+sends."""
 
 PLACES_IN_TIME_MS = (0, LONG_AGO_MS + 2 * SECOND_MS, LONG_AGO_MS + 7 * SECOND_MS - 1, LONG_AGO_MS + 3_600 * SECOND_MS)
 """Ahead of everything, at an old message, between two of them, and behind all old ones."""
@@ -69,7 +73,10 @@ PAUSES_MS = (5, 50, 150, 400, 50, 1_200)
 
 RECEIVE_TIMEOUT_MS = 200
 LISTEN_MS = 1_000
-"""How long an application waits that does other things meanwhile."""
+"""How long an application waits that does other things meanwhile, and at the end of some lives: what has not come by
+then was lost."""
+EVERYTHING = 100
+"""Messages: more than there are."""
 MOST_ADDED = 2
 """Partitions that a topic gets while it is used."""
 
@@ -98,6 +105,7 @@ class Do(StrEnum):
     LISTEN = "listen"
     SEEK = "seek"
     SEEK_TIME = "seek-time"
+    SEEK_TWICE = "seek-twice"
     ASK_FOR_MORE = "ask-for-more"
     OPEN_BESIDE = "open-beside"
     OPEN_ODD = "open-odd"
@@ -108,6 +116,7 @@ class Do(StrEnum):
     RESTART = "restart"
     GROW = "grow"
     MOVE = "move"
+    MIGRATE = "migrate"
     HOLD_STORE = "hold-store"
     RELEASE_STORE = "release-store"
     FIND = "find"
@@ -128,6 +137,8 @@ NEEDS: Mapping[Do, str] = {
     Do.LATER: "retry_letter",
     Do.SEEK: "seek",
     Do.SEEK_TIME: "seek",
+    Do.SEEK_TWICE: "seek",
+    Do.MIGRATE: "resend_pending",
     Do.ASK_FOR_MORE: "has_message_available",
     Do.SEND_AGAIN: "explicit_sequence_id",
 }
@@ -154,7 +165,7 @@ class Act(NamedTuple):
 
 
 OF_PRODUCERS = frozenset({Do.SEND, Do.SEND_AGAIN, Do.FLUSH, Do.CLOSE_PRODUCER, Do.REOPEN_PRODUCER, Do.OPEN_NAMESAKE})
-OF_SEEKERS = frozenset({Do.SEEK, Do.SEEK_TIME})
+OF_SEEKERS = frozenset({Do.SEEK, Do.SEEK_TIME, Do.SEEK_TWICE})
 OF_LOGS = OF_SEEKERS | {
     *(Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.ACK_OF_ANOTHER, Do.ACK_UP_TO_ANOTHER),
     *(Do.NACK, Do.NACK_FIRST, Do.NACK_ALL, Do.LATER),

@@ -25,7 +25,7 @@ from assay_conformance.cases.stored import (
 APART = 10
 """Numbers that one find may take."""
 
-DOUBTFUL_BYTES = 64 * 1024 * 1024
+DOUBTFUL_BYTES = 64 * 1024 * 1024 + 1
 """More than any message unpacks to, and no more memory than a client can take that believes it."""
 
 Entries = list[dict[str, Any]]

@@ -14,6 +14,9 @@ Strategy = st.SearchStrategy[Any]
 MAX_FAULTS = 4
 """Of one life."""
 
+MOST_HARMS = 3
+"""That are drawn for it; some are several faults."""
+
 
 class Harm(NamedTuple):
     """Something that goes wrong: `action`, at the k-th `command` in its direction, and `times - 1` further ones (0 =
@@ -52,13 +55,15 @@ def faults_of(harm: Harm) -> Iterator[Fault]:
         yield Fault(trigger=trigger, action=Refuse(), until=Until(after_ms=harm.away_ms), optional=True)
 
 
-def is_lasting(faults: Iterable[Fault]) -> bool:
+def changes_process(faults: Iterable[Fault]) -> bool:
     """Whether a client may be another one behind them for as long as its process lives: the C++ core keeps the message
     limit that a broker told last for all brokers of the process."""
     return any(isinstance(fault.action, Rewrite) and "max_message_size" in fault.action.fields for fault in faults)
 
 
-ANYTIME = st.integers(1, 5)
+ANYTIME = st.sampled_from((1, 1, 1, 2, 2, 3, 5))
+"""Mostly one of the first frames of its kind: lives are short, and what a later one waits for may never come."""
+
 LASTING = st.sampled_from((100, 500))
 ONCE = st.just(1)
 NOT_AWAY = st.just(0)
@@ -75,3 +80,9 @@ def at(
 ) -> Strategy:
     """One of the actions, at a frame of one of these kinds."""
     return st.builds(Harm, st.sampled_from(commands), actions, k, after_ms, times, st.just(topic), away_ms)
+
+
+def some(strategy: Strategy, most: int) -> Strategy:
+    """One or more: a life in which nothing happens, or nothing goes wrong, takes the place of one that shows something.
+    No `min_size`, which is a length drawn first. The half of `most` in the mean: short lives are many."""
+    return st.builds(lambda one, more: [one, *more], strategy, st.lists(strategy, max_size=most - 1))

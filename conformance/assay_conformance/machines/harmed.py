@@ -8,16 +8,37 @@ keeps quiet where its own precondition meets a fault.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 from hypothesis import strategies as st
 
-from assay_conformance.machines.areas import HARMS, MOST_HARMS, some
-from assay_conformance.machines.harm import MAX_FAULTS, Harm, faults_of
+from assay_conformance.machines.harm import MAX_FAULTS, MOST_HARMS, Harm, faults_of, some
+from assay_conformance.machines.network_harm import HARMS
 from assay_conformance.model.case import Case, Limits
+from assay_conformance.model.fault import Cut, Delay, Drop, Duplicate, Hold
 
 PATIENCE_MS = 120_000
 """What an operation gets: a connection that went silent is noticed by a keep-alive of 30 s, and sends have 30 s."""
+
+OF_A_PRODUCER: Final = {
+    "SUBSCRIBE": "PRODUCER",
+    "SUCCESS": "PRODUCER_SUCCESS",
+    "FLOW": "SEND",
+    "MESSAGE": "SEND_RECEIPT",
+    "ACK": "SEND",
+    "ACK_RESPONSE": "SEND_RECEIPT",
+}
+OF_A_CONSUMER: Final = {
+    "PRODUCER": "SUBSCRIBE",
+    "PRODUCER_SUCCESS": "SUCCESS",
+    "SEND": "FLOW",
+    "SEND_RECEIPT": "MESSAGE",
+}
+"""What a Case without a consumer, or without a producer, has instead of a frame that never occurs in it."""
+
+OF_ANY_FRAME: Final = (Cut, Delay, Drop, Duplicate, Hold)
+"""What can happen to whatever frame."""
 
 
 def harmed(cases: Sequence[Case]) -> st.SearchStrategy[Case]:
@@ -27,7 +48,8 @@ def harmed(cases: Sequence[Case]) -> st.SearchStrategy[Case]:
 
 def with_harm(case: Case, harms: Iterable[Harm]) -> Case:
     """The Case in a world that goes wrong in its own way, too. Nothing says any more that its faults are reached."""
-    faults = (*case.faults, *(fault for harm in list(harms)[:MAX_FAULTS] for fault in faults_of(harm)))
+    met = [_met(case, harm) for harm in list(harms)[:MAX_FAULTS]]
+    faults = (*case.faults, *(fault for harm in met for fault in faults_of(harm)))
     return msgspec.structs.replace(
         case,
         id=f"generated/harmed-{case.id.replace('/', '-')}",
@@ -36,6 +58,16 @@ def with_harm(case: Case, harms: Iterable[Harm]) -> Case:
         limits=_patient(case.limits),
         generated=True,
     )
+
+
+def _met(case: Case, harm: Harm) -> Harm:
+    """The harm at a frame that the Case may come to."""
+    verbs = {step.verb for step in case.steps}
+    instead = {} if {"open_producer", "open_consumer"} <= verbs else OF_A_PRODUCER
+    if "open_consumer" in verbs and "open_producer" not in verbs:
+        instead = OF_A_CONSUMER
+    fits_any = isinstance(harm.action, OF_ANY_FRAME)
+    return harm._replace(command=instead.get(harm.command, harm.command)) if fits_any else harm
 
 
 def _patient(limits: Limits) -> Limits:

@@ -6,12 +6,10 @@ few messages is beyond them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
-from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Rate
 from assay_conformance.model.needs import changed
 from assay_conformance.model.policy import BrokerSettings, DelayedDelivery, Policies, nearest
@@ -84,20 +82,17 @@ SETTINGS: Sequence[Rules] = tuple(
     )
 )
 
+LIVENESS = Rules(broker=BrokerSettings(liveness_check_ms=200))
+"""Who holds a name, and says nothing any more, is asked whether it is there."""
+
+OF_DISPATCH: Sequence[Rules] = tuple(
+    rules
+    for rules in SETTINGS
+    if rules.broker.precise_flow_control or rules.broker.rate_counts_entries or not rules.broker.throttles_caught_up
+)
+"""Of these what changes for those who read."""
+
 QUICK_TICK = Rules(topic=Policies(delayed_delivery=DelayedDelivery(tick_ms=50)))
 """What is early can be told from what is due."""
 
 DELAYS: Sequence[Rules] = (QUICK_TICK, QUICK_TICK | Rules(broker=BrokerSettings(delayed_strict=True)))
-
-_ENTRIES = 30
-"""More than any of the rates gives in as long as a life lasts."""
-
-BACKLOGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "plain": plains(range(_ENTRIES)),
-    "large": [plain(number, 1_000) for number in range(_ENTRIES)],
-    "batched": [batch(range(number * 4, number * 4 + 4)) for number in range(_ENTRIES // 2)],
-}
-"""What a topic holds before anybody comes."""
-
-BACKLOG_NUMBERS = 4 * _ENTRIES
-"""Numbers that a backlog may take."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations
 
 from assay_conformance.machines.coverage import Coverage, Pair, label
 from assay_conformance.machines.shape import shape
@@ -34,7 +33,7 @@ class Steering:
         self._shown: dict[str, Counter[str]] = {}
         self._states: dict[str, Counter[str]] = {}
         """Trait -> state -> Cases with it in which a fault met the client in that state."""
-        self._met: set[tuple[str, str]] = set()
+        self._meetings = _Meetings()
 
     def saw(self, case: Case, exercised: Collection[str], covered: Coverage) -> None:
         """A Case was run."""
@@ -43,7 +42,7 @@ class Steering:
         self._faults.update(fault for _, fault in covered.pairs)
         traits = _traits(case)
         self._runs.update(traits)
-        self._met.update(combinations(traits, 2))
+        self._meetings.saw(traits)
         states = {state for state, _ in covered.pairs}
         for trait in traits:
             self._shown.setdefault(trait, Counter()).update(exercised)
@@ -58,7 +57,7 @@ class Steering:
 
     def _promise(self, case: Case, rare: _Shares, states: _Shares) -> float:
         traits = _traits(case)
-        meetings = _NEW_MEETING * len(set(combinations(traits, 2)) - self._met)
+        meetings = _NEW_MEETING * self._meetings.new_ones(traits)
         faults = {label(fault) for fault in case.faults}
         seldom = sum(1 / (1 + self._faults[fault] / RARE) for fault in faults)
         return sum(rare.largest(traits)) + meetings + seldom + self._new_pairs(states, traits, faults)
@@ -71,6 +70,32 @@ class Steering:
     def _sought(self, pair: Pair) -> float:
         """1 for a pair nobody has seen, 0 for one that has been seen often."""
         return max(0.0, 1 - self.pairs[pair] / RARE)
+
+
+class _Meetings:
+    """Which traits have been in one Case: for each of them a number, whose bits are the others."""
+
+    def __init__(self) -> None:
+        self._bits: dict[str, int] = {}
+        self._met: dict[str, int] = {}
+
+    def saw(self, traits: Sequence[str]) -> None:
+        """These were in one."""
+        together = self._together(traits)
+        for trait in traits:
+            self._met[trait] = self._met.get(trait, 0) | together
+
+    def new_ones(self, traits: Sequence[str]) -> int:
+        """Pairs of these that have not been in one."""
+        together = self._together(traits)
+        strangers = (together & ~(self._met.get(trait, 0) | self._bits[trait]) for trait in traits)
+        return sum(map(int.bit_count, strangers)) // 2
+
+    def _together(self, traits: Iterable[str]) -> int:
+        together = 0
+        for trait in traits:
+            together |= self._bits.setdefault(trait, 1 << len(self._bits))
+        return together
 
 
 class _Shares:

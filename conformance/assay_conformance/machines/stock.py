@@ -7,11 +7,11 @@ follows them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
 
-from assay_conformance.cases.stored import batch, chunks, plain
+from assay_conformance.cases.stored import batch, chunks, plain, plains
 from assay_conformance.machines.finds import APART
 
 Entry = dict[str, Any]
@@ -86,3 +86,17 @@ STOCK: Mapping[str, Lot] = {
 def entries_of(stock: Iterable[str]) -> list[Entry]:
     """What is there, one lot behind the other."""
     return [entry for name, first in zip(stock, count(0, APART)) for entry in STOCK[name](first)]
+
+
+_ENTRIES = 30
+"""More than any of the rates gives in as long as a life lasts."""
+
+BACKLOGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "plain": plains(range(_ENTRIES)),
+    "large": [plain(number, 1_000) for number in range(_ENTRIES)],
+    "batched": [batch(range(number * 4, number * 4 + 4)) for number in range(_ENTRIES // 2)],
+}
+"""Many alike, in every partition: one of these, or lots of STOCK."""
+
+BACKLOG_NUMBERS = 4 * _ENTRIES
+"""Numbers that a backlog may take."""

@@ -1,13 +1,13 @@
 """Harm of a broker's own making: what nobody asked for, what nobody can read, and what is said otherwise than it is.
 
-What networks do to frames that are as they should be stands in `areas`.
+What networks do to frames that are as they should be stands in `network_harm`.
 """
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from assay_conformance.cases.malformed import UNKNOWN_COMMAND
+from assay_conformance.cases.malformed import COMMAND_TOO_LONG, NO_COMMAND, UNKNOWN_COMMAND
 from assay_conformance.cases.requests import NEWS
 from assay_conformance.machines.harm import ANYTIME, LASTING, at
 from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES, LONGEST_WAIT_MS, OPERATION_TIMEOUT_MS
@@ -16,8 +16,10 @@ from assay_conformance.model.fault import (
     Corrupt,
     Cut,
     CutHow,
+    Delay,
     Direction,
     Drop,
+    Hold,
     Inject,
     Part,
     Resegment,
@@ -38,8 +40,13 @@ _ASKED = st.sampled_from((Inject(command="PING"), Inject(command="PING", before=
 _NEWS = st.sampled_from(
     (*(Inject(command=command, fields=fields) for command, fields in NEWS), Inject(raw=UNKNOWN_COMMAND))
 )
+_UNDECODABLE = st.sampled_from((Inject(raw=COMMAND_TOO_LONG), Inject(raw=NO_COMMAND)))
 _SPOILT = st.just(Corrupt(part=Part.METADATA, fix_checksum=True))
 _PIECES = st.sampled_from(tuple(Resegment(piece_bytes) for piece_bytes in (1, 2, 3)))
+_FIRST_WORDS = st.sampled_from(
+    (Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES}), Resegment(piece_bytes=1), Resegment(piece_bytes=2))
+)
+"""A process in which a client heard another limit is left to nobody, and starting one is dear: few lives have it."""
 _NOT_NOW = st.sampled_from(("ServiceNotReady", "TooManyRequests")).map(AnswerError)
 
 _OPENING = ("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA")
@@ -55,8 +62,10 @@ _PATIENCE = st.one_of(
 STRANGE = st.one_of(
     at(_HEARD, _ASKED),
     at(_HEARD, _NEWS),
+    at(_HEARD, _UNDECODABLE),
     at(("MESSAGE",), _SPOILT),
-    at(("CONNECTED",), st.just(Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES})), _early),
+    at(("CONNECTED",), _FIRST_WORDS, _early),
+    at(("CONNECTED",), st.sampled_from((Delay(100), Hold())), _early),
     at(
         ("LOOKUP_RESPONSE",),
         st.just(Rewrite({"response": "Redirect"})),

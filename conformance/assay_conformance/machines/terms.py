@@ -40,7 +40,7 @@ OPERATION_TIMEOUT_MS = 1_000
 most clients that would outlast its Case."""
 
 LONGEST_WAIT_MS = 2_000
-"""What few lives set one of them to."""
+"""What one life in ten sets one of them to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Terms:
     """What holds for a whole life; empty words say nothing.
 
     `spread`: some of the topic is the second broker's from the start. `backlog`, one of BACKLOGS, is stored before
-    anybody comes. `claims`: some producers want the topic for themselves. `varied`: producers differ."""
+    anybody comes. `claims`: some producers want the topic for themselves. `varied`: producers differ.
+    `listens_out`: in the end consumers wait for whatever is owed to them."""
 
     deduplication: bool = False
     partitions: int = 0
@@ -68,6 +69,7 @@ class Terms:
     backlog: str = ""
     sizes: tuple[int, ...] = SIZES
     claims: bool = False
+    listens_out: bool = False
     batching: bool = False
     batching_type: str = "default"
     batching_max_messages: int = 3
@@ -128,6 +130,8 @@ class Terms:
             plain.append("claims")
         if self.apart:
             plain += SLOWLY_READ
+        if self.small_queue:
+            plain += SLOWLY_FILLED
         terms = replace(self, **{name: getattr(_PLAIN, name) for name in plain})
         return replace(terms, clients=max(2, terms.clients)) if terms.apart else terms
 
@@ -153,6 +157,9 @@ WITHOUT: Mapping[str, str] = {
 
 NOT_PERSISTENT = ("deduplication", "chunking")
 """Terms that a topic that keeps nothing leaves alone: all its messages have the same id, chunks too."""
+
+SLOWLY_FILLED = ("batching_max_publish_delay_ms",)
+"""Terms that a producer leaves alone whose queue holds less than a batch: each pair of messages would wait for it."""
 
 SLOWLY_READ = ("keep_alive_ms",)
 """Terms that a client leaves alone whose broker does not always read: its answers to a PING wait as well."""

@@ -39,7 +39,7 @@ Position = tuple[int, int]
 NO_ENTRY: Final = 2**64 - 1
 
 
-class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
+class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
     """(ledger, entry, partition, batch index, batch size); -1 where there is no partition or batch index."""
 
     ledger: int
@@ -64,7 +64,7 @@ class MessageId(msgspec.Struct, frozen=True, array_like=True, order=True):
         return self.ledger in (-1, NO_ENTRY)
 
 
-class Identity(msgspec.Struct, frozen=True, array_like=True):
+class Identity(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The 16 bytes in front of every generated payload: which Case, producer handle and message it is."""
 
     case: int
@@ -72,7 +72,7 @@ class Identity(msgspec.Struct, frozen=True, array_like=True):
     number: int
 
 
-class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Member(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """One message of an entry as the application wrote it. `digest` is CRC-32 (zlib) of the uncompressed bytes.
 
     `sequence_id` is None where the batch carries none per message.
@@ -126,7 +126,7 @@ class _Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_
 # --- agent: the client's own word -----------------------------------------------------------------------------------
 
 
-class Invoke(_Event, frozen=True, tag="invoke", gc=True):
+class Invoke(_Event, frozen=True, tag="invoke"):
     """A command left for the agent. `op` is unique in the Case; `handle` is the Case's number of the object addressed.
 
     `number` counts the sends of one producer handle from 0 and is the payload's identity number; `digest` and `size`
@@ -148,7 +148,7 @@ class Invoke(_Event, frozen=True, tag="invoke", gc=True):
         return (self.size, self.digest)
 
 
-class Completion(_Event, frozen=True, tag="completion", gc=True):
+class Completion(_Event, frozen=True, tag="completion"):
     """How operation `op` ended. `called_ns` / `done_ns`: the agent's stamps of the client call and of its callback."""
 
     op: int
@@ -167,7 +167,7 @@ class Completion(_Event, frozen=True, tag="completion", gc=True):
     values: dict[str, Any] = {}
 
 
-class Received(_Event, frozen=True, tag="received", gc=True):
+class Received(_Event, frozen=True, tag="received"):
     """The application got a message. `delivery` counts this consumer's deliveries from 1; acks name it by that."""
 
     handle: int
@@ -192,7 +192,7 @@ class Received(_Event, frozen=True, tag="received", gc=True):
         return (self.size, self.digest)
 
 
-class Note(_Event, frozen=True, tag="note", gc=True):
+class Note(_Event, frozen=True, tag="note"):
     """Something the agent said unasked: a disconnect it noticed, a call of the application's code inside the client."""
 
     text: str
@@ -228,7 +228,7 @@ _SENDER, _RECEIVER = Sides.SENDER, Sides.RECEIVER
 _TO_BROKER = Direction.TO_BROKER
 
 
-class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """MessageMetadata of a payload frame or a stored entry as far as checks read it. `batch` is None when unbatched."""
 
     producer_name: str
@@ -282,7 +282,7 @@ class Closed(_Event, frozen=True, tag="closed"):
     reset: bool = False
 
 
-class Frame(_Event, frozen=True, tag="frame", gc=True):
+class Frame(_Event, frozen=True, tag="frame"):
     """A frame's decoded header. Fields that the command does not carry are None; `fields` holds the rarer ones by name.
 
     `unit` is the CRC-32C of metadata and payload bytes: two SENDs with the same unit are the same bytes. `intact` tells
@@ -317,7 +317,8 @@ class Frame(_Event, frozen=True, tag="frame", gc=True):
     @property
     def messages(self) -> int:
         """How many its payload holds; one where nothing says so."""
-        return 1 if self.meta is None else self.meta.messages
+        meta = self.meta
+        return 1 if meta is None else meta.batch or 1
 
     @property
     def from_sender(self) -> bool:
@@ -349,7 +350,7 @@ class Undecodable(_Event, frozen=True, tag="undecodable"):
 # --- broker: what is stored and dispatched --------------------------------------------------------------------------
 
 
-class Stored(_Event, frozen=True, tag="stored", gc=True):
+class Stored(_Event, frozen=True, tag="stored"):
     """An entry was appended to `topic` (the local name of the topology, with `-partition-N` where partitioned).
 
     `late`: nobody saw it appended. It was delivered, or read in the end, and is there since some moment before.
@@ -364,14 +365,14 @@ class Stored(_Event, frozen=True, tag="stored", gc=True):
     late: bool = False
 
 
-class ReadBack(_Event, frozen=True, tag="read-back", gc=True):
+class ReadBack(_Event, frozen=True, tag="read-back"):
     """The last word on a topic: every entry it holds, in order, as positions (their content: `Stored`)."""
 
     topic: str
     entries: tuple[MessageId, ...]
 
 
-class Cursor(_Event, frozen=True, tag="cursor", gc=True):
+class Cursor(_Event, frozen=True, tag="cursor"):
     """The last word on a subscription: everything up to `mark_delete` is acked, and `acked` beyond it."""
 
     topic: str
@@ -384,7 +385,7 @@ class Cursor(_Event, frozen=True, tag="cursor", gc=True):
 # --- bench: faults, steps, processes, load --------------------------------------------------------------------------
 
 
-class Began(_Event, frozen=True, tag="began", gc=True):
+class Began(_Event, frozen=True, tag="began"):
     """First event of an attempt. `unix_ms` is the wall clock at t_ns = 0; `topics` maps local names to full ones."""
 
     case: str
@@ -413,7 +414,7 @@ class Waited(_Event, frozen=True, tag="waited"):
     met: bool
 
 
-class Fired(_Event, frozen=True, tag="fired", gc=True):
+class Fired(_Event, frozen=True, tag="fired"):
     """Receipt: fault number `fault` of the Case acted, on these frames (link numbers), or on this connection.
 
     `facts` is what its injector saw of it, for a fault outside the frames: pid, signal, bytes, packets, ...
@@ -426,7 +427,7 @@ class Fired(_Event, frozen=True, tag="fired", gc=True):
     facts: dict[str, Fact] = {}
 
 
-class Healed(_Event, frozen=True, tag="healed", gc=True):
+class Healed(_Event, frozen=True, tag="healed"):
     """Fault `fault` ended. `facts` as in `Fired`."""
 
     fault: int
@@ -442,7 +443,7 @@ class Overdue(_Event, frozen=True, tag="overdue"):
     deadline_ms: int = 0
 
 
-class AgentEnded(_Event, frozen=True, tag="agent-ended", gc=True):
+class AgentEnded(_Event, frozen=True, tag="agent-ended"):
     """The agent process under this Case ended before the Case did.
 
     `killed`: by a fault of the Case. What was asked of it and had not ended is unknown, its handles are gone, and a
@@ -454,7 +455,7 @@ class AgentEnded(_Event, frozen=True, tag="agent-ended", gc=True):
     killed: bool = False
 
 
-class Garbled(_Event, frozen=True, tag="garbled", gc=True):
+class Garbled(_Event, frozen=True, tag="garbled"):
     """The agent contradicted its protocol (a second answer, one nobody asked for); what it said then was ignored."""
 
     reason: str
@@ -489,7 +490,7 @@ class Ending(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class Ended(_Event, frozen=True, tag="ended", gc=True):
+class Ended(_Event, frozen=True, tag="ended"):
     """Last event of an attempt."""
 
     how: Ending

@@ -21,6 +21,7 @@ SEVERAL_BROKERS: Need = "several-brokers"
 HOLD_STORE: Need = "step:hold_store"
 CLIENT: Need = f"process:{Role.CLIENT.value}"
 RESTART: Need = "step:restart"
+STORE_BESIDE: Need = "step:store_entries beside an exclusive producer"
 PROXIED: Need = "setting:proxied"
 _BEHIND_PROXY = frozenset({PROXIED, f"process:{Role.PROXY.value}"})
 _ANNOUNCED = ("max_message_bytes", "keep_alive_ms", "protocol_version")
@@ -47,6 +48,8 @@ def _needs(case: Case) -> Iterator[Need]:
     yield from (f"announces:{name}" for name in changed(case.topology) if name in _ANNOUNCED)
     if case.topology.brokers > 1:
         yield SEVERAL_BROKERS
+    if _stores_beside_an_exclusive_producer(case):
+        yield STORE_BESIDE
     if case.destructive in (Destructive.BROKER, Destructive.DATA):
         yield f"harm:{case.destructive.value}"
     for fault in case.faults:
@@ -57,6 +60,18 @@ def _needs(case: Case) -> Iterator[Need]:
             yield f"network:{fault.action.target.role.value}"
         if isinstance(fault.action, OnDisk):
             yield f"disk:{fault.action.target.role.value}"
+
+
+def _stores_beside_an_exclusive_producer(case: Case) -> bool:
+    """Whether anything is to be stored on a topic that a producer may have for itself by then."""
+    alone = False
+    for step in case.steps:
+        if step.verb == "open_producer":
+            own = {**case.config.producer, **step.args.get("config", {})}
+            alone = alone or own.get("access_mode", "shared") != "shared"
+        elif alone and step.who is Who.BROKER and step.verb == "store_entries":
+            return True
+    return False
 
 
 def changed(value: msgspec.Struct, plain: msgspec.Struct | None = None) -> tuple[str, ...]:

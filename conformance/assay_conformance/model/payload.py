@@ -10,12 +10,17 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
+from functools import lru_cache
+from typing import Final
 
 from assay_conformance.model.event import Identity
 
 IDENTITY_BYTES = 16
 _IDENTITY = struct.Struct(">IIQ")
 _BLOCK = struct.Struct(">QQ")
+
+_KEPT_BYTES: Final = 1 << 16
+"""Payloads up to here are kept for the next message of their number: Cases number theirs alike."""
 
 
 def generate(identity: Identity, size: int, seed: int) -> bytes:
@@ -47,5 +52,12 @@ def digest(data: bytes | memoryview) -> int:
 
 
 def _blocks(seed: int, size: int) -> bytes:
+    return _kept(seed, size) if size <= _KEPT_BYTES else _made(seed, size)
+
+
+def _made(seed: int, size: int) -> bytes:
     count = -(-size // 32)
     return b"".join(hashlib.sha256(_BLOCK.pack(seed, counter)).digest() for counter in range(count))[:size]
+
+
+_kept = lru_cache(maxsize=256)(_made)

@@ -116,7 +116,7 @@ class PartWriter:
         self._table = table
         self._folder = ledger / table.name
         self._schema = schema(table)
-        self._options = _options(table)
+        self._options = writing_options(table)
         self._writer = writer
         self._next = first
         self._part_rows, self._part_s = part_rows, part_s
@@ -261,7 +261,8 @@ def _array(values: Any, field: Any) -> Any:
     return pa.array(values.astype(field.type.to_pandas_dtype(), copy=False), field.type, mask=mask)
 
 
-def _options(table: Table) -> dict[str, Any]:
+def writing_options(table: Table) -> dict[str, Any]:
+    """How a table is written: codec and encodings, column by column."""
     encodings = {column.name: _DELTA for column in table.columns if column.layout is Layout.DELTA}
     encodings |= {column.name: "PLAIN" for column in table.columns if column.layout is Layout.PLAIN}
     return {

@@ -81,7 +81,7 @@ def reconcile(
     with told.stage("fold", sum(ledger.rows(table.name) for table in PARTS)):
         folded = folds.fold_parts(session, ledger, small, _to(told), aside)
     bad = (*ledger.bad, *folded.bad)
-    stack = _stack(session, folded)
+    stack = stack_of(session, folded)
     if recount:
         with told.stage("recount", sum(ledger.rows(table.name) for table in PARTS)):
             _agree(session, ledger, folded, stack)
@@ -146,7 +146,7 @@ def _to(told: Progress) -> folds.Told:
     return batch
 
 
-def _stack(session: Any, folded: folds.Folded) -> str:
+def stack_of(session: Any, folded: folds.Folded) -> str:
     """A query for the stack of all folds."""
     sources = {}
     for table in PARTS:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.ack import SettlesWhatItNames
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import entry_id
-from assay_conformance.model.event import NO_ENTRY
+from assay_conformance.model.case import Step, Who
+from assay_conformance.model.event import NO_ENTRY, Stepped
 
 
 class _Sent(Consuming):
@@ -54,6 +56,17 @@ def test_entry_named_by_one_of_its_messages_that_comes_again_is_found() -> None:
     story.comes_back()
     story.batch_comes()
     assert story.found()[0] == ["settled-again"]
+
+
+def test_broker_that_loaded_the_topic_anew_may_know_less() -> None:
+    story = _Sent()
+    story.acks(0b1101)
+    story.add(Stepped, step=0)
+    story.comes_back()
+    story.batch_comes()
+    unload = Step(Who.BROKER, "unload", {"topic": "t"})
+    case = msgspec.structs.replace(ANY_CASE, steps=(unload,))
+    assert trial(SettlesWhatItNames, story.after(1_000).done(), case, story.facts).findings == []
 
 
 def test_sets_that_joined_are_accepted() -> None:

@@ -8,7 +8,7 @@ from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.ack import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.history.script import CONSUMER
-from assay_conformance.model.event import ErrorClass, Frame, Invoke, Outcome
+from assay_conformance.model.event import ErrorClass, Frame, Invoke, MessageId, Outcome
 
 
 class Awaiting(Consuming):
@@ -51,6 +51,14 @@ def test_call_that_ends_before_its_answer_is_found() -> None:
     story.complete(invoke)
     story.answer()
     assert story.judged(ReceiptEndsCall)[0] == ["ended-without-answer"]
+
+
+def test_call_may_name_what_came_by_way_of_a_retry_letter_topic() -> None:
+    """It was acknowledged there when its letter had its receipt."""
+    story = Awaiting()
+    story.received(7, topic=f"{story.full('t')}-s-RETRY", message_id=MessageId(9, 0, -1, -1, 0))
+    story.complete(story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [2]}))
+    assert story.judged(ReceiptEndsCall) == ([], 0)
 
 
 def test_call_that_ends_without_any_ack_is_found() -> None:

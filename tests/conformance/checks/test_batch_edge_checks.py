@@ -10,7 +10,7 @@ from assay_conformance.checks.batching.single import TakesBatchesOfOne
 from assay_conformance.checks.receipt_ranges import ChecksHighest
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script, entry_id
-from assay_conformance.model.event import ClosedBy, ErrorClass, Fate
+from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired
 
 LIMIT = 1_000
 
@@ -47,6 +47,17 @@ def test_batch_of_one_that_is_kept_is_found() -> None:
     story.after(2_000)
     story.complete(receive, count=0)
     assert _judged(TakesBatchesOfOne, story) == (["not-delivered"], 0)
+
+
+def test_batch_of_one_that_is_larger_than_its_broker_takes_may_be_refused() -> None:
+    story = Script()
+    story.consumer()
+    receive = story.invoke("receive", 2, args={"consumer": 2, "count": 1})
+    story.down("CONNECTED", fields={"max_message_size": 10})
+    story.message(0, batch=True)
+    story.after(2_000)
+    story.complete(receive, count=0)
+    assert _judged(TakesBatchesOfOne, story) == ([], 0)
 
 
 def test_message_that_is_no_batch_shows_nothing() -> None:
@@ -143,6 +154,13 @@ def test_connection_that_the_application_ends_behind_it_is_no_answer() -> None:
     story.after(1_000).invoke("close", PRODUCER)
     story.closed(by=ClosedBy.CLIENT)
     assert _judged(ChecksHighest, story) == (["taken"], 1)
+
+
+def test_receipt_behind_which_a_black_hole_swallows_the_connection_shows_nothing() -> None:
+    story = _receipt(highest=7)
+    story.add(Fired, fault=0, action="cut", conn=0)
+    story.after(500).cut()
+    assert _judged(ChecksHighest, story) == ([], 0)
 
 
 def test_receipt_whose_connection_ends_as_it_comes_shows_nothing() -> None:

@@ -465,3 +465,30 @@ def test_receipts_of_a_batch_whose_ids_another_had_are_not_told_apart() -> None:
     story.ok(2, message_id=entry_id(4, 0, 2))
     story.ok(3, message_id=entry_id(4, 1, 2))
     assert "wrong-entry" not in [finding.code for finding in trial(EndsAsOne, story.done()).findings]
+
+
+def test_receipts_of_a_batch_are_not_told_apart_where_the_application_chose_an_id_twice() -> None:
+    story = Script()
+    story.producer(batching=True)
+    for number, id in enumerate((5, 6, 6)):
+        story.send(number, sequence_id=id)
+    story.send_frame(0, 1, batch=True, sequence_id=5)
+    story.send_frame(2, sequence_id=6)
+    story.receipt(6, id=entry_id(5))
+    story.receipt(5, id=entry_id(4))
+    story.ok(0, message_id=entry_id(5, 0, 2))
+    story.ok(1, message_id=entry_id(5, 1, 2))
+    assert "wrong-entry" not in [finding.code for finding in trial(EndsAsOne, story.done()).findings]
+
+
+def test_synchronous_send_whose_id_another_had_may_have_had_its_receipt() -> None:
+    story = Script()
+    story.producer(batching=True)
+    story.send(0, mode="sync")
+    story.send(1, mode="sync")
+    story.send_frame(0, batch=True)
+    story.unknown(0)
+    story.send_frame(1, batch=True, sequence_id=0)
+    story.receipt(0)
+    story.ok(1)
+    assert trial(FlushClosesBatch, story.done()).findings == []

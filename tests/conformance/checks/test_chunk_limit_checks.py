@@ -109,6 +109,13 @@ def test_oversize_message_refused_at_once_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
+@pytest.mark.parametrize("error", [ErrorClass.TERMINATED, ErrorClass.FENCED])
+def test_oversize_message_that_ends_with_its_producer_shows_nothing(error: ErrorClass) -> None:
+    story = _oversize()
+    story.unknown(0, error)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == []
+
+
 @pytest.mark.parametrize("error", [ErrorClass.TIMEOUT, ErrorClass.TRANSPORT])
 def test_oversize_message_that_fails_otherwise_is_found(error: ErrorClass) -> None:
     story = _oversize()
@@ -122,6 +129,17 @@ def test_oversize_message_that_waits_for_room_for_ever_is_not_judged() -> None:
     story.add(Overdue, op=call.op, verb="send", handle=call.handle, deadline_ms=20_000)
     story.unknown(0, ErrorClass.OTHER)
     assert _codes(trial(RefusesOversize, story.done(), CASE)) == []
+
+
+def test_message_that_a_greater_limit_has_room_for_since_is_not_judged() -> None:
+    story = Script()
+    story.producer()
+    story.down("CONNECTED", fields={"max_message_size": 1_000})
+    story.send(0, size=2_500)
+    story.connected(1)
+    story.down("CONNECTED", 1, fields={"max_message_size": 10_000})
+    story.ok(0)
+    assert _codes(trial(RefusesOversize, story.done(), ANY_CASE)) == []
 
 
 def test_oversize_message_that_leaves_is_found() -> None:

@@ -12,8 +12,9 @@ from assay_conformance.checks.compression import CommonFormat, ExactSize, Garble
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, MESSAGE_BYTES, NAME, Script, entry_id
 from assay_conformance.model.case import Topic, Topology
-from assay_conformance.model.event import Meta
+from assay_conformance.model.event import Fired, Meta
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
 
 CLIENT = ClientFacts(
     agent="test",
@@ -145,6 +146,16 @@ def test_id_of_a_non_persistent_topic_may_come_twice() -> None:
     story.comes(0)
     story.received(0, digest=1)
     assert _judged(story, CommonFormat, transient) == ([], 0)
+
+
+def test_compressed_message_behind_bytes_that_are_no_frame_may_never_be_read() -> None:
+    garbage = Fault(trigger=OnFrame(command="MESSAGE", direction=Direction.TO_CLIENT), action=Inject(raw=b"nothing"))
+    story = Reading()
+    story.add(Fired, fault=0, action="inject", conn=0)
+    story.comes(0)
+    story.after(2_000)
+    story.receive(1, 0)
+    assert _judged(story, CommonFormat, msgspec.structs.replace(ANY_CASE, faults=(garbage,))) == ([], 0)
 
 
 def test_compressed_message_that_is_withheld_is_found() -> None:

@@ -170,6 +170,12 @@ def test_send_failed_by_a_duplicates_receipt_is_found() -> None:
     assert _codes(trial(DuplicateReceiptCompletes, story.done())) == ["not-completed"]
 
 
+def test_send_whose_time_was_up_as_a_duplicates_receipt_came_is_accepted() -> None:
+    story = _duplicate()
+    story.after(5).unknown(0, ErrorClass.TIMEOUT)
+    assert _codes(trial(DuplicateReceiptCompletes, story.done())) == []
+
+
 def test_send_left_open_by_a_duplicates_receipt_is_found() -> None:
     assert _codes(trial(DuplicateReceiptCompletes, _duplicate().at(20_000).done())) == ["not-completed"]
 

@@ -84,6 +84,16 @@ def test_broker_that_was_kept_from_running_may_find_both_due_at_once() -> None:
     assert (_codes(check), bool(check.undecided_because)) == ([], True)
 
 
+def test_earlier_message_that_comes_again_behind_a_later_one_is_not_out_of_turn() -> None:
+    story = _delivered((1_000, 1_010), (1_300, 1_310))
+    story.cut()
+    story.connected(1)
+    story.subscribed(conn=1, kind="Shared", initialPosition="Earliest")
+    story.flow(100, conn=1)
+    story.at(2_000).message(0, conn=1)
+    assert _codes(trial(NotBeforeItsTime, story.done(), _case())) == []
+
+
 def test_later_message_that_comes_first_is_found() -> None:
     assert _codes(trial(NotBeforeItsTime, _delivered((700, 1_800), (1_000, 1_500)).done(), _case())) == ["out-of-turn"]
 

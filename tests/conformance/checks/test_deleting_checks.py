@@ -120,14 +120,17 @@ def test_subscription_that_comes_at_once_may_find_it_still() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
 
 
-def _back(first: int, away_ms: int) -> Script:
+def _back(first: int, away_ms: int, *, seeks: bool = False) -> Script:
     """A subscription whose consumer left before three messages came is asked for again, one more stored since."""
     story = _subscribe(Script(), "s", 0)
     story.closed()
     for number in range(3):
         story.stored(number)
     story.after(away_ms).stored(3)
-    _subscribe(story, "s", 1).message(first, conn=1)
+    _subscribe(story, "s", 1)
+    if seeks:
+        story.up("SEEK", 1, consumer_id=0, request_id=50)
+    story.message(first, conn=1)
     return story
 
 
@@ -138,6 +141,10 @@ def test_what_is_too_old_is_passed_over() -> None:
 
 def test_what_is_too_old_and_comes_all_the_same_is_found() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, _back(0, 4_000).done(), LIVES_A_SECOND)) == ["not-expired"]
+
+
+def test_subscription_that_sought_begins_where_it_was_told_to() -> None:
+    assert _codes(trial(KeepsWhatIsUnacked, _back(0, 4_000, seeks=True).done(), LIVES_A_SECOND)) == []
 
 
 def test_broker_that_has_not_looked_yet_may_keep_it() -> None:

@@ -20,7 +20,7 @@ from assay_conformance.checks.delivery import (
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
-from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
+from assay_conformance.model.case import Case, ClientConfig, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
 
 Story = Callable[[Script], None]
@@ -202,6 +202,11 @@ def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fat
         s.ok(1)
 
     assert judged(OkIsStored, story)[0] == codes
+
+
+def test_a_failover_consumer_that_comes_back_is_made_active_a_second_later() -> None:
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer={"subscription_type": "failover"}))
+    assert judged(FlowsAfterHeal, silence_behind_an_outage, case=case)[0] == []
 
 
 def test_an_application_that_asks_for_nothing_is_not_stalled() -> None:

@@ -7,6 +7,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.identities import AssignedNamesDiffer, RequestIdsDiffer
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
+from assay_conformance.model.event import Opened
 
 
 def _judged(story: Script, check: type[Check]) -> tuple[list[str], int]:
@@ -27,6 +28,16 @@ def test_requests_with_ids_of_their_own_are_accepted() -> None:
 
 def test_request_id_that_comes_again_is_found() -> None:
     assert _judged(_requests(0, 1, 0), RequestIdsDiffer) == (["used-twice"], 1)
+
+
+def test_lookups_at_a_cluster_that_a_topic_went_to_are_counted_anew() -> None:
+    story = Script()
+    url = "pulsar://b:0"
+    story.add(Opened, conn=0, url=url)
+    story.up("LOOKUP", request_id=1)
+    story.down("TOPIC_MIGRATED", fields={"brokerServiceUrl": url, "resource_type": "Producer", "resource_id": 0})
+    story.up("LOOKUP", request_id=1)
+    assert _judged(story, RequestIdsDiffer)[0] == []
 
 
 def test_another_connection_may_use_the_same_ids() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 from assay_conformance import catalogue
 from assay_conformance.checks import CHECKS
 from assay_conformance.checks.base import Check, on
@@ -125,3 +127,14 @@ def test_a_deadline_that_passed_on_a_starved_machine_is_no_finding() -> None:
     told = _judged(story.done())
     assert told[LIVENESS].verdict is Verdict.INCONCLUSIVE
     assert told[ORDER].verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_judging_leaves_behind_goes_by_itself() -> None:
+    """Collections of garbage would have to walk through every event."""
+    gc.collect()
+    gc.disable()
+    try:
+        _judged(_story(*range(500)))
+        assert gc.collect() < 500
+    finally:
+        gc.enable()

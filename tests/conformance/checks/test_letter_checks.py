@@ -55,13 +55,13 @@ class _Letters(Script):
     def opens(self, kind: str = "DLQ", **fields: Any) -> None:
         self.producer_ready(producer_id=5, topic=f"{self.full('t')}-s-{kind}", name="letters", **fields)
 
-    def posts(self, own: int = 7, digest: int | None = None, number: int = 0, **told: Any) -> None:
+    def posts(self, own: int = 7, digest: int | None = None, number: int = 0, conn: int = 0, **told: Any) -> None:
         letter = {"REAL_TOPIC": self.full("t"), "ORIGIN_MESSAGE_ID": "(1,0,-1,-1)", **told.pop("letter", {})}
         meta = Meta(
             producer_name="letters", sequence_id=number, own_properties=own, letter=letter, **{"key": "k", **told}
         )
         member = Member(size=64, digest=digest_of(0, STORED) if digest is None else digest)
-        self.send_frame(number, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
+        self.send_frame(number, conn=conn, producer_id=5, handle=STORED, name="letters", meta=meta, members=(member,))
 
     def acks(self) -> None:
         self.ack_frame(0)
@@ -512,6 +512,15 @@ def test_letter_of_the_first_round_in_place_of_the_seconds_is_found() -> None:
     assert "rounds-miscounted" in _codes(story.judged(WholeRetryLetter))
 
 
+def test_letter_of_the_first_round_may_come_again_on_another_connection() -> None:
+    story, told = _sent_round_again()
+    story.cut()
+    story.connected(1)
+    story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-RETRY", name="letters", epoch=1)
+    story.posts(conn=1, letter=told, deliver_at_ms=DELAY_MS)
+    assert _codes(story.judged(WholeRetryLetter)) == []
+
+
 def test_other_messages_of_a_batch_are_of_a_round_of_their_own() -> None:
     story, told = _sent_round_again(batch=2)
     story.posts(number=1, letter=told, deliver_at_ms=DELAY_MS)
@@ -546,3 +555,13 @@ def test_message_sent_round_and_acknowledged_too_early_is_found() -> None:
     story.acks()
     story.posts()
     assert _codes(story.judged(RetriedThenAcked)) == ["acked-first"]
+
+
+def test_messages_of_a_batch_are_counted_each_by_its_own_rounds() -> None:
+    story, _ = _sent_round_again(batch=2)
+    story.message(0, handle=STORED)
+    story.received(0, handle=STORED)
+    story.invoke("reconsume_later", CONSUMER, args={"messages": [3], "delay_ms": DELAY_MS})
+    story.producer_ready(producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="dead")
+    story.posts(number=2)
+    assert _codes(story.judged(CountsToItsMaximum)) == []

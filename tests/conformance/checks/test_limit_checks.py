@@ -59,6 +59,20 @@ def test_members_of_a_batch_count_one_by_one() -> None:
     assert judged(BoundedPending, story)[0] == ["too-many-pending"]
 
 
+def test_receipts_of_two_sends_under_one_id_are_not_told_apart() -> None:
+    story = Script()
+    story.producer(max_pending_messages=1, batching=True)
+    for number in range(3):
+        story.send(number)
+    story.send_frame(0, batch=True)
+    story.unknown(0)
+    story.send_frame(1, batch=True, sequence_id=0)
+    story.receipt(0)
+    story.send_frame(2, batch=True, sequence_id=1)
+    _succeed(story, 1, 2)
+    assert judged(BoundedPending, story)[0] == []
+
+
 def test_stream_in_which_a_send_came_twice_is_not_judged() -> None:
     story = Script()
     story.producer(max_pending_messages=2)

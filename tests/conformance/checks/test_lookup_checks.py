@@ -41,8 +41,8 @@ class _LookedUp(Script):
     def look_up(self, number: int) -> None:
         self.up("LOOKUP", request_id=number, fields={"topic": self.full("t")})
 
-    def judged(self) -> Check:
-        case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": 10_000}))
+    def judged(self, timeout_ms: int = 10_000) -> Check:
+        case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": timeout_ms}))
         facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
         return trial(RetriesLookups, self.at(20_000).done(), case, facts)
 
@@ -60,6 +60,18 @@ def test_opening_that_fails_with_its_first_lookup_is_found() -> None:
     story = _LookedUp("ServiceNotReady")
     story.complete(story.opening, Outcome.FAIL, error=ErrorClass.NOT_LEADER)
     assert _codes(story.judged()) == ["gave-up"]
+
+
+def test_opening_of_a_second_that_fails_with_its_first_lookup_is_found() -> None:
+    story = _LookedUp("ServiceNotReady")
+    story.complete(story.opening, Outcome.FAIL, error=ErrorClass.NOT_LEADER)
+    assert _codes(story.judged(timeout_ms=1_000)) == ["gave-up"]
+
+
+def test_opening_of_a_second_that_asked_twice_may_have_no_time_left() -> None:
+    story = _LookedUp("ServiceNotReady", "ServiceNotReady")
+    story.complete(story.opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert _codes(story.judged(timeout_ms=1_000)) == []
 
 
 def test_opening_that_fails_when_its_time_is_up_is_accepted() -> None:
@@ -113,6 +125,18 @@ def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
 
 
 # --- follows-migration ------------------------------------------------------------------------------------------------
+
+
+def test_client_that_was_cut_off_may_not_have_heard_where_its_topic_went() -> None:
+    story = Script()
+    story.producer()
+    story.down("TOPIC_MIGRATED", fields={"resource_id": 0, "resource_type": "Producer"})
+    story.cut()
+    story.opened(1, 0)
+    story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    case = msgspec.structs.replace(ANY_CASE, steps=steps)
+    assert _codes(trial(FollowsMigration, story.at(5_000).done(), case)) == []
 
 
 def _migrated(broker: int | None) -> Check:

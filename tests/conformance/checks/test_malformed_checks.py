@@ -78,6 +78,14 @@ def test_connection_closed_over_what_is_no_frame_is_not_laid_to_a_bad_batch() ->
     assert judged(BadBatch, story, _injecting(NO_FRAME))[0] == []
 
 
+def test_connection_closed_beside_a_message_spoilt_in_another_way_is_not_laid_to_a_bad_batch() -> None:
+    story = _consuming()
+    _bad_batch(story)
+    story.message(1, fate=Fate.ALTERED, meta=None, members=())
+    story.closed()
+    assert judged(BadBatch, story)[0] == []
+
+
 def test_connection_closed_over_a_bad_batch_is_found() -> None:
     story = _consuming()
     _bad_batch(story)
@@ -158,6 +166,24 @@ def test_client_that_does_not_come_back_is_found() -> None:
     story.closed()
     story.after(1_100)
     assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == ["not-back"]
+
+
+def test_client_may_be_back_before_its_peer_has_heard_that_it_left() -> None:
+    story = _after_injection()
+    story.connected(1)
+    story.closed()
+    story.after(1_100)
+    assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == []
+
+
+def test_client_may_have_gone_to_another_broker_meanwhile() -> None:
+    story = _consuming()
+    story.connected(1)
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.closed()
+    story.subscribed(1)
+    story.after(1_100)
+    assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == []
 
 
 def test_client_that_has_nothing_open_need_not_come_back() -> None:

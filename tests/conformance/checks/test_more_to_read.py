@@ -127,3 +127,12 @@ def test_seek_into_a_batch_names_what_is_behind() -> None:
 @pytest.mark.parametrize("ack_set", [(), (0b11000,), (0b00011,)], ids=["none", "one-too-few", "reversed"])
 def test_seek_into_a_batch_that_names_something_else_is_found(ack_set: tuple[int, ...]) -> None:
     assert _sought_into_a_batch(*ack_set).judged(BatchBits)[0] == ["wrong-bits"]
+
+
+def test_bits_of_a_seek_that_had_company_are_anybodys() -> None:
+    story = Consuming("Exclusive")
+    story.gets_batch(0, 5)
+    story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, 2, 5]})
+    story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, 4, 5]})
+    story.up("SEEK", consumer_id=0, request_id=99, ack_sets=((0b11100,),))
+    assert story.judged(BatchBits) == ([], 0)

@@ -8,7 +8,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.moving import GoesToAssigned, MovesLoseNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.case import Topology
+from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.event import Outcome
 
 
@@ -95,6 +95,24 @@ def test_consumer_whose_topic_was_refused_for_good_misses_nothing() -> None:
     story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": "NotAllowedError"})
     _in_vain(story)
     assert judged(MovesLoseNothing, story)[0] == []
+
+
+def test_what_is_on_its_way_when_a_receive_ends_is_not_lost() -> None:
+    story = _sent(0, 1)
+    receive = story.invoke("receive", CONSUMER, args={"count": 2})
+    story.after(600)
+    story.received(0)
+    story.complete(receive, count=1)
+    assert judged(MovesLoseNothing, story)[0] == []
+
+
+def test_what_is_dispatched_at_a_rate_comes_in_its_time() -> None:
+    story = _sent(0)
+    _in_vain(story)
+    slow = msgspec.structs.replace(
+        ANY_CASE, topology=Topology(topics=(Topic(name="t", dispatch_rate=Rate(messages=1)),))
+    )
+    assert trial(MovesLoseNothing, story.done(), slow).findings == []
 
 
 def test_message_that_was_not_waited_for_is_not_lost() -> None:

@@ -7,6 +7,8 @@ from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Invoke, Outcome
 
+CLIENT = 7
+
 
 class _Opening(Script):
     def __init__(self) -> None:
@@ -85,6 +87,16 @@ def test_opening_may_fail_when_its_time_is_almost_over() -> None:
     story.at(30_000)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
     assert story.judged() == ([], 0)
+
+
+def test_time_of_an_opening_is_that_of_its_own_client() -> None:
+    story = Script()
+    story.invoke("open_client", CLIENT, args={"config": {"operation_timeout_ms": 1_000}})
+    asked = story.invoke("open_consumer", CONSUMER, args={"client": CLIENT, "topics": ["t"], "subscription": "s"})
+    story.opened(1)
+    story.after(990).cut(1, ClosedBy.FAULT)
+    story.complete(asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
+    assert trial(KeepsOpening, story.done()).findings == []
 
 
 def test_opening_that_its_application_ends_gives_nothing_up() -> None:

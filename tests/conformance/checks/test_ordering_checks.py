@@ -205,6 +205,18 @@ def test_batch_takes_one_id_for_each_message() -> None:
     assert trial(SequenceIdsStepByOne, story.done()).findings == []
 
 
+def test_ids_of_messages_that_overtook_a_batch_are_not_missing_behind_it() -> None:
+    story = Script()
+    story.producer()
+    for number in range(5):
+        story.send(number)
+    story.send_frame(1, sequence_id=1)
+    story.send_frame(2, sequence_id=2)
+    story.send_frame(0, 3, sequence_id=0)
+    story.send_frame(4, sequence_id=4)
+    assert trial(SequenceIdsStepByOne, story.done()).findings == []
+
+
 def test_message_that_never_left_may_have_taken_an_id() -> None:
     for next_id in (1, 2):
         story = Script()

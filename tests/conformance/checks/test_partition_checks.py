@@ -13,6 +13,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.model.policy import BrokerSettings
 
 FIVE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", partitions=5),)))
 WINDOWS: dict[str, Any] = {
@@ -62,6 +63,17 @@ def test_message_that_waits_for_a_slow_partition_is_found() -> None:
     story.after(800)
     story.send_frame(1, producer_id=2)
     assert story.judged(IndependentPartitions) == (["held-up"], 1)
+
+
+def test_message_waits_for_a_broker_that_does_not_always_read() -> None:
+    story = Story()
+    story.goes(0, 1)
+    story.send(1)
+    story.after(800)
+    story.send_frame(1, producer_id=2)
+    settings = BrokerSettings(max_pending_sends=2)
+    slow = msgspec.structs.replace(FIVE, topology=msgspec.structs.replace(FIVE.topology, settings=settings))
+    assert trial(IndependentPartitions, story.done(), slow).findings == []
 
 
 def test_message_to_the_slow_partition_itself_shows_nothing() -> None:

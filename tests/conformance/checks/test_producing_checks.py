@@ -6,11 +6,14 @@ from typing import Any
 
 import msgspec
 
+from assay_conformance.cases.malformed import NO_COMMAND
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.producing import CloseSettlesPending, FlushWaits, KeepsGivenName
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import ErrorClass, Invoke
+from assay_conformance.model.case import ClientConfig
+from assay_conformance.model.event import ErrorClass, Fired, Invoke
+from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
 
 
 def _codes(check: Check) -> list[str]:
@@ -168,6 +171,28 @@ def test_send_failed_by_a_close_although_its_receipt_comes_is_found() -> None:
     story.receipt(0)
     story.answer()
     assert _codes(story.judged()) == ["failed-though-stored"]
+
+
+def test_receipt_behind_bytes_that_are_no_frame_may_not_have_been_read() -> None:
+    story = _Closing()
+    story.add(Fired, fault=0, action="inject", frames=(1,), conn=0)
+    story.unknown(0, ErrorClass.CLOSED)
+    story.receipt(0)
+    story.answer()
+    fault = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Inject(raw=NO_COMMAND))
+    case = msgspec.structs.replace(ANY_CASE, faults=(fault,))
+    assert _codes(trial(CloseSettlesPending, story.at(5_000).done(), case)) == []
+
+
+def test_close_that_took_as_long_as_an_operation_may_waits_for_no_receipt() -> None:
+    story = _Closing()
+    story.after(31_000)
+    story.unknown(0, ErrorClass.CLOSED)
+    story.receipt(0)
+    story.answer()
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": 30_000}))
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
+    assert _codes(trial(CloseSettlesPending, story.done(), case, facts)) == []
 
 
 def test_client_that_is_closed_behind_its_producer_waits_for_no_receipt() -> None:

@@ -115,6 +115,20 @@ def test_other_bytes_under_an_id_without_its_receipt_are_found() -> None:
     assert story.judged(SameUnit) == ["bytes-changed"]
 
 
+def test_messages_too_small_to_tell_under_an_id_that_two_had_are_no_resend_of_either() -> None:
+    story = Story()
+    story.producer()
+    story.send(0, size=10)
+    story.send(1, size=10)
+    story.send_frame(0, sequence_id=0, **story.small(0))
+    story.receipt(0)
+    story.send_frame(1, sequence_id=0, **story.small(1))
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1, sequence_id=0, **story.small(0))
+    assert story.judged(SameUnit) == []
+
+
 def test_other_bytes_under_an_id_whose_message_failed_are_another_message() -> None:
     story = Story()
     story.producer()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.requests import MAX_REDIRECTS, FollowsRedirects, TidiesTimeOuts, UnknownIds
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
+from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import ErrorClass, Fate, Outcome, Sides
 
 
@@ -151,6 +154,14 @@ def test_registration_that_was_given_up_and_left_is_found() -> None:
     assert judged(TidiesTimeOuts, story)[0] == ["left-behind"]
 
 
+def test_registration_whose_own_time_is_not_over_when_another_of_the_opening_was_given_up() -> None:
+    """Of a partitioned topic each partition has its own, and the last one may have come to its broker late."""
+    story = _given_up()
+    story.after(600)
+    patient = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"operation_timeout_ms": 1_000}))
+    assert trial(TidiesTimeOuts, story.done(), patient).findings == []
+
+
 def test_registration_that_was_given_up_and_closed() -> None:
     story = _given_up()
     story.up("CLOSE_PRODUCER", producer_id=0, request_id=50)
@@ -178,6 +189,13 @@ def test_client_that_leaves_over_news_of_nobody_is_found() -> None:
     story = _news(producer_id=7)
     story.closed()
     assert judged(UnknownIds, story)[0] == ["connection-closed"]
+
+
+def test_connection_that_is_left_over_one_of_two_strange_frames_tells_nothing_of_the_other() -> None:
+    story = _news(producer_id=7)
+    story.down("999", sides=Sides.RECEIVER, fate=Fate.INJECTED)
+    story.closed()
+    assert judged(UnknownIds, story)[0] == []
 
 
 def test_news_of_somebody_are_another_matter() -> None:

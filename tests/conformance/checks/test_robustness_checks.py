@@ -6,7 +6,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.robustness import AnySegmentation, DamagedMessage
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import ClosedBy, Fired, Healed, Meta
+from assay_conformance.model.event import AgentEnded, ClosedBy, Fate, Fired, Healed, Meta
 from assay_conformance.model.facts import ClientFacts
 
 CLIENT = ClientFacts(
@@ -151,6 +151,14 @@ def test_permits_wait_for_what_the_application_left_in_the_queue() -> None:
     assert story.judged(DamagedMessage) == ([], 1)
 
 
+def test_connection_left_beside_a_message_spoilt_in_another_way_is_not_laid_to_a_damaged_one() -> None:
+    story = Story()
+    story.damaged(0)
+    story.message(7, fate=Fate.ALTERED)
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(DamagedMessage)[0] == []
+
+
 def test_connection_closed_over_damage_is_found() -> None:
     story = Story()
     story.damaged(0)
@@ -194,6 +202,14 @@ def test_messages_behind_a_healed_slicer_are_whole_again() -> None:
     story.message(0, conn=1)
     story.received(0)
     assert story.judged(AnySegmentation) == ([], 0)
+
+
+def test_connection_that_ends_with_its_process_was_not_closed_over_pieces() -> None:
+    story = Story()
+    story.in_pieces()
+    story.closed(by=ClosedBy.CLIENT)
+    story.add(AgentEnded, reason="killed by signal 11")
+    assert story.judged(AnySegmentation)[0] == []
 
 
 def test_connection_that_a_toxic_ends_need_not_be_kept() -> None:

@@ -19,7 +19,7 @@ from assay_conformance.checks.subscription import (
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import MessageId, Meta, Sides
+from assay_conformance.model.event import Fate, MessageId, Meta, Sides
 from assay_conformance.model.fault import Cut, CutHow, Direction, Fault, OnFrame
 
 FIRST, SECOND, THIRD = CONSUMER, CONSUMER + 1, CONSUMER + 2
@@ -165,6 +165,12 @@ def _left_behind(permits: int = 100, after_ms: int = 1_000) -> Script:
 
 def test_entry_left_behind_is_found() -> None:
     assert _said(SharedGivesToOne, _left_behind())[0] == ["left-behind"]
+
+
+def test_what_a_broker_makes_of_an_altered_acknowledgment_is_its_own_affair() -> None:
+    story = _left_behind(after_ms=0)
+    story.ack_frame(5, conn=1, fate=Fate.ALTERED)
+    assert _said(SharedGivesToOne, story.after(1_000))[0] == []
 
 
 def test_heir_that_has_permits_for_a_moment_is_not_served_yet() -> None:

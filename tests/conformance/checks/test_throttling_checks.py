@@ -246,6 +246,19 @@ def test_throttled_message_that_is_lost_is_found() -> None:
     assert _codes(trial(PublishRateHolds, _published(100, 200, ok=3).done(), PUBLISH)) == ["lost"]
 
 
+def test_message_under_an_id_that_another_had_is_not_lost_by_the_rate() -> None:
+    story = Script()
+    story.producer()
+    for number in range(2):
+        story.send(number)
+        story.send_frame(number, sequence_id=0)
+    story.stored(0)
+    story.ok(0)
+    story.ok(1)
+    story.read_back()
+    assert _codes(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+
+
 def test_throttled_messages_that_change_order_are_found() -> None:
     story = Script()
     story.producer()

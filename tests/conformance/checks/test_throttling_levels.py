@@ -229,6 +229,12 @@ def test_partition_with_the_whole_rate_is_accepted() -> None:
     assert (_codes(check), check.exercised) == ([], 1)
 
 
+def test_partition_that_is_limited_in_bytes_as_well_may_get_fewer() -> None:
+    both = _topic(partitions=2, dispatch_rate=Rate(messages=10, bytes=100))
+    check = trial(PartitionsEach, _backlog(*_seconds(5, 5), topic="t-partition-0").done(), both)
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
 def test_partition_with_half_the_rate_is_found() -> None:
     check = trial(PartitionsEach, _backlog(*_seconds(5, 5), topic="t-partition-0").done(), PARTITIONED)
     assert _codes(check) == ["starved"]
@@ -354,12 +360,12 @@ def _sent(count: int, size: int = 256 * 1024) -> Script:
 
 
 def test_sends_up_to_the_limit_and_what_is_read_ahead_are_accepted() -> None:
-    check = trial(UnwrittenPause, _sent(5).done(), HELD)
+    check = trial(UnwrittenPause, _sent(6).done(), HELD)
     assert (_codes(check), check.exercised) == ([], 1)
 
 
 def test_sends_that_are_read_on_are_found() -> None:
-    assert _codes(trial(UnwrittenPause, _sent(6).done(), HELD)) == ["reads-on"]
+    assert _codes(trial(UnwrittenPause, _sent(7).done(), HELD)) == ["reads-on"]
 
 
 @pytest.mark.parametrize("fate", [Fate.RELEASED, Fate.ALTERED])

@@ -11,6 +11,7 @@ from assay_conformance.checks.flow.unacked import UnackedLimit
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case, Topic, Topology
+from assay_conformance.model.event import Meta
 
 
 def _case(**topic: Any) -> Case:
@@ -106,3 +107,31 @@ def test_subscription_goes_on_below_half() -> None:
     story = _send(_shared(stored=200), *range(100))
     story.ack_frame(*range(99))
     assert _codes(trial(UnackedLimit, _send(story, *range(100, 200)).done(), SUBSCRIPTION)) == []
+
+
+def test_round_of_batches_may_be_larger_than_there_was_room_for() -> None:
+    story = Script()
+    story.stored(0, 1, batch=True)
+    story.stored(2, 3, batch=True)
+    story.stored(4)
+    story.connected()
+    story.subscribed(kind="Shared", initialPosition="Earliest")
+    story.flow(1_000)
+    for entry, numbers in enumerate(((0, 1), (2, 3))):
+        story.message(*numbers, entry=entry, batch=True)
+    assert _codes(trial(UnackedLimit, _send(story, 4).done(), CONSUMER)) == []
+
+
+def test_what_is_stored_when_a_consumer_has_gone_was_not_for_it() -> None:
+    story = _send(_shared(stored=4), *range(4))
+    story.ack_frame(0, 1, 2, 3)
+    story.after(2_000).up("CLOSE_CONSUMER", consumer_id=0, request_id=9)
+    story.stored(4)
+    assert _codes(trial(UnackedLimit, story.done(), CONSUMER)) == []
+
+
+def test_what_is_for_later_may_wait() -> None:
+    story = _send(_shared(stored=4), *range(4))
+    story.stored(4, meta=Meta(producer_name="p", sequence_id=4, deliver_at_ms=9_000))
+    story.ack_frame(0, 1, 2, 3)
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == []

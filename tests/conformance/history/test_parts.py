@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from assay_conformance.history.parts import EVERYBODY, Parts
+import msgspec
+
+from assay_conformance.history.parts import EVERYBODY, Named, Parts
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
     Began,
@@ -41,7 +43,7 @@ def _received(handle: int) -> Received:
 def _bundles(*events: Event, most: int = 1) -> list[int]:
     parts = Parts("a")
     for event in (_began(), *events):
-        parts.add(event)
+        parts.add(msgspec.json.decode(msgspec.json.encode(event), type=Named))
     return list(parts.bundles(most))[1:]
 
 

@@ -13,12 +13,12 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
-from assay_conformance.machines import areas, drawing, plan
-from assay_conformance.machines.acts import ADMITTED_MS, MODES, WAITS, Act, Do
+from assay_conformance.machines import areas, drawing, plan, scenes
+from assay_conformance.machines.acts import ADMITTED_MS, EVERYTHING, MODES, WAITS, Act, Do
 from assay_conformance.machines.areas import Area
-from assay_conformance.machines.consuming import KINDS
 from assay_conformance.machines.finds import FINDS
 from assay_conformance.machines.harm import Harm
+from assay_conformance.machines.kinds import KINDS
 from assay_conformance.machines.mixed import case_of
 from assay_conformance.machines.policies import RATES, SETTINGS, Rules
 from assay_conformance.machines.surroundings import Around
@@ -255,3 +255,53 @@ def test_a_second_one_on_an_exclusive_subscription_is_not_counted_on() -> None:
     steps = case_of((Act(Do.OPEN_BESIDE), Act(Do.RECEIVE, who=1)), (), Terms(), "test").steps
     opened = [step.saves for step in steps if step.verb == "open_consumer"]
     assert [step.args["consumer"] for step in steps if step.verb == "receive"] == opened[:1]
+
+
+def test_nothing_is_drawn_that_nobody_asked_for() -> None:
+    acts = drawing.values(scenes.call(Do.RECEIVE), 5, random.Random(SEED), plan.PlainProvider)
+    assert acts == [Act(Do.RECEIVE)] * 5
+
+
+def test_a_broker_dies_or_stops_in_good_order() -> None:
+    restarts = [
+        args for verb, args in _steps(Act(Do.RESTART, number=0), Act(Do.RESTART, number=1)) if verb == "restart"
+    ]
+    assert restarts == [{}, {"graceful": True}]
+
+
+def test_a_topic_that_went_to_another_cluster_stays_there() -> None:
+    steps = _steps(Act(Do.MIGRATE), Act(Do.MOVE), Act(Do.MIGRATE), brokers=2)
+    assert [(verb, args["broker"]) for verb, args in steps if verb in ("move", "migrate")] == [("migrate", 1)]
+
+
+def test_everybody_listens_in_the_end_where_nothing_may_be_missing() -> None:
+    receives = [args["count"] for verb, args in _steps(listens_out=True) if verb == "receive"]
+    assert receives == [EVERYTHING]
+
+
+def test_a_second_seek_does_not_wait_for_the_first() -> None:
+    verbs = [verb for verb, _ in _steps(Act(Do.SEEK_TWICE))]
+    place = verbs.index("seek")
+    assert verbs[place : place + 3] == ["seek", "seek", "ops"]
+
+
+def test_messages_are_sent_round_only_where_that_is_set_up() -> None:
+    kind = KINDS["sends round"]
+    drawn = plan.draw(areas.lives_of(kind), COUNT, SEED)
+    assert any(step.verb == "reconsume_later" for case in drawn for step in case.steps)
+    assert "reconsume_later" not in {verb for verb, _ in _steps(Act(Do.LATER))}
+
+
+def test_a_queue_smaller_than_a_batch_does_not_wait_long_for_one() -> None:
+    terms = Terms(small_queue=True, batching_max_publish_delay_ms=700).for_client(None)
+    assert terms.batching_max_publish_delay_ms == Terms().batching_max_publish_delay_ms
+
+
+def test_limits_take_every_other_turn() -> None:
+    turns = [areas.by_turns(number) for number in range(2 * len(Area) - 1)]
+    assert [turns.count(area) for area in Area if area is not Area.LIMITS] == [2] * (len(Area) - 1)
+    assert turns.count(Area.LIMITS) == 1
+
+
+def test_one_area_has_every_turn() -> None:
+    assert {areas.by_turns(number, (Area.LIMITS,)) for number in range(3)} == {Area.LIMITS}

@@ -9,7 +9,7 @@ import pytest
 from assay_conformance.cases.build import Schedule
 from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Fault
-from assay_conformance.model.needs import PROXIED, SEVERAL_BROKERS, behind_proxy, means, needs
+from assay_conformance.model.needs import PROXIED, SEVERAL_BROKERS, STORE_BESIDE, behind_proxy, means, needs
 from assay_conformance.model.outside import Disconnect, FillDisk, Kill, Latency, Means, Role, Target
 from assay_conformance.model.policy import BrokerSettings
 
@@ -67,3 +67,16 @@ def test_being_behind_a_proxy_is_a_setting_as_brokers_are_asked_for_it() -> None
 def test_the_means_of_a_case_are_those_of_its_faults() -> None:
     faults = tuple(Fault(trigger=AfterStep(0), action=action) for action in (Cut(), Latency(latency_ms=1), Kill()))
     assert means(case(faults=faults)) == {Means.FRAMES, Means.TOXIPROXY, Means.PROCESSES}
+
+
+@pytest.mark.parametrize(
+    ("mode", "first", "needed"), [("exclusive", 0, True), ("exclusive", 1, False), ("shared", 0, False)]
+)
+def test_nobody_stores_beside_a_producer_that_has_its_topic_for_itself(mode: str, first: int, needed: bool) -> None:
+    plan = Schedule()
+    if first:
+        plan.broker("store_entries", topic="t", entries=())
+    plan.producer(plan.client(), access_mode=mode)
+    if not first:
+        plan.broker("store_entries", topic="t", entries=())
+    assert (STORE_BESIDE in needs(plan.case("x/y", "t", ("x.y",)))) is needed

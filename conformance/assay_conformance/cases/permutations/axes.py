@@ -194,7 +194,13 @@ AXES: tuple[Axis, ...] = (
         "grouped",
         Value("ungrouped", consumer={"ack_group_ms": 0}, capabilities=("immediate_ack",)),
         Value("receipted", consumer={"ack_receipt": True}, capabilities=("ack_receipt",)),
-        Value("acks-members", consumer={"batch_index_ack": True}, capabilities=("batch_index_ack",)),
+        # Readers acknowledge by themselves.
+        Value(
+            "acks-members",
+            consumer={"batch_index_ack": True},
+            capabilities=("batch_index_ack",),
+            beside=("durable",),
+        ),
     ),
     _axis(
         "broker",

@@ -15,7 +15,9 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "subscription.exclusive-has-one": "it is about exclusive ones",
         "subscription.keeps-what-is-unacked": "what is expired is looked for behind one consumer's position",
         "subscription.resumes-after-acked": "one that hands over later gets fewer in its time",
+        "throttling.batch-counts-once": "one that hands over later gets fewer in its time",
         "topics.moves-lose-nothing": "the order it looks at is one consumer's",
+        "flow/compacted-batch": "one that hands over later gets fewer in its time",
     },
     "entries": {
         "routing.partitions-are-independent": "batches of messages turn, not messages",
@@ -65,6 +67,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
     },
     "20-kib": {
         "robustness/byte-by-byte": "a segment for each byte keeps a machine too busy to tell times",
+        "batching/queue-of-half-a-batch": "batches of such messages close by their bytes",
         "batching.half-builds-while-half-waits": "batches of such messages close by their bytes",
         "batching.larger-batches-cost-less": "batches of such messages close by their bytes",
     },
@@ -72,6 +75,9 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "producer.keeps-given-name": "it is about names",
     },
     "prefetch": {
+        "ack.kept-while-away": "a small queue asks for more before the connection is lost",
+        "ack/rest-of-batch-redelivered": "what members left out earn with a small queue is flow/partly-acked-batch's",
+        "ack/sets-that-join": "what members left out earn with a small queue is flow/partly-acked-batch's",
         "throttling": "few permits are used up before the rate is",
     },
     "protocol-19": {
@@ -87,6 +93,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "batching.closes-at-first-limit": "a send that may have waited was not in the batch in time",
         "batching.flush-closes-batch": "a send that may have waited was not in the batch in time",
         "resend.send-timeout": "the time counts from where a send may have waited",
+        "routing.partitions-are-independent": "a send that waits has its partition already, and others behind it",
     },
     "receipted": {
         "ack.held-not-delivered": "what waits for a receipt is not settled yet",

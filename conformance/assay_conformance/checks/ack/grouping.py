@@ -56,7 +56,7 @@ class FlushedInTime(AckCheck):
         session = self.session_of(call)
         if call.invoke.verb != "ack" or session is None or of_batch(call.message.message_id):
             return
-        state = self._sessions.setdefault(session_key(session), _Flushing())
+        state = self._of(session)
         if call.cumulative:
             state.cumulative = max(state.cumulative or call.entry, call.entry)
             state.pending = {entry: pending for entry, pending in state.pending.items() if entry > call.entry}
@@ -68,14 +68,16 @@ class FlushedInTime(AckCheck):
 
     def acked(self, ack: Written) -> None:
         consumer, session, event = ack
-        state = self._sessions.setdefault(session_key(session), _Flushing())
+        state = self._of(session)
         if event.ack_type == "Cumulative":
             settled = [entry for entry in state.pending if event.ids and entry <= entry_on(session, event.ids[0])]
         else:
-            settled = [entry for entry in acked_entries(session, event) if entry in state.pending]
-            state.sent.update(dict.fromkeys(acked_entries(session, event), event))
+            entries = acked_entries(session, event)
+            settled = [entry for entry in entries if entry in state.pending]
+            state.sent.update(dict.fromkeys(entries, event))
+        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
         for entry in settled:
-            self._flushed(state.pending.pop(entry), consumer, event)
+            self._flushed(state.pending.pop(entry), interval_ms, consumer, event)
         if settled:
             self._grouped(state, consumer, event)
 
@@ -99,8 +101,13 @@ class FlushedInTime(AckCheck):
                     event,
                 )
 
-    def _flushed(self, call: Call, consumer: OpenedConsumer, event: Frame) -> None:
-        interval_ms = number_in_force(self.view, consumer, "ack_group_ms")
+    def _of(self, session: ConsumerSession) -> _Flushing:
+        state = self._sessions.get(session_key(session))
+        if state is None:
+            state = self._sessions[session_key(session)] = _Flushing()
+        return state
+
+    def _flushed(self, call: Call, interval_ms: int | None, consumer: OpenedConsumer, event: Frame) -> None:
         if interval_ms is None:
             return
         if not late("ack-flush", call.called_ns + interval_ms * MS, event.t_ns):

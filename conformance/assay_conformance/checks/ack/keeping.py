@@ -47,14 +47,14 @@ class FlushedOnClose(AckCheck):
         unfit = call.invoke.verb != "ack" or call.consumer.closing is not None or of_batch(call.message.message_id)
         if session is None or unfit:
             return
-        state = self._sessions.setdefault(session_key(session), _Closing())
+        state = self._of(session)
         settled = call.entry in state.sent or (state.sent_to is not None and call.entry <= state.sent_to)
         if not settled:
             state.pending.setdefault(call.entry, call)
 
     def acked(self, ack: Written) -> None:
         consumer, session, event = ack
-        state = self._sessions.setdefault(session_key(session), _Closing())
+        state = self._of(session)
         if event.ack_type == "Cumulative" and event.ids:
             reached = entry_on(session, event.ids[0])
             state.sent_to = max(state.sent_to or reached, reached)
@@ -67,6 +67,12 @@ class FlushedOnClose(AckCheck):
         state.sent |= settled
         for entry in settled:
             state.pending.pop(entry, None)
+
+    def _of(self, session: ConsumerSession) -> _Closing:
+        state = self._sessions.get(session_key(session))
+        if state is None:
+            state = self._sessions[session_key(session)] = _Closing()
+        return state
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         state = self._sessions.pop(session_key(session), _Closing())
@@ -148,6 +154,9 @@ class KeptWhileAway(AckCheck):
 
     def _lost_for(self, call: Call) -> Event | None:
         """What ended the session the message came on, when the client has noticed and is not back yet."""
+        live = call.consumer.live_on(call.entry.topic)
+        if live is not None and live.ready is not None:
+            return None
         sessions = [session for session in call.consumer.sessions if session.topic == call.entry.topic]
         before = [session for session in sessions if session.request.seq < call.message.seq]
         if not before or any(session.ended is None and session.ready is not None for session in sessions):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import bit_of, is_open, listed, plain_acks
+from assay_conformance.checks.consumption import bits_of, indexes_of, listed, plain_acks
 from assay_conformance.checks.dispatches import SETTLED_NS, SHARED, DispatchLedger, Group, Member, name_of
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame, MessageId, Position, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
+
+_LOADS = ("unload", "move", "migrate")
+"""Steps after which a topic is loaded anew."""
 
 SERVED_NS = 2 * SETTLED_NS
 """How long a consumer with permits must have been there for what it is owed to have reached it."""
@@ -18,11 +21,12 @@ SERVED_NS = 2 * SETTLED_NS
 
 @dataclass(slots=True)
 class _Named:
-    """An entry that was sent. `left`: its messages that no ACK has settled. `telling`: the ACK that would be read
-    otherwise by a broker that errs: it names one message, or clears other bits than one before it."""
+    """An entry that was sent. `all` and `left`: a bit for each of its messages, and for each that no ACK has settled.
+    `telling`: the ACK that would be read otherwise by a broker that errs: it names one message, or clears other bits
+    than one before it."""
 
-    size: int
-    left: set[int]
+    all: int
+    left: int
     last: Frame | None = None
     telling: Frame | None = None
 
@@ -79,32 +83,33 @@ class SettlesWhatItNames(DispatchLedger):
             elif len(event.ids) > 1 or position == event.ids[0].position:
                 del kept.named[position]
             else:
-                named.left.clear()
+                named.left = 0
                 named.last = event
 
     # --- where it comes out ---
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
-        size = (frame.meta.batch if frame.meta is not None else None) or 1
+        size = frame.messages
         kept = self._of(group)
         known = kept.named.get(position)
         if known is None:
-            known = kept.named[position] = _Named(size, {0} if size == 1 else set(range(size)))
+            known = kept.named[position] = _Named((1 << size) - 1, (1 << size) - 1)
         if kept.void and kept.void.pop(position, None) is not None:
             self.exercise(frame)
         if known.last is None or frame.t_ns - known.last.t_ns < SETTLED_NS:
             return
-        open_ = {index for index in range(size) if is_open(frame, index)}
+        words = frame.ack_sets[0] if frame.ack_sets else ()
+        open_ = (1 << size) - 1 & (bits_of(words) if words else -1)
         if open_ == known.left:
             self.exercise(frame)
             return
-        over, missing = open_ - known.left, known.left - open_
+        over, missing = open_ & ~known.left, known.left & ~open_
         self.breach(
             "settled-again" if not known.left else "member-again" if over else "member-lost",
             f"{group}: entry {name_of(position)} was sent to {member} at {ms(frame.t_ns)} with messages "
-            f"{listed(open_)} of {size} open; by the ACK at {ms(known.last.t_ns)} and those before it "
-            f"{listed(known.left) if known.left else 'none'} was left"
-            + (f", so that {listed(missing)} would never come" if missing and not over else ""),
+            f"{listed(indexes_of(open_))} of {size} open; by the ACK at {ms(known.last.t_ns)} and those before it "
+            f"{listed(indexes_of(known.left)) if known.left else 'none'} was left"
+            + (f", so that {listed(indexes_of(missing))} would never come" if missing and not over else ""),
             known.last,
             frame,
         )
@@ -149,7 +154,9 @@ class SettlesWhatItNames(DispatchLedger):
     @on(Stepped)
     @on(Fired)
     def ended(self, event: Stepped | Fired) -> None:
-        if self._ends.see(event):
+        step = self.view.case.step(event.step) if isinstance(event, Stepped) else None
+        # Not everybody hears of it: a CLOSE_CONSUMER may be lost with its connection.
+        if self._ends.see(event) or (step is not None and step.verb in _LOADS):
             self._all.clear()
 
     def _forget(self, group: Group) -> None:
@@ -163,12 +170,9 @@ class SettlesWhatItNames(DispatchLedger):
 
 
 def _settle(named: _Named, id: MessageId, words: tuple[int, ...], event: Frame) -> None:
-    if not words and not named.left:
-        return
-    cleared = {index for index in range(named.size) if not bit_of(words, index)}
+    cleared = named.all & ~bits_of(words) if words else named.all
     if named.left & cleared:
-        before = set(range(named.size)) - named.left
-        if (not words and id.batch_index >= 0) or (words and before - cleared):
+        if (not words and id.batch_index >= 0) or (words and named.all & ~named.left & ~cleared):
             named.telling = event
-        named.left -= cleared
+        named.left &= ~cleared
         named.last = event

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms, on
+from assay_conformance.checks.base import CAME, ms, on
 from assay_conformance.checks.consumption import (
     acked_entries,
     entry_on,
@@ -12,11 +12,11 @@ from assay_conformance.checks.consumption import (
     holds_acks,
     late,
     of_batch,
-    to_client,
 )
 from assay_conformance.checks.flow.permits import queue_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
+from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
@@ -61,6 +61,7 @@ class HeldNotDelivered(AckCheck):
         self._held: dict[Key, _Held] = {}
         self._reached: dict[tuple[int, str], Call] = {}
         self._copies: dict[Key, int] = {}
+        """How often an entry came that was not handed over yet."""
         self._permits: dict[int, _Permits] = {}
 
     def asked(self, call: Call) -> None:
@@ -88,10 +89,10 @@ class HeldNotDelivered(AckCheck):
         if session is not None and from_client(event):
             self._permits_of(session).granted += event.permits or 0
 
-    @on(Frame, "MESSAGE")
+    @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event):
+        if session is None or session.consumer is None or event.dir is not Direction.TO_CLIENT:
             return
         key = (session.consumer.handle, entry_on(session, event.ids[0]))
         meta = event.meta
@@ -99,7 +100,7 @@ class HeldNotDelivered(AckCheck):
         permits.dispatched += event.messages
         permits.last = event
         plain = meta is not None and not meta.batch and meta.chunk_id is None and event.intact is not False
-        held = self._covering(key) if plain else None
+        held = self._covering(key) if plain and (self._held or self._reached) else None
         if held is None or held.again is not None:
             self._copies[key] = self._copies.get(key, 0) + 1
             if self._held:
@@ -133,9 +134,10 @@ class HeldNotDelivered(AckCheck):
         session = consumer.live_on(entry.topic)
         if session is not None:
             self._permits_of(session).used += 1
-        held = self._held.get(key)
+        held = self._held.get(key) if self._held else None
         if held is None or held.again is None or held.stale > 0:
-            self._copies[key] = max(0, self._copies.get(key, 0) - 1)
+            if (copies := self._copies.pop(key, 0)) > 1:
+                self._copies[key] = copies - 1
             if held is not None:
                 held.stale = max(0, held.stale - 1)
             return

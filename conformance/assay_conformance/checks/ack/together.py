@@ -23,9 +23,9 @@ class OneCommandAFlush(VersionCheck, AckCheck):
 
     def start(self) -> None:
         super().start()
-        self._told: dict[tuple[SessionKey, Entry], Call] = {}
+        self._told: dict[SessionKey, dict[Entry, Call]] = {}
         self._last: dict[SessionKey, Frame] = {}
-        self._named: dict[tuple[SessionKey, Entry], Frame] = {}
+        self._named: dict[SessionKey, dict[Entry, Frame]] = {}
         """The ACK that named an entry last: a call that waits for the broker's answer is told of after it."""
 
     def called(self, call: Call) -> None:
@@ -33,9 +33,10 @@ class OneCommandAFlush(VersionCheck, AckCheck):
         single = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
         if not single or session is None:
             return
-        key = (session_key(session), call.entry)
-        if key not in self._named or self._named[key].t_ns < call.invoke.t_ns:
-            self._told.setdefault(key, call)
+        key = session_key(session)
+        named = self._named.get(key, {}).get(call.entry)
+        if named is None or named.t_ns < call.invoke.t_ns:
+            self._told.setdefault(key, {}).setdefault(call.entry, call)
 
     def acked(self, ack: Written) -> None:
         consumer, session, event = ack
@@ -44,10 +45,10 @@ class OneCommandAFlush(VersionCheck, AckCheck):
             return
         key = session_key(session)
         before, self._last[key] = self._last.get(key), event
-        entries = tuple(acked_entries(session, event))
-        self._named.update(((key, entry), event) for entry in entries)
-        calls = [self._told.pop((key, entry), None) for entry in entries]
-        late = [call for call in calls if call is not None and before is not None and self._had_room(call, before)]
+        entries, told = acked_entries(session, event), self._told.get(key, {})
+        self._named.setdefault(key, {}).update(dict.fromkeys(entries, event))
+        calls = [told.pop(entry) for entry in entries if entry in told]
+        late = [call for call in calls if before is not None and self._had_room(call, before)]
         if late and before is not None:
             self.breach(
                 "several-commands",
@@ -69,5 +70,4 @@ class OneCommandAFlush(VersionCheck, AckCheck):
         del event
         key = session_key(session)
         self._last.pop(key, None)
-        for told in [told for told in self._told if told[0] == key]:
-            del self._told[told]
+        self._told.pop(key, None)

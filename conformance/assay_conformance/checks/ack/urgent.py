@@ -47,7 +47,13 @@ class FullGroupAtOnce(AckCheck):
         session = self.session_of(call)
         fit = call.invoke.verb == "ack" and not call.cumulative and not of_batch(call.message.message_id)
         if fit and session is not None:
-            self._sessions.setdefault(session_key(session), _Gathering()).waiting[call.entry] = call
+            self._of(session).waiting[call.entry] = call
+
+    def _of(self, session: ConsumerSession) -> _Gathering:
+        state = self._sessions.get(session_key(session))
+        if state is None:
+            state = self._sessions[session_key(session)] = _Gathering()
+        return state
 
     @on(Completion, "ack")
     def completed(self, event: Completion) -> None:

@@ -134,7 +134,7 @@ class FlushClosesBatch(Check):
     def _receipt(self, handle: int, invoke: Invoke, event: Completion) -> None:
         lines = self.tracker.lines
         unit = lines.by_message.get((handle, invoke.number or 0))
-        if unit is None or handle in lines.foresight.unsure | lines.torn_sends or lines.forged_receipts:
+        if unit is None or handle in lines.foresight.unsure | lines.unpaired or lines.forged_receipts:
             return
         if unit.receipts and unit.receipts[0].seq < event.seq:
             if self.view.producer_setting(handle, "batching") is True:

@@ -71,7 +71,7 @@ class FramesByBatchSize(Check):
     def _may_be_short(self, handle: int) -> bool:
         """Its queue or its client's memory may have filled."""
         queue = int(self.view.producer_setting(handle, "max_pending_messages") or 0)
-        memory = int(self.view.setting("client", "memory_limit_bytes") or 0)
+        memory = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
         sends = self.tracker.sends
         asked_bytes = sum(send.invoke.size or 0 for its in sends.values() for send in its)
         return 0 < queue < len(sends.get(handle, ())) or 0 < memory < asked_bytes

@@ -46,7 +46,7 @@ class EndsAsOne(Check):
             self.exercise(unit.first)
         lines = self.tracker.lines
         # Whoever uses an id anew cannot tell the receipts of both.
-        if not lines.forged_receipts and unit.line.handle not in lines.reused and unit.receipts:
+        if not lines.forged_receipts and unit.line.handle not in lines.reuses_ids and unit.receipts:
             for index, send in enumerate(sends):
                 if send is not None and send.completion in good:
                     self._place(unit, index, send.completion)

@@ -155,12 +155,6 @@ class LeavesForAReason(Check):
 
     def start(self) -> None:
         self._closers: dict[int, list[int]] = {}
-        self._clients: dict[int, Invoke] = {}
-
-    @on(Invoke, "open_client")
-    def client_opened(self, event: Invoke) -> None:
-        if event.handle is not None:
-            self._clients[event.handle] = event
 
     @on(Invoke, *CLOSING_VERBS, "send")
     def asked(self, event: Invoke) -> None:
@@ -217,9 +211,7 @@ class LeavesForAReason(Check):
     def _short(self, handle: int, held: _Held, all_held: _Held, unit: Unit) -> Closing | None:
         """There was no room for another message."""
         queue = int(self.view.producer_setting(handle, "max_pending_messages") or 0)
-        client = self._clients.get(int(self.tracker.lines.openings[handle].args.get("client", -1)))
-        own = None if client is None else client.args.get("config")
-        memory = int(self.view.setting("client", "memory_limit_bytes", own) or 0)
+        memory = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
         if 0 < queue <= held.at(unit.first.t_ns)[0]:
             return Closing.PERMITS
         return Closing.MEMORY if 0 < memory <= all_held.at(unit.first.t_ns)[1] else None

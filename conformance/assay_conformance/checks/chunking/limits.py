@@ -17,6 +17,9 @@ but for the uuid."""
 PADDING_BYTES = 10 * 1024
 """By so much may any frame exceed the limit; a broker closes the connection over a larger one."""
 
+OTHERWISE_ENDED = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, ErrorClass.TERMINATED)
+"""What ends a send for reasons of its queue or its producer, whatever its size."""
+
 
 class UuidNamesMessage(Check):
     """The uuid of a chunk is made of its producer's name and its sequence id, which no two messages share."""
@@ -157,6 +160,9 @@ class RefusesOversize(Check):
     def connected(self, event: Frame) -> None:
         if event.to_receiver:
             told = told_limit(event, self.view.case.topology.max_message_bytes)
+            if self._limit is not None and told > self._limit:
+                # What is on its way may be measured by either.
+                self._oversize.clear()
             self._limit = told if self._limit is None else max(self._limit, told)
 
     @on(Invoke, "send")
@@ -185,7 +191,7 @@ class RefusesOversize(Check):
     @on(Completion, "send")
     def ended(self, event: Completion) -> None:
         invoke = self._oversize.get(event.op)
-        if invoke is None or event.error in (ErrorClass.CLOSED, ErrorClass.QUEUE_FULL):
+        if invoke is None or event.error in OTHERWISE_ENDED:
             return
         if event.error is ErrorClass.TIMEOUT and self._outwaits(event.handle or 0):
             return

@@ -88,16 +88,10 @@ class PermitsReturn(_ChunkingProducers):
     needs = (Setting("producer", "chunking"),)
 
     def start(self) -> None:
-        self._client_limits: dict[int, int] = {}
         self._chunked: dict[int, Frame] = {}
         """Producer handle -> the first chunk that it sent."""
         self._refusals: list[tuple[int, Invoke, Completion, Frame, list[Operation]]] = []
         """With the sends that may have held places then."""
-
-    @on(Invoke, "open_client")
-    def client_opened(self, event: Invoke) -> None:
-        limit = self.view.setting("client", "memory_limit_bytes", event.args.get("config"))
-        self._client_limits[event.handle or 0] = int(limit or 0)
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
@@ -151,7 +145,7 @@ class PermitsReturn(_ChunkingProducers):
         """Whether the memory of its client had certainly room for it."""
         openings = self.tracker.lines.openings
         client = openings[handle].args.get("client")
-        limit = self._client_limits.get(int(client) if client is not None else -1, 0)
+        limit = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
         held = [
             send.invoke.size or 0
             for other, opening in openings.items()

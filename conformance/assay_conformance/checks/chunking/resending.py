@@ -174,7 +174,7 @@ class SurvivesReconnect(ChunkedCheck):
             message = (event.identity.handle, event.identity.number)
         if consumer is None or message is None or not self._sendings:
             return
-        session = None if entry is None else consumer.last_on(entry.topic)
+        session = None if entry is None else consumer.latest.get(entry.topic)
         self._deliveries.setdefault(message, []).append((event, session))
 
     @on(Completion, "receive")
@@ -199,7 +199,7 @@ class SurvivesReconnect(ChunkedCheck):
             if send is None or send.outcome is not Outcome.OK or not sending.interrupted or sending.shared:
                 continue
             handle = send.invoke.handle or 0
-            spoiled = handle in lines.torn_sends | lines.forged_sends | lines.reused
+            spoiled = handle in lines.unpaired | lines.forged_sends
             if not spoiled and not may_repeat_ids(self.view, handle):
                 self._end_to_end(uuid, sending, send)
 

@@ -23,7 +23,7 @@ class AcrossPartitions(InFlight):
     def more(self, handle: int, event: Frame) -> None:
         lines, unit = self.tracker.lines, self.tracker.lines.unit
         limit = self._limit(handle)
-        if limit is None or unit is None or lines.forged_receipts or handle in lines.torn_sends:
+        if limit is None or unit is None or lines.forged_receipts or handle in lines.unpaired:
             return
         count, topic = self.messages[handle, unit.line.topic], unit.line.topic
         if count > limit:
@@ -46,7 +46,7 @@ class AcrossPartitions(InFlight):
         if limit is None or operation is None or event.error is not ErrorClass.QUEUE_FULL or not single:
             return
         chunks = self.view.producer_setting(handle, "chunking")
-        if chunks or self.view.setting("client", "memory_limit_bytes") or handle in self.tracker.lines.burst:
+        if chunks or self.view.client_setting(handle, "memory_limit_bytes") or handle in self.tracker.lines.burst:
             return
         held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, operation.invoke)]
         if len(held) < limit:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
 from assay_conformance.checks.consumption import TimedCheck, late
 from assay_conformance.checks.holdings import topic_of
 from assay_conformance.checks.lines import Unit
@@ -35,7 +35,7 @@ class InFlight(Check):
         """(producer handle, topic) -> messages in flight there."""
         self.bytes: Counter[int] = Counter()
         """Producer handle -> theirs."""
-        self._units: dict[int, dict[int, tuple[tuple[Operation, str | None], ...]]] = {}
+        self._units: dict[int | None, dict[int, list[tuple[Operation, str | None]]]] = {}
         """Producer handle -> a unit in flight -> the sends inside, and where each left to."""
 
     def more(self, handle: int, event: Frame) -> None:
@@ -45,40 +45,41 @@ class InFlight(Check):
         """Sends of this producer that left, have no receipt, and succeed in the end."""
         return (send for sends in self._units.get(handle, {}).values() for send, _ in sends)
 
-    @on(Frame, "SEND")
+    @on(Frame, "SEND", seen=LEFT)
     def sent(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if unit is None or not unit.numbers or not event.from_sender or unit.answered:
+        if unit is None or not unit.numbers or unit.answered:
             return
         handle = unit.line.handle
-        if handle is None:
-            return
-        known = self._units.setdefault(handle, {})
-        if id(unit) not in known:
-            known[id(unit)] = leaving = tuple(self._succeeding(handle, unit))
+        known = None if handle is None else self._units.get(handle)
+        if handle is not None and known is None:
+            known = self._units[handle] = {}
+        if handle is not None and known is not None and id(unit) not in known:
+            known[id(unit)] = leaving = self._succeeding(handle, unit)
             self._count(handle, leaving, 1)
             self.more(handle, event)
 
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answered(self, event: Frame) -> None:
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR", seen=CAME)
+    def answered(self, _event: Frame) -> None:
         unit = self.tracker.lines.unit
-        if event.to_receiver and unit is not None and unit.line.handle is not None:
-            handle = unit.line.handle
-            self._count(handle, self._units.get(handle, {}).pop(id(unit), ()), -1)
+        known = None if unit is None else self._units.get(unit.line.handle)
+        if unit is not None and unit.line.handle is not None and known:
+            self._count(unit.line.handle, known.pop(id(unit), ()), -1)
 
     def left_to(self, handle: int, send: Operation) -> str | None:
         """Where a message left to."""
         unit = self.tracker.lines.by_message.get((handle, send.invoke.number or 0))
         return None if unit is None else unit.line.topic
 
-    def _succeeding(self, handle: int, unit: Unit) -> Iterator[tuple[Operation, str | None]]:
-        tracker = self.tracker
+    def _succeeding(self, handle: int, unit: Unit) -> list[tuple[Operation, str | None]]:
+        tracker, found = self.tracker, []
         outcomes, units = tracker.foresight.outcomes, tracker.lines.by_message
         for number in unit.numbers:
             send = tracker.send_of(handle, number)
             if send is not None and outcomes.get(send.invoke.op) is _OK:
                 first = units.get((handle, number))
-                yield send, None if first is None else first.line.topic
+                found.append((send, None if first is None else first.line.topic))
+        return found
 
     def _count(self, handle: int, sends: Iterable[tuple[Operation, str | None]], sign: int) -> None:
         for send, topic in sends:
@@ -97,8 +98,8 @@ class BoundedPending(InFlight):
         line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
         if not limit or line is None or self.tracker.lines.forged_receipts:
             return
-        if handle in self.tracker.lines.torn_sends:
-            return  # A SEND that came twice is receipted twice, and the client cannot know which receipt is whose.
+        if handle in self.tracker.lines.unpaired:
+            return
         count = self.messages[handle, line.topic]
         if count > limit:
             self.breach(
@@ -118,21 +119,11 @@ class BoundedMemory(InFlight):
     requirement = RequirementId("flow.bounded-memory")
     needs = (Setting("client", "memory_limit_bytes"),)
 
-    def start(self) -> None:
-        super().start()
-        self._clients: dict[int, Invoke] = {}
-
-    @on(Invoke, "open_client")
-    def client_opened(self, event: Invoke) -> None:
-        if event.handle is not None:
-            self._clients[event.handle] = event
-
     def more(self, handle: int, event: Frame) -> None:
-        opening = self.tracker.lines.openings.get(handle)
-        client = self._clients.get(int(opening.args.get("client", -1))) if opening is not None else None
+        client = self.view.client_of(handle)
         if client is None or self.tracker.lines.forged_receipts:
             return
-        limit = int(self.view.setting("client", "memory_limit_bytes", client.args.get("config")) or 0)
+        limit = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
         if not limit:
             return
         its = [h for h, opened in self.tracker.lines.openings.items() if opened.args.get("client") == client.handle]
@@ -220,7 +211,7 @@ class FullQueue(TimedCheck):
         limit = DEFAULT_MAX_PENDING if limit is None else int(limit)
         topic = topic_of(self, handle)
         partitioned = topic is None or topic.partitions
-        memory = self.view.setting("client", "memory_limit_bytes")
+        memory = self.view.client_setting(handle, "memory_limit_bytes")
         if memory or partitioned or setting(handle, "chunking") or handle in self.tracker.lines.burst:
             return
         under_way = [send for send in self._sends[handle].asked if may_hold(send, invoke)]

@@ -5,10 +5,11 @@ All of it is one ledger a session: what the consumer granted, what it was charge
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import Check, View, ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.base import Check, View, listening, ms, on, tell
+from assay_conformance.checks.consumption import ConsumerCheck, bits_of, from_client, late, number_in_force, to_client
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.fault import Direction
@@ -30,10 +31,8 @@ def queue_of(view: View, session: ConsumerSession) -> int | None:
 
 def charged(frame: Frame) -> int:
     """How many permits a MESSAGE costs: one a message, those its ack_set takes out not among them."""
-    words, count = frame.ack_sets[0] if frame.ack_sets else (), frame.messages
-    if not words:
-        return count
-    return sum(1 for index in range(count) if index // 64 < len(words) and words[index // 64] >> index % 64 & 1)
+    count, words = frame.messages, frame.ack_sets[0] if frame.ack_sets else ()
+    return (bits_of(words) & (1 << count) - 1).bit_count() if words else count
 
 
 @dataclass(slots=True)
@@ -42,6 +41,8 @@ class Ledger:
     grant may be seen before the deliveries that led to it."""
 
     queue: int
+    before: int = 0
+    """Messages that its application had got when it began."""
     first: Frame | None = None
     granted: int = 0
     charged: int = 0
@@ -67,55 +68,74 @@ class Ledger:
         return max(1, -(-self.queue // 2))
 
 
-class PermitCheck(ConsumerCheck):
-    """Keeps the ledger of every session whose queue size is told."""
+class Ledgers:
+    """Of every session whose queue size is told."""
 
-    def start(self) -> None:
-        self._ledgers: dict[int, Ledger] = {}
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._known: dict[int, Ledger] = {}
 
-    def ledger(self, session: ConsumerSession | None) -> Ledger | None:
+    def of(self, session: ConsumerSession | None) -> Ledger | None:
         if session is None or session.ready is None:
             return None
-        known, consumer = self._ledgers.get(session.request.seq), session.consumer
+        known, consumer = self._known.get(session.request.seq), session.consumer
         if known is not None:
             return known if consumer is not None and not consumer.paused else None
-        queue = queue_of(self.view, session)
-        if queue is None:
+        queue = queue_of(self._view, session)
+        if queue is None or consumer is None:
             return None
-        known = self._ledgers[session.request.seq] = Ledger(queue)
-        self.opened(session)
+        received = self._view.tracker.received.get(consumer.handle, ())
+        known = self._known[session.request.seq] = Ledger(queue, before=len(received))
         return known
 
-    def opened(self, session: ConsumerSession) -> None:
-        """Its ledger begins."""
+
+class PermitCheck(ConsumerCheck):
+    """A check of what consumers grant. The ledgers are kept, and it is told of grants, by the attempt's `PermitLife`,
+    ahead of its own handlers."""
+
+    kept: Ledgers
 
     def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         """A FLOW that is not the session's first; the ledger has it already."""
 
     def first_granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None: ...
 
+
+class PermitLife:
+    """Keeps the ledgers once for all checks, and tells those that listen."""
+
+    def __init__(self, view: View, checks: Iterable[Check]) -> None:
+        self._tracker = view.tracker
+        self._ledgers = Ledgers(view)
+        asking = [check for check in checks if isinstance(check, PermitCheck)]
+        self._granted = listening(asking, PermitCheck.granted)
+        self._first_granted = listening(asking, PermitCheck.first_granted)
+        for check in asking:
+            check.kept = self._ledgers
+
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        ledger = self.ledger(session)
+        session = self._tracker.consumer_of(event)
+        ledger = self._ledgers.of(session)
         if session is None or ledger is None or not from_client(event):
             return
         ledger.granted += event.permits or 0
         ledger.last = event
         if ledger.first is None:
             ledger.first = event
-            self.first_granted(session, ledger, event)
+            tell(self._first_granted, session, ledger, event)
         else:
-            self.granted(session, ledger, event)
+            tell(self._granted, session, ledger, event)
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        ledger = self.ledger(self.tracker.consumer_of(event))
+        ledger = self._ledgers.of(self._tracker.consumer_of(event))
         if ledger is not None and to_client(event):
             cost, size = charged(event), event.messages
             ledger.charged += cost
             ledger.came = event
-            ledger.garbled = ledger.garbled or (size > 1 and event.intact is False)
+            if size > 1 and event.intact is False:
+                ledger.garbled = True
             if cost < size:
                 ledger.filtered += size - cost
                 ledger.last_filtered = event
@@ -133,7 +153,7 @@ class HalfQueue(PermitCheck):
     def received(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)
         session = consumer.sessions[0] if consumer is not None and consumer.sessions else None
-        ledger = self.ledger(session)
+        ledger = self.kept.of(session)
         if session is None or ledger is None or session.ended is not None:
             return
         entry = self.tracker.entries.get(event.seq)
@@ -161,7 +181,7 @@ class HalfQueue(PermitCheck):
         ledger.ripe = None
 
     def over(self, session: ConsumerSession, event: Event) -> None:
-        ledger = self.ledger(session)
+        ledger = self.kept.of(session)
         if ledger is not None:
             self._overdue(session, ledger, event)
 
@@ -229,7 +249,7 @@ class RestartsAfterReconnect(PermitCheck):
         )
 
     def over(self, session: ConsumerSession, event: Event) -> None:
-        ledger, consumer = self.ledger(session), session.consumer
+        ledger, consumer = self.kept.of(session), session.consumer
         if ledger is None or consumer is None or not session.is_return or ledger.first is not None:
             return
         assert session.ready is not None

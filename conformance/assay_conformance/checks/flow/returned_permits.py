@@ -7,7 +7,7 @@ from assay_conformance.checks.consumption import late
 from assay_conformance.checks.flow.permits import Ledger, PermitCheck
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
-from assay_conformance.model.event import Completion, Frame, Outcome, Received
+from assay_conformance.model.event import Completion, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -39,19 +39,6 @@ class DroppedReturnPermits(PermitCheck):
 
     requirement = RequirementId("flow.dropped-return-permits")
 
-    def start(self) -> None:
-        super().start()
-        self._received: dict[int, int] = {}
-        self._before: dict[int, int] = {}
-
-    def opened(self, session: ConsumerSession) -> None:
-        if session.consumer is not None:
-            self._before[session.request.seq] = self._received.get(session.consumer.handle, 0)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        self._received[event.handle] = self._received.get(event.handle, 0) + 1
-
     @on(Completion, "receive")
     def starved(self, event: Completion) -> None:
         operation = self.tracker.operations.get(event.op)
@@ -63,10 +50,10 @@ class DroppedReturnPermits(PermitCheck):
 
     def _queue_is_empty(self, consumer: OpenedConsumer, event: Completion) -> None:
         session = consumer.live_on(consumer.topics[0])
-        ledger = self.ledger(session)
+        ledger = self.kept.of(session)
         if session is None or ledger is None or ledger.first is None or ledger.came is None or ledger.garbled:
             return
-        taken = self._received.get(consumer.handle, 0) - self._before[session.request.seq]
+        taken = len(self.tracker.received.get(consumer.handle, ())) - ledger.before
         dropped, owed = ledger.charged - taken, ledger.queue - ledger.outstanding
         if dropped <= 0 or not late("answer", ledger.came.t_ns, event.t_ns):
             return

@@ -93,7 +93,7 @@ class WholeRetryLetter(_WholeLetter):
     def posted(self, letter: Letter) -> None:
         super().posted(letter)
         asked = None if letter.origin is None else self._asked.get(letter.origin)
-        if letter.kind is not self.kind or letter.origin is None or asked is None:
+        if letter.kind is not self.kind or letter.origin is None or letter.again or asked is None:
             return
         call, times = asked
         original, told = self.stored.get(letter.origin), times_of(letter.told)

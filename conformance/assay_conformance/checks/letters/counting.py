@@ -49,7 +49,9 @@ class CountsToItsMaximum(LetterCheck):
             entry = None if message is None else self.handed(message)
             if entry is not None:
                 stored = self.stored.get(entry)
-                self._rounds[self.origin_of(entry)] = 0 if stored is None else times_of(stored.meta.letter)
+                origin, times = self.origin_of(entry), 0 if stored is None else times_of(stored.meta.letter)
+                # The messages of a batch go round each for itself, and tell the same origin.
+                self._rounds[origin] = max(times, self._rounds.get(origin, 0))
 
     @on(Received)
     def received(self, event: Received) -> None:

@@ -53,6 +53,8 @@ class Letter:
     unit: Unit
     told: dict[str, str]
     origin: Entry | None
+    again: bool = False
+    """It was written before, on another connection: what was asked for since is not about it."""
 
     def __str__(self) -> str:
         return f"the {self.kind} for {self.origin or 'an unknown message'} of {self.address.topic}"
@@ -65,6 +67,9 @@ class LetterCheck(TimedCheck):
         self.addresses: dict[str, Address] = {}
         """Full name of a letter topic -> whose."""
         self.stored: dict[Entry, Stored] = {}
+        self._written: set[tuple[str, str | None, int | None, int | None]] = set()
+        """Topic, producer name, sequence id and bytes of letters: nobody opened their producer, so that one that comes
+        again on another connection is known by these alone."""
 
     def posted(self, letter: Letter) -> None:
         """A letter was written for the first time."""
@@ -97,8 +102,11 @@ class LetterCheck(TimedCheck):
         address = self.addresses.get(str(session.request.fields.get("topic", "")))
         if address is None or unit.line.handle is not None or not (event.members or event.meta.chunk_id is None):
             return
+        written = (session.topic, session.name, event.sequence_id, event.unit)
         told = event.meta.letter
-        self.posted(Letter(address.kind, address, event, unit, told, self._named(address.topic, told)))
+        again = written in self._written
+        self._written.add(written)
+        self.posted(Letter(address.kind, address, event, unit, told, self._named(address.topic, told), again))
 
     def origin_of(self, entry: Entry) -> Entry:
         """The first message an entry is a copy of; itself where it is none."""

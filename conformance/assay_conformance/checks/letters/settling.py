@@ -263,6 +263,8 @@ class _Settling(ConsumerCheck, LetterCheck):
         """`session`: where the original can be settled. Who is not let in any more settles nothing."""
         if errand.waits is None or session is None or session.ready is None:
             return
+        if errand.receipt is None and errand.failure is not None and session.ready.t_ns > errand.failure.t_ns:
+            return  # Whoever registers since is sent it again without asking.
         due_ns = max(errand.waits, session.ready.t_ns) + errand.allowed_ns
         if not late("answer", due_ns, end.t_ns):
             return

@@ -20,7 +20,7 @@ class BatchBits(SeekCheck):
         session = self.tracker.consumer_of(event)
         seek = self.current.get(session.consumer.handle) if session is not None and session.consumer else None
         named = seek.invoke.args.get("message_id") if seek is not None else None
-        if seek is None or named is None or seek.asked is not event:
+        if seek is None or named is None or seek.asked is not event or seek.beside:
             return
         id = MessageId(*named)
         size = self._size(seek.consumer.topics[0], id)

@@ -24,6 +24,8 @@ class Sought:
     invoke: Invoke
     old: ConsumerSession | None
     undisturbed: bool
+    beside: bool = False
+    """Another one of the consumer was under way: of which of both its frames are, nobody saw."""
     asked: Frame | None = None
     closed: Frame | None = None
     answered: Frame | None = None
@@ -74,7 +76,9 @@ class SeekCheck(ConsumerCheck):
         if consumer is None or len(consumer.topics) != 1:
             return
         quiet = not self._receiving.get(consumer.handle) and self._alone(consumer)
-        seek = Sought(consumer, event, consumer.live_on(consumer.topics[0]), quiet)
+        before = self.current.get(consumer.handle)
+        beside = before is not None and before.completion is None
+        seek = Sought(consumer, event, consumer.live_on(consumer.topics[0]), quiet, beside)
         self.current[consumer.handle] = seek
         self.begun(seek)
 

@@ -130,7 +130,8 @@ class DispatchCheck(Check):
         messages = self.units(event.messages)
         for kind, level in levels.items():
             limiter = self._limiter(kind, level, session.topic, session.subscription)
-            limiter.began_ns = limiter.began_ns or session.request.t_ns
+            if not limiter.frames:
+                limiter.began_ns = session.request.t_ns
             limiter.add(event, session.topic, session.subscription, messages, size)
 
     def finish(self) -> None:

@@ -24,7 +24,7 @@ class PartitionsEach(FedCheck):
     requirement = RequirementId("throttling.each-partition")
 
     def judges(self, limiter: Dispatches) -> bool:
-        return super().judges(limiter) and limiter.is_partition
+        return super().judges(limiter) and limiter.is_partition and limiter.rate.bytes <= 0
 
     def judge(self, limiter: Dispatches) -> None:
         if self.judge_from_below(limiter):
@@ -38,7 +38,8 @@ class EntriesCountOnce(FedCheck):
 
     def judges(self, limiter: Dispatches) -> bool:
         batched = any(frame.messages > 1 for frame in limiter.frames)
-        return super().judges(limiter) and self.settings.rate_counts_entries and batched
+        alone = limiter.rate.bytes <= 0
+        return super().judges(limiter) and self.settings.rate_counts_entries and batched and alone
 
     def judge(self, limiter: Dispatches) -> None:
         if self.judge_from_below(limiter):

@@ -22,6 +22,10 @@ from assay_conformance.model.topic_names import base_topic
 READ_AHEAD_BYTES = 256 * 1024
 """What a broker may have read from a socket before it stops reading."""
 
+SEEN_AHEAD_BYTES = 2 * READ_AHEAD_BYTES
+"""What the bench may have seen of a connection that its broker has stopped reading: as much as sockets hold, and what
+came with the last of that in one read."""
+
 RATE_ERROR = 1.1
 LEAST_SHARE = 0.9
 """A publish rate is kept within ten percent, either way."""
@@ -59,7 +63,9 @@ class PublishRateHolds(HoldingsCheck):
         return bool(self._topics)
 
     def judges(self, holding: Holding) -> bool:
-        return holding.topic.name in self._topics and keeps_call_order(self, holding)
+        """What came under an id that another message had may be a duplicate, and the rate has no part in it."""
+        reuses_ids = holding.handle in self.tracker.lines.reuses_ids
+        return holding.topic.name in self._topics and not reuses_ids and keeps_call_order(self, holding)
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:
         for log in holding.logs.values():
@@ -175,7 +181,7 @@ class UnwrittenPause(Check):
         waiting.append(event)
         if len(waiting) == self._most:
             self.exercise(event)
-        ahead = READ_AHEAD_BYTES // max(1, min(frame.size for frame in waiting)) + 1
+        ahead = SEEN_AHEAD_BYTES // max(1, min(frame.size for frame in waiting)) + 1
         if len(waiting) == self._most + ahead + 1:
             self.breach(
                 "reads-on",

@@ -25,7 +25,12 @@ class Subscribers:
             self._partitioned.add(base_topic(session.topic))
         session.consumer = self._subscriber(session, before)
         if session.consumer is not None:
-            session.consumer.sessions.append(session)
+            session.consumer.add(session)
+
+    def let_go(self) -> None:
+        """Consumers refer to their sessions, and these to them."""
+        for session in self.sessions.values():
+            session.consumer = None
 
     def part_of(self, base: str, partition: int) -> str:
         """The topic that a message id of this one names."""

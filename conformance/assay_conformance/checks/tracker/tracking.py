@@ -106,6 +106,12 @@ class Tracker:
         """All samples of the attempt."""
         return self.foresight.load
 
+    def let_go(self) -> None:
+        """Nobody asks any more. What refers to each other, and all that hangs on it, would stay until a collection of
+        garbage, which has to walk through every event for that."""
+        self.lines.let_go()
+        self.subscribers.let_go()
+
     def see(self, event: Event) -> None:
         handler = _HANDLERS.get(type(event))
         if handler is not None:
@@ -215,11 +221,12 @@ class Tracker:
         consumer = None if invoke.handle is None else self.opened_consumers.get(invoke.handle)
         if consumer is None or "of" in invoke.args:
             return
+        cumulative = bool(invoke.args.get("cumulative"))
         for ordinal in invoke.args.get("messages", ()):
             message = self.delivery(consumer.handle, ordinal)
-            if message is not None and message.seq in self.entries:
-                cumulative = bool(invoke.args.get("cumulative"))
-                yield Call(operation, consumer, message, self.entries[message.seq], cumulative)
+            entry = None if message is None else self.entries.get(message.seq)
+            if message is not None and entry is not None:
+                yield Call(operation, invoke, consumer, message, entry, cumulative)
 
     def _received(self, event: Received) -> None:
         self.received.setdefault(event.handle, []).append(event)

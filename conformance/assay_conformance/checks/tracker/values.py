@@ -50,7 +50,7 @@ class ProducerSession:
     """Whose it is, as soon as that is known."""
     sent_away: Frame | None = None
     """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
-    waiting: dict[int, list[Unit]] = field(default_factory=dict)
+    waiting: dict[int, tuple[Unit, ...]] = field(default_factory=dict)
     """Sequence id -> units sent here that have no answer yet."""
     queue: deque[Unit] = field(default_factory=deque)
     """The same in order: the client's queue, as far as this session shows it."""
@@ -100,6 +100,9 @@ class OpenedConsumer:
     paused: Invoke | None = None
     """Asked to pause, ever: from then on it grants what it likes."""
     sessions: list[ConsumerSession] = field(default_factory=list)
+    """All of them, in order."""
+    latest: dict[str, ConsumerSession] = field(default_factory=dict)
+    """Topic -> the last of them there."""
     last_seek: Invoke | None = None
     """What was settled before it says nothing about what comes behind it."""
     sought: set[tuple[int, int]] = field(default_factory=set)
@@ -109,16 +112,13 @@ class OpenedConsumer:
     unsure: set[str] = field(default_factory=set)
     """Topics (partitions apart) on which a session may be its or another consumer's."""
 
-    def last_on(self, topic: str) -> ConsumerSession | None:
-        """Its latest session there."""
-        for session in reversed(self.sessions):
-            if session.topic == topic:
-                return session
-        return None
+    def add(self, session: ConsumerSession) -> None:
+        self.sessions.append(session)
+        self.latest[session.topic] = session
 
     def live_on(self, topic: str) -> ConsumerSession | None:
         """Its latest session there, when that has not ended."""
-        session = self.last_on(topic)
+        session = self.latest.get(topic)
         return session if session is not None and session.ended is None else None
 
 
@@ -133,19 +133,15 @@ class Entry(NamedTuple):
         return f"{self.ledger}:{self.entry}"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One message of an ack or nack operation. The client was told after `invoke`, and before `completion`."""
 
     operation: Operation
+    invoke: Invoke
     consumer: OpenedConsumer
     message: Received
     entry: Entry
     cumulative: bool
-
-    @property
-    def invoke(self) -> Invoke:
-        return self.operation.invoke
 
     def covers(self, entry: Entry) -> bool:
         """It is about this entry, or a cumulative one about a later entry of its topic."""

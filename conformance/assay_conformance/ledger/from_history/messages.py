@@ -8,6 +8,7 @@ producer without a partition.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from operator import attrgetter
 
 from assay_conformance.ledger.certificates import of_outcomes
@@ -139,6 +140,7 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
 
 def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
     case_number = NONE if events.began is None else events.began.number
+    touched = events.touched
     for invoke in events.invokes:
         if invoke.verb != "send" or invoke.handle is None or invoke.number is None:
             continue
@@ -149,7 +151,7 @@ def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer])
         identity = Identity(case_number, invoke.handle, invoke.number)
         told: list[Event] = [invoke] if end is None else [invoke, end]
         message = Message(producer.owner, invoke.number, invoke, end, events=told)
-        message.left_out = (invoke.size or 0) < SMALLEST_KNOWN or identity in events.touched
+        message.left_out = (invoke.size or 0) < SMALLEST_KNOWN or (bool(touched) and identity in touched)
         found.all.append(message)
         found.by_identity[identity] = message
 
@@ -365,7 +367,8 @@ def stored(found: Messages) -> list[Stored]:
                         signed(member.digest),
                     )
                 )
-    return sorted(set(rows))
+    # What is told of twice, or is a chunk of several messages, stands there once.
+    return [row for row, _ in groupby(sorted(rows))]
 
 
 def _told_of(found: Messages) -> list[Message]:

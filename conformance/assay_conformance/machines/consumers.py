@@ -1,0 +1,136 @@
+"""The consumers of a mixed life: who is open, how it subscribed, and what it does with what it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay_conformance.machines.acts import (
+    EVERYTHING,
+    LATER_MS,
+    LISTEN_MS,
+    MOST_NAMED,
+    OF_LOGS,
+    PLACES_IN_TIME_MS,
+    RECEIVE_TIMEOUT_MS,
+    Act,
+    Do,
+)
+from assay_conformance.machines.script import MAX_HANDLES, Script, pick
+from assay_conformance.machines.surroundings import Way
+from assay_conformance.model.case import Who
+
+
+@dataclass(slots=True)
+class Consumers:
+    """The model of the consumers of one life."""
+
+    script: Script
+    open: dict[int, Way] = field(default_factory=dict)
+
+    # --- coming and going ---
+
+    def open_next(self, act: Act) -> None:
+        self.subscribe(pick(self.script.terms.around.ways(self.script.able), act.number), act.who)
+
+    def subscribe(self, way: Way, client: int) -> None:
+        """As far as the subscription takes one more."""
+        alike = [one for one in self.open.values() if one.subscription == way.subscription]
+        kind = way.config.get("subscription_type", self.script.terms.subscription_type)
+        if len(self.open) < MAX_HANDLES and not (alike and kind == "exclusive"):
+            self.open[self._join(way, client)] = way
+
+    def open_beside(self, act: Act) -> None:
+        """One that is refused: nobody counts on it."""
+        if self.open and self.script.terms.subscription_type == "exclusive":
+            self._join(next(iter(self.open.values())), act.who)
+
+    def _join(self, way: Way, client: int) -> int:
+        more = {"pattern": way.pattern} if way.pattern else {}
+        config = {"config": dict(way.config)} if way.config else {}
+        args = {"topics": list(way.topics), "subscription": way.subscription, **more, **config}
+        return self.script.open("open_consumer", client, args)
+
+    def _close(self, consumer: int, _: Act) -> None:
+        del self.open[consumer]
+        self.script.step(Who.AGENT, "close", handle=consumer)
+
+    # --- receiving, and what comes of it ---
+
+    def act(self, act: Act) -> None:
+        if self.open and (self.script.terms.persistent or act.do not in OF_LOGS):
+            _ACTS[act.do](self, pick(tuple(self.open), act.who), act)
+
+    def _receive(self, consumer: int, act: Act) -> None:
+        """Acks name what was delivered, so what they name has to be there."""
+        self.script.awaited("receive", {"consumer": consumer, "count": act.number, "timeout_ms": RECEIVE_TIMEOUT_MS})
+
+    def listen_out(self) -> None:
+        """Everybody waits for as long as anything that is owed takes to come."""
+        for consumer in self.open:
+            self._listen(consumer, Act(Do.LISTEN, number=EVERYTHING))
+
+    def _listen(self, consumer: int, act: Act) -> None:
+        self.script.step(Who.AGENT, "receive", consumer=consumer, count=act.number, timeout_ms=LISTEN_MS)
+
+    def _ask_for_more(self, consumer: int, _: Act) -> None:
+        if self.open[consumer].is_reader:
+            self.script.awaited("has_message_available", {"consumer": consumer})
+
+    def _seek(self, consumer: int, act: Act) -> None:
+        if self.open[consumer].is_of_one_topic:
+            self.script.awaited("seek", {"consumer": consumer, "delivery": act.number})
+
+    def _seek_time(self, consumer: int, act: Act) -> None:
+        if self.open[consumer].is_of_one_topic and self.script.found <= len(self.script.terms.around.stock):
+            self.script.timed = True
+            place_ms = pick(PLACES_IN_TIME_MS, act.number)
+            self.script.awaited("seek", {"consumer": consumer, "publish_time_ms": place_ms})
+
+    def _seek_twice(self, consumer: int, act: Act) -> None:
+        """Elsewhere, while the first answer has not come."""
+        if self.open[consumer].is_of_one_topic:
+            first = self.script.begun("seek", {"consumer": consumer, "delivery": act.number})
+            second = self.script.begun("seek", {"consumer": consumer, "delivery": act.size})
+            self.script.wait(ops=[first, second])
+
+    def _settle(self, consumer: int, act: Act) -> None:
+        way = self.open[consumer]
+        if way.is_reader:
+            return
+        named = self._named(way, act)
+        if act.do in named:
+            verb, args = named[act.do]
+            self.script.step(Who.AGENT, verb, consumer=consumer, **args)
+
+    def _named(self, way: Way, act: Act) -> dict[Do, tuple[str, dict[str, Any]]]:
+        """What each act of settling says; of what cannot be said here there is none."""
+        one = {"messages": [act.number]}
+        every = list(range(MOST_NAMED))
+        named: dict[Do, tuple[str, dict[str, Any]]] = {
+            Do.ACK: ("ack", {"all": True}),
+            Do.ACK_ONE: ("ack", one),
+            Do.ACK_UP_TO: ("ack", {**one, "cumulative": True}),
+            Do.NACK: ("nack", one),
+            Do.NACK_FIRST: ("nack", {"numbers": [act.number - 1]}),
+            Do.NACK_ALL: ("nack", {"numbers": every}),
+        }
+        if self.script.around.sends_round:
+            named[Do.LATER] = ("reconsume_later", {"numbers": every, "delay_ms": pick(LATER_MS, act.number)})
+        for other in [other for other, its in self.open.items() if not set(its.topics) & set(way.topics)][:1]:
+            named[Do.ACK_OF_ANOTHER] = ("ack", {**one, "of": other})
+            named[Do.ACK_UP_TO_ANOTHER] = ("ack", {**one, "of": other, "cumulative": True})
+        return named
+
+
+_ACTS: Mapping[Do, Callable[[Consumers, int, Act], None]] = {
+    **dict.fromkeys(OF_LOGS, Consumers._settle),
+    Do.SEEK: Consumers._seek,
+    Do.SEEK_TIME: Consumers._seek_time,
+    Do.SEEK_TWICE: Consumers._seek_twice,
+    Do.RECEIVE: Consumers._receive,
+    Do.LISTEN: Consumers._listen,
+    Do.ASK_FOR_MORE: Consumers._ask_for_more,
+    Do.CLOSE_CONSUMER: Consumers._close,
+}

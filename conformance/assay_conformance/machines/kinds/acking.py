@@ -1,0 +1,90 @@
+"""Consumers that are about their acknowledgments: one after the other, answered, or as other clients write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Do
+from assay_conformance.machines.kinds.kind import (
+    ACK,
+    ALL,
+    AT_ONCE,
+    BESIDE,
+    FULL,
+    LONG,
+    PAUSE,
+    SHORT,
+    Kind,
+    beside_any,
+    do,
+    hits,
+)
+from assay_conformance.machines.network_harm import any_of
+from assay_conformance.machines.scenes import SEND_AND_RECEIVE, TIMES, call
+from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.model.fault import Cut, Delay, Drop, Hold, Rewrite
+
+_REFUSED_ACK: dict[str, int | str | bool] = {"error": "MetadataError", "message": ""}
+_ON_ANSWERS = hits(("ACK_RESPONSE",), Rewrite(_REFUSED_ACK), Delay(250), Hold(), Cut(before=True), Drop())
+_OTHERS_ACKS = hits(
+    ("ACK",),
+    # Names one message for its whole batch; tells what is new and not what is left; takes all before it along.
+    Rewrite({"message_id.batch_index": 1}),
+    Rewrite({"message_id.ack_set": 0b1101}),
+    Rewrite({"message_id.ack_set": 0b0011}),
+    Rewrite({"message_id.ack_set": 0b11101}),
+    Rewrite({"message_id.ack_set": 0b00111}),
+    Rewrite({"ack_type": "Cumulative"}),
+)
+
+_SETTLES = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_ONE)), number=TIMES)
+_COMES_BACK = st.one_of(do(Do.RESTART_CLIENT), do(Do.CLOSE_CONSUMER))
+
+ACKING: Mapping[str, Kind] = {
+    "settles steadily": Kind(
+        Surroundings(terms={"ack_group_ms": (100,), "ack_group_max": (1_000,), "partitions": (0,), **AT_ONCE}),
+        st.one_of(
+            st.tuples(FULL, ALL, *(each for n in range(1, 6) for each in (do(Do.ACK_ONE, n), SHORT))),
+            st.tuples(FULL, ALL, *(each for n in range(1, 6) for each in (do(Do.NACK_FIRST, n), SHORT)), LONG),
+        ),
+    ),
+    "waits for answers": Kind(
+        Surroundings(
+            needs=frozenset({"ack_receipt"}),
+            terms={"ack_receipt": (True,), "ack_group_ms": (100, 50), "subscription_type": ("exclusive", "failover")},
+        ),
+        st.one_of(
+            st.tuples(FULL, ALL, ACK, ACK, LONG, ACK),
+            st.tuples(
+                FULL,
+                ALL,
+                do(Do.ACK_UP_TO, 2),
+                do(Do.ACK_UP_TO, 3),
+                do(Do.PAUSE, 2),
+                do(Do.ACK_UP_TO, 1),
+                do(Do.ACK_UP_TO, 3),
+                do(Do.SETTLE),
+                do(Do.ACK_ONE, 4),
+            ),
+        ),
+        harms=beside_any(_ON_ANSWERS),
+    ),
+    "settles as others do": Kind(
+        Surroundings(
+            terms={
+                "partitions": (0,),
+                "subscription_type": ("shared", "exclusive"),
+                "batching": (True, True, False),
+                "batching_max_messages": (10, 3),
+                "batch_index_ack": (True, True, False),
+                **AT_ONCE,
+            }
+        ),
+        # Its own connection ends: a broker that loads its topic anew knows less of acknowledgments than it was told.
+        st.tuples(FULL, ALL, _SETTLES, PAUSE, _SETTLES, LONG, _COMES_BACK, BESIDE, ALL, ALL),
+        harms=any_of(_OTHERS_ACKS),
+        more=SEND_AND_RECEIVE,
+    ),
+}

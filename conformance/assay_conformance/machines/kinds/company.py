@@ -1,0 +1,109 @@
+"""Consumers that wait for something, or for somebody: impatient ones, some among others, some that are away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Do
+from assay_conformance.machines.kinds.kind import (
+    ACK,
+    ALL,
+    AT_ONCE,
+    AWAY,
+    BESIDE,
+    FULL,
+    LONG,
+    LONGEST,
+    ONE,
+    PAUSE,
+    SECOND,
+    SENT,
+    SETTLE,
+    SHORT,
+    SOME,
+    WHILE_BACK,
+    Kind,
+    beside_any,
+    do,
+    hits,
+)
+from assay_conformance.machines.scenes import FEW, call
+from assay_conformance.machines.surroundings import Surroundings, Way
+from assay_conformance.model.fault import Cut
+from assay_conformance.model.policy import Retention
+
+COMPANY: Mapping[str, Kind] = {
+    "is impatient": Kind(
+        Surroundings(
+            needs=frozenset({"short_ack_timeout"}),
+            settings={"consumer.ack_timeout_tick_ms": (None, 300, 300, 3_000)},
+            terms={
+                "ack_timeout_ms": (200, 400, 500, 500),
+                "subscription_type": ("shared", "exclusive"),
+                "partitions": (0,),
+            },
+        ),
+        st.tuples(FULL, ALL, st.one_of(ACK, SHORT), LONG, ALL),
+    ),
+    "has no queue": Kind(
+        Surroundings(
+            needs=frozenset({"zero_queue"}),
+            terms={
+                "receiver_queue_size": (0,),
+                "partitions": (0,),
+                "batching": (False,),
+                "chunking": (False,),
+                "nack_delay_ms": (4_000,),
+                **AT_ONCE,
+            },
+        ),
+        st.one_of(
+            st.tuples(FULL, SOME, SHORT, SOME),
+            st.tuples(do(Do.LISTEN, 1), st.one_of(AWAY, SHORT), LONG, LONGEST, ONE, ALL),
+        ),
+        harms=beside_any(st.one_of(hits(("FLOW", "MESSAGE", "SUBSCRIBE"), Cut(), Cut(before=True)), WHILE_BACK)),
+    ),
+    "is one of several subscriptions": Kind(
+        Surroundings(
+            settings={"topic.retention": (None, Retention())},
+            terms={"partitions": (0,), "subscription_type": ("exclusive", "exclusive", "failover"), **AT_ONCE},
+            ways=(Way(), Way(subscription="slow"), Way(subscription="late")),
+        ),
+        st.one_of(
+            st.tuples(
+                do(Do.OPEN_CONSUMER, 1),
+                FULL,
+                ALL,
+                do(Do.ACK),
+                call(Do.RECEIVE, who=st.just(1), number=FEW),
+                do(Do.ACK, who=1),
+                LONG,
+                do(Do.UNLOAD),
+                LONG,
+                do(Do.SEND, 1),
+                do(Do.OPEN_CONSUMER, 2),
+                do(Do.RECEIVE, who=2),
+            ),
+            st.tuples(FULL, ALL, ACK, SHORT, do(Do.OPEN_BESIDE), ONE, ALL),
+        ),
+    ),
+    "is one of a crowd": Kind(
+        Surroundings(terms={"subscription_type": ("shared", "key_shared", "failover"), "partitions": (0,)}),
+        st.one_of(
+            st.tuples(BESIDE, FULL, FULL, FULL, ALL, SECOND, ACK),
+            st.tuples(FULL, ALL, BESIDE, do(Do.CLOSE_CONSUMER), ALL, LONG),
+            st.tuples(FULL, FULL, ALL, BESIDE, FULL, ACK, PAUSE, do(Do.CLOSE_CONSUMER), ALL),
+        ),
+    ),
+    "is away": Kind(
+        Surroundings(terms={"partitions": (0,)}),
+        st.one_of(
+            st.tuples(FULL, ALL, AWAY, SETTLE, SETTLE, PAUSE, ALL),
+            st.tuples(SENT, SOME, AWAY, do(Do.CLOSE_CONSUMER), LONG),
+            st.tuples(SENT, AWAY, call(Do.PAUSE, who=st.just(0), number=FEW), do(Do.CLOSE_CONSUMER), LONG),
+        ),
+        harms=beside_any(WHILE_BACK),
+    ),
+}

@@ -1,0 +1,86 @@
+"""What a kind of application is, and the words that their scenes are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Act, Do
+from assay_conformance.machines.harm import Strategy, at
+from assay_conformance.machines.network_harm import HARMS, ONE_HARM, any_of
+from assay_conformance.machines.scenes import ANY, FEW, NUMBERS, SMALL, SYNC, TIMES, call, sends
+from assay_conformance.machines.surroundings import Around, Surroundings
+from assay_conformance.machines.terms import Terms
+from assay_conformance.model.fault import Action, Cut, Delay, Hold
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`scenes` are those of its kind, of which there is one, and `more` those that may follow; of harms, those that go
+    together are one draw. `stock`: what its topic may hold at first."""
+
+    of: Surroundings
+    scenes: Strategy
+    harms: Strategy = ONE_HARM
+    more: Strategy = ANY
+    stock: Strategy = field(default_factory=lambda: st.just(()))
+
+    def around(self) -> Strategy:
+        chosen = {name: st.sampled_from(values) for name, values in self.of.settings.items()}
+        return st.builds(Around, st.just(self.of), st.fixed_dictionaries(chosen), self.stock)
+
+    def terms(self) -> Mapping[str, Strategy]:
+        drawn = {name: st.sampled_from(values) for name, values in self.of.terms.items()}
+        return {**drawn, "around": self.around()}
+
+
+# --- acts -------------------------------------------------------------------------------------------------------------
+
+FIRST = st.just(0)
+SENT = sends(key=NUMBERS, sync=SYNC, besides=NUMBERS)
+ONE = sends(FIRST, FEW, SMALL, key=NUMBERS, besides=NUMBERS)
+LARGE = sends(NUMBERS, FEW, st.integers(4, 5), besides=NUMBERS)
+THREE_SENT = sends(FIRST, st.just(3), SMALL, key=NUMBERS)
+FULL = sends(FIRST, st.just(5), SMALL, key=NUMBERS)
+ACK = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO)), who=NUMBERS, number=TIMES)
+SETTLE = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK, Do.NACK_ALL)), who=NUMBERS, number=TIMES)
+AWAY = call(st.sampled_from((Do.UNLOAD, Do.RESTART, Do.MOVE)), number=FEW)
+
+
+def do(what: Do, number: int = 5, who: int = 0) -> Strategy:
+    return st.just(Act(what, who, number))
+
+
+ALL, SECOND = do(Do.RECEIVE), do(Do.RECEIVE, who=1)
+SOME = call(Do.RECEIVE, who=NUMBERS, number=TIMES)
+SHORT, PAUSE, LONG, LONGEST = (do(Do.PAUSE, number) for number in (1, 2, 3, 5))
+NEXT, THREE = do(Do.RECEIVE, 1), do(Do.RECEIVE, 3)
+BESIDE = do(Do.OPEN_CONSUMER, 0)
+
+
+# --- harm -------------------------------------------------------------------------------------------------------------
+
+
+def hits(commands: tuple[str, ...], *actions: Action, topic: str = "", latest: int = 3) -> Strategy:
+    return at(commands, st.sampled_from(actions), st.integers(1, latest), topic=topic)
+
+
+def beside_any(harm: Strategy) -> Strategy:
+    """One of these, or of those that any life has."""
+    return any_of(harm, HARMS)
+
+
+WHILE_BACK = st.one_of(
+    hits(("SUCCESS",), Hold(overtake=True), Delay(500, overtake=True)), hits(("SUBSCRIBE",), Cut(), Hold(), Delay(300))
+)
+
+# --- terms ------------------------------------------------------------------------------------------------------------
+
+INDIVIDUALLY = {"subscription_type": ("shared", "shared", "key_shared"), "partitions": (0,), "nack_delay_ms": (100,)}
+AT_ONCE = {"ack_timeout_ms": (0,)}
+ROOM = {"max_message_bytes": (Terms().max_message_bytes,)}
+"""For letters: what they tell of their origin goes nowhere in chunks."""
+KNOWS_TOPICS = {"protocol_version": (21, 21, 16)}
+"""Brokers before version 12 tell neither which topics there are nor which message is the last."""

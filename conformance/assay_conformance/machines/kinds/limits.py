@@ -1,0 +1,121 @@
+"""What is limited: rates, what may be unacknowledged, how old a message grows, and how much a client may hold.
+
+Most limits show on a world that nothing else is done to, and rates only after a few of their periods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Do
+from assay_conformance.machines.harm import at
+from assay_conformance.machines.kinds.kind import (
+    ALL,
+    AT_ONCE,
+    BESIDE,
+    FULL,
+    LARGE,
+    LONG,
+    LONGEST,
+    PAUSE,
+    SHORT,
+    THREE,
+    Kind,
+    beside_any,
+    do,
+)
+from assay_conformance.machines.network_harm import ONE_HARM, UNHARMED
+from assay_conformance.machines.policies import OF_DISPATCH, PLAIN, RATES
+from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, SETTLED, call
+from assay_conformance.machines.stock import BACKLOGS
+from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.model.fault import Hold
+
+_SELDOM_HARMED = st.one_of(UNHARMED, UNHARMED, ONE_HARM)
+_AGES = (LONGEST, LONG, LONG)
+_REFUSE_ALL = (do(Do.NACK_ALL), PAUSE, do(Do.RECEIVE, 5))
+_ACK_SOME = call(st.sampled_from((Do.ACK_ONE, Do.ACK)), number=FEW)
+_NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Hold()), st.just(1), st.just(500), times=st.just(0))
+
+LIMITS: Mapping[str, Kind] = {
+    "reads at a rate": Kind(
+        Surroundings(
+            terms={
+                "rates": tuple(RATES),
+                "settings": (PLAIN, PLAIN, *OF_DISPATCH),
+                "backlog": tuple(BACKLOGS),
+                "partitions": (0, 0, 0, 3),
+                "subscription_type": ("exclusive", "shared"),
+                "receiver_queue_size": (1_000, 10),
+                "nack_delay_ms": (100,),
+                **AT_ONCE,
+            },
+            quiet=True,
+        ),
+        st.one_of(
+            st.tuples(*(LONGEST,) * 3),
+            st.tuples(ALL, *_REFUSE_ALL, *_REFUSE_ALL, *_REFUSE_ALL, LONGEST),
+        ),
+        harms=_SELDOM_HARMED,
+        more=st.tuples(ALL),
+    ),
+    "leaves much unacknowledged": Kind(
+        Surroundings(
+            settings={"topic.max_unacked_per_consumer": (3, 4, 10), "topic.max_unacked_per_subscription": (None, 5)},
+            terms={
+                "subscription_type": ("shared", "shared", "key_shared"),
+                "receiver_queue_size": (3, 1_000),
+                "partitions": (0,),
+                "chunking": (False,),
+                "listens_out": (False, True),
+                **AT_ONCE,
+            },
+        ),
+        st.one_of(
+            st.tuples(FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
+            st.tuples(BESIDE, FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
+        ),
+        harms=_SELDOM_HARMED,
+    ),
+    "grows old": Kind(
+        Surroundings(
+            settings={"topic.message_ttl_s": (1,), "broker.expiry_check_ms": (100,)},
+            terms={"partitions": (0,), "subscription_type": ("exclusive", "failover"), **AT_ONCE},
+        ),
+        st.one_of(
+            st.tuples(do(Do.CLOSE_CONSUMER), FULL, *_AGES, FULL, BESIDE, ALL),
+            st.tuples(FULL, THREE, do(Do.ACK), do(Do.CLOSE_CONSUMER), *_AGES, FULL, BESIDE, ALL),
+        ),
+        harms=_SELDOM_HARMED,
+        more=st.one_of(SEND_AND_RECEIVE, SETTLED),
+    ),
+    "has little room": Kind(
+        Surroundings(
+            needs=frozenset({"memory_limit", "across_partitions_limit"}),
+            settings={
+                "client.memory_limit_bytes": (None, 5_000, 10_000),
+                "producer.block_if_queue_full": (False,),
+                "producer.max_pending_across_partitions": (None, 6, 9, 30),
+            },
+            terms={
+                "partitions": (0, 3),
+                "routing": ("single", "single", "round_robin"),
+                "router": ("",),
+                "max_pending_messages": (1_000, 1_000, 3, 5),
+                "small_queue": (False,),
+                "varied": (False,),
+                "max_message_bytes": (1_000,),
+                "send_timeout_ms": (1_000,),
+            },
+        ),
+        st.one_of(
+            st.tuples(FULL, LARGE, do(Do.SETTLE), do(Do.HOLD_STORE), LARGE, FULL, FULL, SHORT, do(Do.SETTLE)),
+            st.tuples(LARGE, LARGE, do(Do.SETTLE), SHORT, do(Do.HOLD_STORE), FULL, FULL, FULL, FULL, do(Do.SETTLE)),
+            st.tuples(do(Do.OPEN_PRODUCER, 0), do(Do.HOLD_STORE), LARGE, FULL, call(Do.SEND_BY_ALL), LONG),
+        ),
+        harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
+        more=st.tuples(FULL),
+    ),
+}

@@ -1,0 +1,161 @@
+"""Consumers of several topics, readers, whoever seeks, and whoever finds what no producer of their life has sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Act, Do
+from assay_conformance.machines.kinds.kind import (
+    ACK,
+    ALL,
+    AT_ONCE,
+    AWAY,
+    FULL,
+    KNOWS_TOPICS,
+    LONG,
+    NEXT,
+    ONE,
+    PAUSE,
+    SECOND,
+    SOME,
+    WHILE_BACK,
+    Kind,
+    beside_any,
+    do,
+    hits,
+)
+from assay_conformance.machines.scenes import FEW, NUMBERS, TIMES, call
+from assay_conformance.machines.stock import STOCK
+from assay_conformance.machines.surroundings import TOPIC, Surroundings, Way
+from assay_conformance.model.case import ConfigValue, Topic
+from assay_conformance.model.fault import Cut, Delay
+
+
+def _reader(words: str, **config: ConfigValue) -> Way:
+    return Way(
+        subscription=words, config={"durable": False, "subscription_type": "exclusive", **config}, needs="reader"
+    )
+
+
+READING: Mapping[str, Kind] = {
+    "reads several topics": Kind(
+        Surroundings(
+            topics=(Topic(name="u"), Topic(name="v")),
+            written=(TOPIC, "u", "v"),
+            ways=(Way((TOPIC, "u"), "both"), Way(), Way(("u",)), Way(("v",))),
+            terms={"partitions": (0,), "receiver_queue_size": (1_000, 1, 3)},
+        ),
+        st.one_of(
+            st.tuples(do(Do.OPEN_PRODUCER, 1), FULL, do(Do.SEND, 5), st.just(Act(Do.SEND, 1, 3)), *(SOME,) * 2, ALL),
+            st.tuples(do(Do.OPEN_PRODUCER, 1), FULL, FULL, st.just(Act(Do.SEND, 1, 3)), PAUSE, *(NEXT,) * 8),
+            st.tuples(
+                do(Do.OPEN_CONSUMER, 3),
+                do(Do.OPEN_PRODUCER, 2),
+                st.just(Act(Do.SEND, 1, 3)),
+                ONE,
+                SECOND,
+                ALL,
+                call(st.sampled_from((Do.ACK_OF_ANOTHER, Do.ACK_UP_TO_ANOTHER)), who=st.just(0), number=FEW),
+                ACK,
+            ),
+        ),
+    ),
+    "follows a pattern": Kind(
+        Surroundings(
+            needs=frozenset({"topic_patterns"}),
+            settings={"consumer.pattern_update_ms": (1_000, 60_000)},
+            topics=tuple(Topic(name=name) for name in ("ta", "tb", "u")),
+            absent=("tb",),
+            written=(TOPIC, "tb", "ta", "u"),
+            ways=(Way((TOPIC, "ta", "tb"), pattern="t.*"), Way((TOPIC, "ta", "tb"), "later", pattern="t.*")),
+            terms={"partitions": (0,), **KNOWS_TOPICS},
+        ),
+        st.one_of(
+            st.tuples(FULL, do(Do.OPEN_PRODUCER, 1), st.just(Act(Do.SEND, 1, 2)), LONG, ALL, LONG, ALL),
+            st.tuples(
+                do(Do.OPEN_PRODUCER, 3), st.just(Act(Do.SEND, 1, 2)), FULL, do(Do.OPEN_CONSUMER, 1), SECOND, LONG
+            ),
+        ),
+    ),
+    "reads what is there": Kind(
+        Surroundings(
+            needs=frozenset({"reader", "has_message_available", "seek"}),
+            terms={
+                "partitions": (0,),
+                "deduplication": (False,),
+                "receiver_queue_size": (1_000, 3),
+                **AT_ONCE,
+                **KNOWS_TOPICS,
+            },
+            ways=(
+                _reader("r"),
+                _reader("late", initial_position="latest"),
+                _reader("with", start_inclusive=True),
+            ),
+            quiet=True,
+        ),
+        st.one_of(
+            st.tuples(
+                do(Do.ASK_FOR_MORE),
+                SOME,
+                do(Do.ASK_FOR_MORE),
+                call(st.sampled_from((Do.SEEK, Do.SEEK_TIME)), who=st.just(0), number=TIMES),
+                do(Do.ASK_FOR_MORE),
+                SOME,
+                do(Do.ASK_FOR_MORE),
+            ),
+            st.tuples(
+                call(Do.OPEN_CONSUMER, number=st.integers(1, 2)),
+                call(Do.SEEK_TIME, who=st.just(1), number=st.integers(0, 3)),
+                do(Do.ASK_FOR_MORE, who=1),
+                SECOND,
+                do(Do.ASK_FOR_MORE, who=1),
+            ),
+            st.tuples(SOME, st.one_of(AWAY, do(Do.CLOSE_CONSUMER)), do(Do.OPEN_CONSUMER, 0), SOME, ALL),
+        ),
+        stock=st.lists(st.sampled_from(("single messages", "old messages", "a batch"))).map(
+            lambda names: tuple(names[:3])
+        ),
+    ),
+    "finds anything": Kind(
+        Surroundings(
+            needs=frozenset({"chunking_consumer"}),
+            settings={
+                "consumer.max_pending_chunked_messages": (None, None, None, 1, 2),
+                "consumer.expire_incomplete_chunked_ms": (None, 300, 300),
+            },
+            terms={
+                "partitions": (0,),
+                "deduplication": (False,),
+                "subscription_type": ("exclusive", "failover"),
+                "receiver_queue_size": (1_000, 10, 3),
+                **AT_ONCE,
+            },
+        ),
+        st.one_of(
+            st.tuples(ALL, ACK, LONG),
+            st.tuples(ALL, ACK, AWAY, ALL),
+            st.tuples(ALL, ALL, LONG, LONG),
+        ),
+        stock=st.lists(st.sampled_from(tuple(STOCK))).map(lambda names: tuple(names[:4]) or ("chunks by turns",)),
+    ),
+}
+
+SEEKING: Mapping[str, Kind] = {
+    "seeks": Kind(
+        Surroundings(
+            needs=frozenset({"seek"}),
+            terms={"partitions": (0,), "chunking": (False,), "receiver_queue_size": (1_000, 3), **AT_ONCE},
+        ),
+        st.one_of(
+            st.tuples(FULL, FULL, SOME, call(Do.SEEK, who=st.just(0), number=TIMES), ALL, ALL),
+            st.tuples(FULL, SOME, ACK, call(Do.SEEK, who=st.just(0), number=TIMES), ALL, ACK),
+            st.tuples(FULL, FULL, SOME, call(Do.SEEK_TWICE, number=TIMES, size=TIMES), do(Do.LISTEN), LONG, ALL),
+            st.tuples(FULL, SOME, call(Do.SEEK_TIME, who=st.just(0), number=NUMBERS), ALL),
+        ),
+        harms=beside_any(st.one_of(WHILE_BACK, hits(("CLOSE_CONSUMER", "MESSAGE", "SUCCESS"), Delay(200), Cut()))),
+        stock=st.sampled_from(((), (), ("old messages",), ("old messages", "single messages"))),
+    ),
+}

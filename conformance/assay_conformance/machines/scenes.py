@@ -1,0 +1,93 @@
+"""Calls, and scenes: calls that go together, because one alone shows little.
+
+Strategies draw plain lists, never a length first, and filter nothing; those shapes reduce to the minimum.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Act, Do
+from assay_conformance.machines.finds import FINDS
+from assay_conformance.machines.harm import Strategy
+from assay_conformance.machines.terms import SIZES
+
+# --- calls ------------------------------------------------------------------------------------------------------------
+
+NUMBERS = st.integers(0, 5)
+FEW = st.integers(1, 3)
+TIMES = st.integers(1, 5)
+SMALL = st.integers(0, 3)
+"""Sizes of which a message is one chunk."""
+SYNC = st.booleans()
+
+_UNSAID = {name: st.just(default) for name, default in Act._field_defaults.items()}
+"""Hypothesis would draw anything at all for what is left out of a tuple with names."""
+
+
+def call(do: Do | Strategy, **said: Strategy) -> Strategy:
+    what = do if isinstance(do, st.SearchStrategy) else st.just(do)
+    return st.builds(Act, what, **{**_UNSAID, **said})
+
+
+def sends(who: Strategy = NUMBERS, times: Strategy = TIMES, size: Strategy = NUMBERS, **said: Strategy) -> Strategy:
+    return call(Do.SEND, who=who, number=times, size=size, **said)
+
+
+def one_of(*calls: Do) -> Strategy:
+    return st.tuples(call(st.sampled_from(calls), who=NUMBERS, number=TIMES, size=NUMBERS))
+
+
+SENDS = sends(size=st.integers(0, len(SIZES) - 1), key=NUMBERS, delay=NUMBERS, sync=SYNC, besides=NUMBERS)
+RECEIVES = call(Do.RECEIVE, who=NUMBERS, number=TIMES)
+NACKS = call(Do.NACK, who=NUMBERS, number=TIMES)
+PAUSES = call(Do.PAUSE, number=NUMBERS)
+_calls = call(
+    st.sampled_from(Do), who=NUMBERS, number=TIMES, size=NUMBERS, key=NUMBERS, delay=NUMBERS, sync=SYNC, besides=NUMBERS
+)
+_settles = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK)), who=NUMBERS, number=TIMES)
+
+# --- messages on their way --------------------------------------------------------------------------------------------
+
+SEND = st.tuples(SENDS)
+SEND_AND_RECEIVE = st.tuples(SENDS, RECEIVES)
+SETTLED = st.tuples(SENDS, RECEIVES, _settles)
+SETTLED_AFTER_ALL = st.tuples(SENDS, RECEIVES, _settles, PAUSES, _settles)
+ANY = st.one_of(SEND, st.tuples(_calls), SEND_AND_RECEIVE, SETTLED, SETTLED_AFTER_ALL)
+"""A call, or messages on their way to being settled, in the end after all."""
+
+# What is sent around whatever happens meanwhile, and who goes while it does.
+ACROSS = st.tuples(SENDS, PAUSES, SENDS)
+LEAVES = st.tuples(SENDS, PAUSES, call(Do.CLOSE_PRODUCER, who=NUMBERS))
+REFUSED = st.tuples(RECEIVES, NACKS, PAUSES)
+NEXT_CONSUMER = st.tuples(call(Do.CLOSE_CONSUMER, who=NUMBERS), SENDS, call(Do.OPEN_CONSUMER, who=NUMBERS))
+LARGE_SEND = st.tuples(sends(times=st.integers(1, 2), size=st.integers(3, 5)))
+
+# --- around them ------------------------------------------------------------------------------------------------------
+
+AWAY = one_of(Do.UNLOAD, Do.RESTART, Do.MOVE, Do.REOPEN_PRODUCER, Do.RESTART_CLIENT)
+LINGER = one_of(Do.LINGER)
+MIGRATED = st.tuples(SENDS, call(Do.MIGRATE), SENDS, RECEIVES)
+STARTED_ANEW = st.tuples(SENDS, PAUSES, call(Do.RESTART, number=FEW), SENDS, PAUSES)
+"""Messages have their receipts, and most were not read, when the broker dies."""
+
+_hold, _release = call(Do.HOLD_STORE), call(Do.RELEASE_STORE)
+SLOW_STORE = st.tuples(_hold, SENDS, PAUSES, _release)
+FAILING_STORE = st.tuples(_hold, SENDS, call(Do.FAIL_STORE))
+FULL_STORE = st.tuples(_hold, SENDS, SENDS, PAUSES, _release)
+
+# --- what few lives have ----------------------------------------------------------------------------------------------
+
+_keyed = sends(st.just(0), st.just(1), st.just(3), key=NUMBERS)
+_KEYS_IN_TURN = st.tuples(_keyed, _keyed, _keyed, _keyed, _keyed)
+_flushes = call(Do.FLUSH, who=NUMBERS)
+_FLUSHED_TWICE = st.tuples(_hold, SENDS, _flushes, _flushes, PAUSES)
+_FOUND = st.tuples(call(Do.FIND, who=NUMBERS, number=st.integers(0, len(FINDS) - 1)), RECEIVES)
+_SIDE_BY_SIDE = st.tuples(
+    call(Do.OPEN_PRODUCER, who=NUMBERS, number=TIMES, size=NUMBERS),
+    call(Do.SEND_BY_ALL, who=NUMBERS, number=TIMES, size=NUMBERS, key=NUMBERS, besides=NUMBERS),
+)
+_trickles = sends(times=FEW, size=SMALL, besides=NUMBERS)
+_short_pauses = call(Do.PAUSE, number=st.integers(0, 1))
+_TRICKLE = st.builds(lambda send, pause, times: (send, pause) * times, _trickles, _short_pauses, st.integers(3, 7))
+SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE)

@@ -1,0 +1,83 @@
+"""The steps of a mixed life as it is written: handles are numbered as they are opened, and waiting is a step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from assay_conformance.machines.acts import ADMITTED_MS
+from assay_conformance.machines.surroundings import TOPIC, Surroundings
+from assay_conformance.machines.terms import Terms
+from assay_conformance.model.case import Step, Who
+
+T = TypeVar("T")
+
+MAX_HANDLES = 3
+"""Producers, and consumers, that are open at once."""
+
+
+@dataclass(slots=True)
+class Script:
+    """What everybody in a life has in common: its terms, its clients, and the store."""
+
+    terms: Terms
+    able: Collection[str] | None = None
+    """Capabilities of the client; None: every one."""
+    steps: list[Step] = field(default_factory=list)
+    clients: list[int] = field(default_factory=list)
+    belongs: dict[int, int] = field(default_factory=dict)
+    """Producers and consumers -> the place of their client among `clients`."""
+    number: int = 1
+    found: int = 0
+    """Things that the broker stored by itself."""
+    timed: bool = False
+    """Somebody goes by the time of what is there: it has to be readable."""
+    deadly: bool = False
+    held: bool = False
+    """Nothing is stored for now."""
+
+    @property
+    def around(self) -> Surroundings:
+        return self.terms.around.of
+
+    def can(self, capability: str) -> bool:
+        return not capability or self.able is None or capability in self.able
+
+    def partition(self, which: int) -> str:
+        return f"{TOPIC}-partition-{which % self.terms.partitions}" if self.terms.partitions else TOPIC
+
+    def release(self) -> None:
+        """Whoever waits for a close waits for the store: a broker answers when what it was sent before is written."""
+        if self.held:
+            self.held = False
+            self.step(Who.BROKER, "release", topic=TOPIC)
+
+    def open(self, verb: str, client: int, args: dict[str, Any], *, wait: bool = True) -> int:
+        place = int(verb == "open_consumer") if self.terms.apart else client % len(self.clients)
+        handle = (self.awaited if wait else self.begun)(verb, {"client": self.clients[place], **args})
+        self.belongs[handle] = place
+        return handle
+
+    def awaited(self, verb: str, args: dict[str, Any]) -> int:
+        """A step that the next one waits for, and its number."""
+        number = self.begun(verb, args)
+        self.wait(ops=[number])
+        return number
+
+    def wait(self, **ops: Any) -> None:
+        """Until operations have ended. Whoever lost a topic that somebody else has for itself now may wait for ever."""
+        self.step(Who.WAIT, "ops", **ops, **({"deadline_ms": ADMITTED_MS} if self.terms.claims else {}))
+
+    def begun(self, verb: str, args: dict[str, Any]) -> int:
+        number, self.number = self.number, self.number + 1
+        self.steps.append(Step(Who.AGENT, verb, args, saves=number))
+        return number
+
+    def step(self, who: Who, verb: str, **args: Any) -> None:
+        self.steps.append(Step(who, verb, args))
+
+
+def pick(among: Sequence[T], number: int) -> T:
+    """Round and round."""
+    return among[number % len(among)]

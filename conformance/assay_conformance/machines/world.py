@@ -1,0 +1,131 @@
+"""What happens to everybody in a mixed life: time goes by, and brokers do what they do, asked by nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from assay_conformance.cases.stored import plain
+from assay_conformance.machines.acts import LINGER_MS, MOST_ADDED, PAUSES_MS, Act, Do
+from assay_conformance.machines.finds import APART, FINDS
+from assay_conformance.machines.script import Script, pick
+from assay_conformance.machines.stock import BACKLOG_NUMBERS, BACKLOGS, entries_of
+from assay_conformance.machines.surroundings import TOPIC
+from assay_conformance.model.case import Who
+
+
+@dataclass(slots=True)
+class World:
+    """The model of the brokers of one life."""
+
+    script: Script
+    added: int = 0
+    """Partitions the topic got."""
+    owner: int = 0
+    """The broker it is with."""
+    migrated: bool = False
+    lingered: bool = False
+
+    def begin(self) -> None:
+        """What is there before anybody comes; topics of a Case are there, and empty."""
+        terms, script = self.script.terms, self.script
+        for topic in script.around.absent:
+            script.step(Who.BROKER, "delete", topic=topic)
+        if terms.spread and terms.brokers > 1:
+            self._spread()
+        if terms.around.stock:
+            script.step(Who.BROKER, "store_entries", topic=TOPIC, entries=entries_of(terms.around.stock))
+        for topic in terms.logs if terms.backlog else ():
+            script.step(Who.BROKER, "store_entries", topic=topic, entries=BACKLOGS[terms.backlog])
+
+    def _spread(self) -> None:
+        """Some of the topic goes to the second broker, before anybody uses it."""
+        terms = self.script.terms
+        self.owner = 0 if terms.partitions else 1
+        for partition in range(1, terms.partitions, 2) if terms.partitions else (0,):
+            self.script.step(Who.BROKER, "unload", topic=self.script.partition(partition), broker=1)
+
+    def pause(self, act: Act) -> None:
+        self.script.step(Who.WAIT, "ms", ms=pick(PAUSES_MS, act.number))
+
+    def linger(self, _: Act) -> None:
+        if self.script.terms.rates.lasts and not self.lingered:
+            self.lingered = True
+            self.script.step(Who.WAIT, "ms", ms=LINGER_MS)
+
+    def unload(self, _: Act) -> None:
+        self.script.step(Who.BROKER, "unload", topic=TOPIC)
+
+    def unload_one(self, act: Act) -> None:
+        self.script.step(Who.BROKER, "unload", topic=self.script.partition(act.who))
+
+    def restart(self, act: Act) -> None:
+        """It dies, or stops in good order."""
+        graceful = {"graceful": True} if act.number % 2 else {}
+        self.script.step(Who.BROKER, "restart", **graceful)
+
+    def grow(self, _: Act) -> None:
+        partitions = self.script.terms.partitions
+        if partitions and self.added < MOST_ADDED:
+            self.added += 1
+            self.script.step(Who.BROKER, "grow", topic=TOPIC, partitions=partitions + self.added)
+
+    def move(self, _: Act) -> None:
+        """Behind a proxy nobody can go straight to a broker that is named to it."""
+        terms = self.script.terms
+        if terms.brokers > 1 and not terms.proxied and not self.migrated:
+            self.owner = (self.owner + 1) % terms.brokers
+            self.script.step(Who.BROKER, "move", topic=TOPIC, broker=self.owner)
+
+    def migrate(self, _: Act) -> None:
+        """To another cluster, and not back: those who were there are told once."""
+        terms = self.script.terms
+        if terms.brokers > 1 and not terms.proxied and not terms.partitions and not self.migrated:
+            self.script.release()
+            self.migrated = True
+            self.owner = 1 - self.owner
+            self.script.step(Who.BROKER, "migrate", topic=TOPIC, broker=self.owner)
+
+    def hold_store(self, _: Act) -> None:
+        if self.script.terms.persistent and not self.script.held:
+            self.script.held = True
+            self.script.step(Who.BROKER, "hold_store", topic=TOPIC)
+
+    def release_store(self, _: Act) -> None:
+        self.script.release()
+
+    def fail_store(self, _: Act) -> None:
+        if self.script.held:
+            self.script.held = False
+            self.script.step(Who.BROKER, "fail_store", topic=TOPIC)
+
+    def challenge(self, _: Act) -> None:
+        if self.script.terms.tokens:
+            self.script.step(Who.BROKER, "challenge")
+
+    def find(self, act: Act) -> None:
+        """Something that can be read stands behind what cannot."""
+        script = self.script
+        find, number = pick(FINDS, act.number), BACKLOG_NUMBERS + script.found * APART
+        if script.terms.persistent and not script.timed and script.can(find.needs):
+            script.found += 1
+            script.deadly |= find.deadly
+            entries = [*find.make(number), plain(number + APART - 1)]
+            script.step(Who.BROKER, "store_entries", topic=script.partition(act.who), entries=entries)
+
+
+HAPPENS: Mapping[Do, Callable[[World, Act], None]] = {
+    Do.PAUSE: World.pause,
+    Do.LINGER: World.linger,
+    Do.UNLOAD: World.unload,
+    Do.UNLOAD_ONE: World.unload_one,
+    Do.RESTART: World.restart,
+    Do.GROW: World.grow,
+    Do.MOVE: World.move,
+    Do.MIGRATE: World.migrate,
+    Do.HOLD_STORE: World.hold_store,
+    Do.RELEASE_STORE: World.release_store,
+    Do.FAIL_STORE: World.fail_store,
+    Do.CHALLENGE: World.challenge,
+    Do.FIND: World.find,
+}
