@@ -87,7 +87,7 @@ def _abandoned(path: Path) -> Iterator[int | None]:
         yield None
         return
     try:
-        owner, _ = read(path)
+        owner, _ = read(_content(descriptor))
         # The lock alone would do, were there no file systems on which locks are only half kept.
         dead = owner is None or not owner.alive()
         # Of a dead run it is held for the moment that a child needs to become its program, or by another cleaner.
@@ -95,6 +95,11 @@ def _abandoned(path: Path) -> Iterator[int | None]:
         yield descriptor if dead and locked and os.fstat(descriptor).st_nlink else None
     finally:
         os.close(descriptor)
+
+
+def _content(descriptor: int) -> bytes:
+    # By its descriptor: its name goes when another cleaner has done with it.
+    return os.pread(descriptor, os.fstat(descriptor).st_size, 0)
 
 
 def _locked(descriptor: int, patience_s: float) -> bool:
@@ -111,7 +116,7 @@ def _locked(descriptor: int, patience_s: float) -> bool:
 
 
 def _sweep(path: Path, descriptor: int, more: Removers) -> list[Cleaned]:
-    _, entries = read(path)
+    _, entries = read(_content(descriptor))
     cleaned = list(_removed(path.stem, entries, partial(mark_done, descriptor), more))
     if not any(outcome.trouble for outcome in cleaned):
         path.unlink(missing_ok=True)

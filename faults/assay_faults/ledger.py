@@ -173,14 +173,14 @@ def environment_of(entry: Entry) -> Mapping[str, str]:
     return {MARKER: entry.id}
 
 
-def read(path: Path) -> tuple[Owner | None, list[Entry]]:
+def read(content: bytes) -> tuple[Owner | None, list[Entry]]:
     """Whose ledger it is, and what is left of what it notes.
 
     A line that cannot be read was being written when its owner died, and so nothing had been made of it yet.
     """
     owner: Owner | None = None
     entries: dict[str, Entry] = {}
-    for text in path.read_bytes().split(b"\n"):
+    for text in content.split(b"\n"):
         line = _decoded(text)
         if isinstance(line, Entry):
             entries[line.id] = line

@@ -30,7 +30,7 @@ def abandoned(folder: Path, kind: Kind, name: str = "", **detail: str) -> Entry:
     """An entry in the ledger of a run that has ended."""
     with Ledger.begin(folder) as ledger:
         entry = ledger.creating(kind, name, **detail)
-    owner, _ = read(ledger.path)
+    owner, _ = read(ledger.path.read_bytes())
     assert owner is not None
     # This process lives on; its ledger says so. Somebody else's pid and start stand for a dead one.
     text = ledger.path.read_text().replace(f'"start_ticks":{owner.start_ticks}', '"start_ticks":1')
@@ -197,6 +197,21 @@ def test_two_at_once_tell_of_each_thing_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         told = list(pool.map(clean, [tmp_path / "ledgers"] * 4))
     assert sorted(map(len, told))[-1] <= 20 == sum(map(len, told))
+
+
+def test_a_ledger_that_goes_as_it_is_opened_was_somebody_elses_to_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    abandoned(tmp_path, Kind.DIRECTORY, str(tmp_path / "{id}"))
+    opening = os.open
+
+    def opened_and_gone(path: Path, flags: int) -> int:
+        descriptor = opening(path, flags)
+        path.unlink()
+        return descriptor
+
+    monkeypatch.setattr("assay_faults.cleaning.os.open", opened_and_gone)
+    assert clean(tmp_path) == []
 
 
 # --- a run killed at any moment ---

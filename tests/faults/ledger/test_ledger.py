@@ -13,14 +13,14 @@ from assay_faults.ledger import Kind, Ledger, read
 def test_an_entry_is_in_the_file_before_anything_is_made_of_it(tmp_path: Path) -> None:
     with Ledger.begin(tmp_path) as ledger:
         entry = ledger.creating(Kind.PROCESS, "bookie 1")
-        assert read(ledger.path)[1] == [entry]
+        assert read(ledger.path.read_bytes())[1] == [entry]
 
 
 def test_what_is_done_is_not_left(tmp_path: Path) -> None:
     with Ledger.begin(tmp_path) as ledger:
         first, second = ledger.creating(Kind.PROCESS, "a"), ledger.creating(Kind.PROCESS, "b")
         ledger.done(first)
-        assert read(ledger.path)[1] == [second] == list(ledger.left())
+        assert read(ledger.path.read_bytes())[1] == [second] == list(ledger.left())
 
 
 def test_a_ledger_with_nothing_left_goes_with_its_run(tmp_path: Path) -> None:
@@ -32,12 +32,12 @@ def test_a_ledger_with_nothing_left_goes_with_its_run(tmp_path: Path) -> None:
 def test_a_ledger_with_something_left_stays_behind(tmp_path: Path) -> None:
     with Ledger.begin(tmp_path) as ledger:
         entry = ledger.creating(Kind.PROCESS, "a")
-    assert read(ledger.path)[1] == [entry]
+    assert read(ledger.path.read_bytes())[1] == [entry]
 
 
 def test_the_owner_is_this_process_and_alive(tmp_path: Path) -> None:
     with Ledger.begin(tmp_path) as ledger:
-        owner, _ = read(ledger.path)
+        owner, _ = read(ledger.path.read_bytes())
         assert owner is not None
         assert owner.pid == os.getpid()
         assert owner.alive()
@@ -48,7 +48,7 @@ def test_a_torn_last_line_hides_nothing_before_it(tmp_path: Path) -> None:
         entry = ledger.creating(Kind.PROCESS, "a")
         with ledger.path.open("ab") as file:
             file.write(b'{"id":"assay-12')
-        assert read(ledger.path)[1] == [entry]
+        assert read(ledger.path.read_bytes())[1] == [entry]
 
 
 def test_ids_differ_between_entries_and_between_runs(tmp_path: Path) -> None:
