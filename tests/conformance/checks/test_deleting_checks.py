@@ -147,6 +147,14 @@ def test_subscription_that_sought_begins_where_it_was_told_to() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, _back(0, 4_000, seeks=True).done(), LIVES_A_SECOND)) == []
 
 
+def test_new_subscription_that_sought_comes_back_to_where_it_was_told_to() -> None:
+    story = _subscribe(_unloaded("quick").after(1_000), "late", 9)
+    story.up("SEEK", 9, consumer_id=0, request_id=50)
+    story.subscribed(9, subscription="late", initialPosition="Earliest")
+    story.message(2, conn=9)
+    assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
+
+
 def test_broker_that_has_not_looked_yet_may_keep_it() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, _back(0, 1_500).done(), LIVES_A_SECOND)) == []
 

@@ -336,6 +336,22 @@ def test_original_of_a_letter_that_could_not_be_sent_comes_again_with_a_new_conn
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+@pytest.mark.parametrize(("registers_first", "codes"), [(False, []), (True, ["not-redelivered"])])
+def test_whoever_registers_behind_a_refused_letter_is_sent_its_original_by_itself(
+    registers_first: bool, codes: list[str]
+) -> None:
+    story = _refused_once_more_than_it_may_be()
+    story.cut()
+    story.connected(1)
+    if registers_first:
+        story.subscribed(1, kind="Shared")
+    asked = story.producer_asks(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ")
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "NotAllowedError"})
+    if not registers_first:
+        story.subscribed(1, kind="Shared")
+    assert _codes(story.judged(BuriedThenAcked)) == codes
+
+
 @pytest.mark.parametrize(("error", "codes"), [("TopicTerminatedError", []), (None, ["asked-again"])])
 def test_letter_whose_topic_cannot_be_looked_up_is_asked_for_again(error: str | None, codes: list[str]) -> None:
     story = _refused_once_more_than_it_may_be()
