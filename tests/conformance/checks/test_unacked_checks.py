@@ -109,17 +109,46 @@ def test_subscription_goes_on_below_half() -> None:
     assert _codes(trial(UnackedLimit, _send(story, *range(100, 200)).done(), SUBSCRIPTION)) == []
 
 
-def test_round_of_batches_may_be_larger_than_there_was_room_for() -> None:
+def _batches(count: int) -> Script:
+    """So many batches of two are sent to a consumer with permits for all of them, and one more is stored."""
     story = Script()
-    story.stored(0, 1, batch=True)
-    story.stored(2, 3, batch=True)
-    story.stored(4)
+    for entry in range(count + 1):
+        story.stored(2 * entry, 2 * entry + 1, entry=entry, batch=True)
     story.connected()
     story.subscribed(kind="Shared", initialPosition="Earliest")
     story.flow(1_000)
-    for entry, numbers in enumerate(((0, 1), (2, 3))):
-        story.message(*numbers, entry=entry, batch=True)
-    assert _codes(trial(UnackedLimit, _send(story, 4).done(), CONSUMER)) == []
+    for entry in range(count):
+        story.message(2 * entry, 2 * entry + 1, entry=entry, batch=True)
+    return story
+
+
+def test_turn_of_batches_may_be_larger_than_there_was_room_for() -> None:
+    assert _codes(trial(UnackedLimit, _batches(5).done(), CONSUMER)) == []
+
+
+def test_turn_of_more_batches_than_the_limit_counts_messages_is_found() -> None:
+    assert _codes(trial(UnackedLimit, _batches(6).done(), CONSUMER)) == ["consumer-over-limit"]
+
+
+def test_consumer_of_batches_that_is_never_served_again_is_found() -> None:
+    story = _batches(2)
+    story.ack_frame(0)
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == ["stalled"]
+
+
+def test_batch_of_which_members_were_acknowledged_may_count_as_a_whole() -> None:
+    story = _batches(2)
+    for entry in (0, 1):
+        story.ack_frame(entry, ack_sets=((2,),))
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == []
+
+
+def test_batch_that_comes_again_counts_what_was_not_acknowledged() -> None:
+    story = _batches(2)
+    story.redeliver_frame(0, 1)
+    for entry in (0, 1):
+        story.message(2 * entry, 2 * entry + 1, entry=entry, batch=True, redelivery_count=1, ack_sets=((2,),))
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == ["stalled"]
 
 
 def test_what_is_stored_when_a_consumer_has_gone_was_not_for_it() -> None:
@@ -135,3 +164,12 @@ def test_what_is_for_later_may_wait() -> None:
     story.stored(4, meta=Meta(producer_name="p", sequence_id=4, deliver_at_ms=9_000))
     story.ack_frame(0, 1, 2, 3)
     assert _codes(trial(UnackedLimit, story.after(2_000).done(), CONSUMER)) == []
+
+
+def test_subscription_that_sought_is_not_owed_what_is_before() -> None:
+    story = _send(_shared(), *range(4))
+    story.up("SEEK", consumer_id=0, request_id=50)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.subscribed(kind="Shared", initialPosition="Earliest")
+    story.flow(1_000)
+    assert _codes(trial(UnackedLimit, _send(story, 9).after(2_000).done(), CONSUMER)) == []

@@ -1,14 +1,18 @@
 """Limits of unacknowledged messages: who has too many gets no more, and goes on once half of them are acknowledged.
 
-A consumer is looked at before every entry, a subscription before every read: what was read by then is still sent.
+A consumer is looked at before each of its turns, a subscription before every read: what was read by then is still sent.
+A turn is as many entries as there is room for messages, by what an entry has on average: with batches among them a
+consumer may get more than there was room for, though in one turn never more entries than the limit counts messages.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dispatches import DispatchLedger, Group, Member
+from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.model.event import Ended, Event, Frame, Position, Stored
 from assay_conformance.model.policy import Policies
@@ -23,18 +27,34 @@ KINDS = ("Shared", "Key_Shared")
 
 @dataclass(slots=True)
 class _Limits:
-    """Of one subscription. `over`: entries since it had as many unacknowledged as it may have; `moved`: the last event
-    that may have made the broker send something."""
+    """Of one subscription. `blocked`: consumers that have too many unacknowledged -> entries they were sent since;
+    `over`: entries since the subscription had as many unacknowledged as it may have; `held`: by whom an entry is that
+    was not acknowledged as a whole, and its messages; `moved`: the last event that may have made the broker send
+    something."""
 
     of_consumer: int
     of_subscription: int
-    blocked: set[int] = field(default_factory=set)
+    blocked: dict[int, int] = field(default_factory=dict)
     over: int | None = None
     sent: set[Position] = field(default_factory=set)
+    held: dict[Position, tuple[Member, int]] = field(default_factory=dict)
     batched: bool = False
-    """A round is so many entries, by the messages that those which were read have on average: with batches among them a
-    consumer may get more than there was room for."""
     moved: Event | None = None
+
+    @property
+    def left_of_a_turn(self) -> int:
+        """Entries that a consumer may still get behind the one that made it have too many."""
+        return self.of_consumer - 1 if self.batched else 0
+
+    def unacked_at_most(self, member: Member) -> int:
+        """A batch of which members were acknowledged may count as if none were."""
+        return sum(messages for holder, messages in self.held.values() if holder is member)
+
+    def let_go(self, positions: Iterable[Position], holder: Member | None = None) -> None:
+        """These are not out any more; with a `holder`: where they are at it."""
+        for position in positions:
+            if holder is None or self.held.get(position, (None, 0))[0] is holder:
+                self.held.pop(position, None)
 
 
 class UnackedLimit(DispatchLedger):
@@ -49,6 +69,8 @@ class UnackedLimit(DispatchLedger):
         self._limits: dict[Group, _Limits] = {}
         self._stored: dict[str, list[Stored]] = {}
         """What may be sent at once."""
+        self._sought: set[tuple[str, str]] = set()
+        """Topic and name of subscriptions that begin elsewhere than where they were made: what waits is not known."""
         self._end: Ended | None = None
 
     def concerned(self) -> bool:
@@ -63,6 +85,12 @@ class UnackedLimit(DispatchLedger):
     def ended(self, event: Ended) -> None:
         self._end = event
 
+    @on(Frame, "SEEK", "UNSUBSCRIBE")
+    def sought(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self._sought.add((session.topic, session.subscription))
+
     @on(Frame, "FLOW", "ACK", "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def moves(self, event: Frame) -> None:
         group, member = self.member(event)
@@ -71,8 +99,11 @@ class UnackedLimit(DispatchLedger):
             return
         limits.moved = event
         if event.command == "REDELIVER_UNACKNOWLEDGED_MESSAGES":
-            limits.blocked.discard(id(member))
+            limits.blocked.pop(id(member), None)
             limits.over = None
+            limits.let_go([id.position for id in event.ids] or list(limits.held), member)
+        elif event.command == "ACK" and event.ack_type == "Individual" and member.takes_acks:
+            limits.let_go(_whole_entries(event))
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         limits = self._of(group)
@@ -81,6 +112,7 @@ class UnackedLimit(DispatchLedger):
         limits.moved = frame
         limits.sent.add(position)
         limits.batched = limits.batched or frame.messages > 1
+        limits.held[position] = (member, charged(frame))
         self._judge_consumer(group, limits, member, frame)
         self._judge_subscription(group, limits, frame)
 
@@ -89,8 +121,9 @@ class UnackedLimit(DispatchLedger):
         if not most:
             return
         if unacked <= most // 2:
-            limits.blocked.discard(id(member))
-        if id(member) in limits.blocked and not limits.batched:
+            limits.blocked.pop(id(member), None)
+        since = limits.blocked.get(id(member))
+        if since is not None and since >= limits.left_of_a_turn:
             self.breach(
                 "consumer-over-limit",
                 f"{group}: {member} was sent an entry at {ms(frame.t_ns)} with {unacked} messages unacknowledged; at "
@@ -98,8 +131,10 @@ class UnackedLimit(DispatchLedger):
                 *list(member.out.values())[:1],
                 frame,
             )
-        if unacked + frame.messages >= most:
-            limits.blocked.add(id(member))
+        if since is not None:
+            limits.blocked[id(member)] = since + 1
+        elif unacked + charged(frame) >= most:
+            limits.blocked[id(member)] = 0
             self.exercise(frame)
 
     def _judge_subscription(self, group: Group, limits: _Limits, frame: Frame) -> None:
@@ -117,7 +152,7 @@ class UnackedLimit(DispatchLedger):
                     f"nothing more should have been read, and {READ_BATCH_ENTRIES} entries have left since",
                     frame,
                 )
-        elif unacked + frame.messages >= most:
+        elif unacked + charged(frame) >= most:
             limits.over = 0
             self.exercise(frame)
 
@@ -133,8 +168,8 @@ class UnackedLimit(DispatchLedger):
         moved = limits.moved
         if end is None or moved is None or moved.t_ns > end.t_ns or not _has_room(group, limits, member, end):
             return
-        if limits.batched or (group.kind == "Key_Shared" and len(group.members) > 1):
-            return  # Room is counted by an average, and what waits may be of keys that are another one's.
+        if (group.topic, group.name) in self._sought or (group.kind == "Key_Shared" and len(group.members) > 1):
+            return  # What waits may be of keys that are another one's.
         earliest = member.session.request.fields.get("initialPosition") == "Earliest"
         tolerance = TOLERANCES["answer"]
         due = [entry for entry in self._stored.get(group.topic, ()) if entry.t_ns + tolerance.slack_ns < end.t_ns]
@@ -146,8 +181,8 @@ class UnackedLimit(DispatchLedger):
             return
         self.breach(
             "stalled",
-            f"{group}: {member} had {_unacked(member)} messages unacknowledged and {member.permits} permits from "
-            f"{ms(moved.t_ns)} to {ms(end.t_ns)}, and was sent nothing of what waits",
+            f"{group}: {member} had {limits.unacked_at_most(member)} messages unacknowledged and {member.permits} "
+            f"permits from {ms(moved.t_ns)} to {ms(end.t_ns)}, and was sent nothing of what waits",
             moved,
             end,
         )
@@ -170,10 +205,18 @@ def _limits_of(policies: Policies) -> tuple[int, int]:
 def _has_room(group: Group, limits: _Limits, member: Member, end: Event) -> bool:
     """Whether nothing was over a limit at the end of this consumer."""
     there = [other for other in group.members if other.left is None or other.left.t_ns >= end.t_ns]
-    together = sum(_unacked(other) for other in there)
-    own = not limits.of_consumer or _unacked(member) <= limits.of_consumer // 2
+    together = sum(map(limits.unacked_at_most, there))
+    own = not limits.of_consumer or limits.unacked_at_most(member) <= limits.of_consumer // 2
     return own and (not limits.of_subscription or together < limits.of_subscription // 2)
 
 
 def _unacked(member: Member) -> int:
-    return sum(frame.messages for frame in member.out.values())
+    """At least: of what members were acknowledged nothing is counted."""
+    return sum(map(charged, member.out.values()))
+
+
+def _whole_entries(ack: Frame) -> Iterator[Position]:
+    """Those that an ACK names without saying which of their members are left."""
+    for number, id in enumerate(ack.ids):
+        if number >= len(ack.ack_sets) or not ack.ack_sets[number]:
+            yield id.position
