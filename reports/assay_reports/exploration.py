@@ -56,7 +56,8 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to. `known_by`
-    are listed failures that its reduced Case shows, too: it is taken for their doing, and fails nothing."""
+    are listed failures that came and went with it in all of `together` runs: it is taken for their doing, and fails
+    nothing."""
 
     requirement: str
     code: str
@@ -64,6 +65,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     also: tuple[str, ...]
     known_by: tuple[str, ...]
+    together: int = 0
     shape: tuple[str, ...]
     case: str
     replay: str
@@ -170,7 +172,8 @@ def _of_cause(found: Found, folder: str) -> Iterator[Text]:
     if found.also:
         yield Text(f"  breaks as well: {', '.join(found.also)}")
     if found.known_by:
-        yield Text(f"  its Case shows what is listed, too: {', '.join(found.known_by)}")
+        together = counted(found.together, "run")
+        yield Text(f"  came and went with what is listed, in {together}: {', '.join(found.known_by)}")
     yield Text(f"  assay replay {folder}/{found.replay}\n")
 
 

@@ -23,8 +23,8 @@ MOST_SHAPES = 3
 class Cause:
     """`breach` is what its Case was reduced by, `also` what else breaks in it. `confirmed` of `tries` fresh runs of
     what was drawn showed it. `minimal`: nothing can be taken from the Case; else there was no time, or it fails only
-    sometimes. `seen` counts the drawn Cases it showed in. `listed` are known failures that its reduced Case shows, too:
-    nothing can be taken from it without losing both, so they are taken for its cause."""
+    sometimes. `seen` counts the drawn Cases it showed in. `listed` are known failures that came and went with it in all
+    of `together` runs: there is neither without the other, so they are taken for its cause."""
 
     breach: Breach
     case: Case
@@ -34,6 +34,7 @@ class Cause:
     minimal: bool = True
     took_s: float = 0.0
     listed: frozenset[Breach] = frozenset()
+    together: int = 0
     seen: int = 1
     words: Shape = field(init=False)
 
