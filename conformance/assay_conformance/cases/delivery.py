@@ -15,6 +15,10 @@ QUIET_MS = 400
 STALL_MS = 1_000
 """Silence that makes a stall, after an outage."""
 
+WATCHED_MS = STALL_MS + 4 * AWAY_MS
+"""For how long nothing else may happen after an outage, for it to be looked at: a client that was away has as long in
+addition, and a machine that stands still keeps it away for up to 250 ms before the Case does not count."""
+
 OPENING_MS = 1_000
 """How long the opening of a consumer may take."""
 
@@ -85,7 +89,7 @@ def flows_again() -> Case:
     plan.receive(consumer, 4, timeout_ms=3 * STALL_MS)
     plan.wait_fired(0)
     plan.send(producer, 3)
-    plan.wait_ms(STALL_MS + 2 * AWAY_MS)
+    plan.wait_ms(WATCHED_MS)
     plan.wait_ops()
     plan.wait_ops(plan.ack(consumer))
     return plan.case(
@@ -117,7 +121,7 @@ def lost_near_the_time_out() -> Case:
     plan.wait_fired(0)
     plan.wait_ms(AWAY_MS)
     plan.send(producer, 3)
-    plan.wait_ms(STALL_MS + 2 * AWAY_MS)
+    plan.wait_ms(WATCHED_MS)
     plan.wait_ops()
     plan.wait_ops(*(plan.ack(consumer) for consumer in consumers))
     return plan.case(
