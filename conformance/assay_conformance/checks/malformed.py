@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
-from assay_conformance.checks.leaving import LEAVING, LeavingCheck, is_frame
+from assay_conformance.checks.leaving import LEAVING, LeavingCheck, is_frame, is_readable
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
@@ -144,6 +144,9 @@ class Ignored(TimedCheck, LeavingCheck):
                 self._came.setdefault(event.conn, event)
             else:
                 self.came_beside(event, Fate.INJECTED)
+                self.came_beside(event, Fate.ALTERED)
+                if event.command == "MESSAGE" and not is_readable(event):
+                    self.reasons_to_leave.add(event.conn)  # Of what a client makes of it, checks of its own tell.
         elif event.conn in self._came and from_client(event) and event.t_ns > self._came[event.conn].t_ns:
             self.exercise(self._came.pop(event.conn))
 

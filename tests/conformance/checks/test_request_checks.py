@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.requests import MAX_REDIRECTS, FollowsRedirects, TidiesTimeOuts, UnknownIds
@@ -194,6 +197,14 @@ def test_client_that_leaves_over_news_of_nobody_is_found() -> None:
 def test_connection_that_is_left_over_one_of_two_strange_frames_tells_nothing_of_the_other() -> None:
     story = _news(producer_id=7)
     story.down("999", sides=Sides.RECEIVER, fate=Fate.INJECTED)
+    story.closed()
+    assert judged(UnknownIds, story)[0] == []
+
+
+@pytest.mark.parametrize("spoilt", [{"fate": Fate.ALTERED}, {"meta": None}])
+def test_connection_that_may_be_left_over_a_spoilt_message_tells_nothing_of_news(spoilt: dict[str, Any]) -> None:
+    story = _news(producer_id=7)
+    story.message(0, **spoilt)
     story.closed()
     assert judged(UnknownIds, story)[0] == []
 
