@@ -266,7 +266,8 @@ class GoesToAssigned(TimedCheck):
         if session is None or not to_client(event):
             return
         who = _who(event, session.topic)
-        if not names_a_broker(event.command, event.fields):
+        # Who is sent away ahead of the answer to its registration may wait for that, and has to ask when it is over.
+        if session.ready is None or not names_a_broker(event.command, event.fields):
             self._asking.add(who)
             self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
             return

@@ -297,6 +297,19 @@ def test_copy_receipted_before_the_first_is_stored_is_found() -> None:
     assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == ["receipted-undecided"]
 
 
+def test_copy_that_what_was_stored_late_has_decided_may_be_receipted() -> None:
+    """The first one was lost on its way, and the one behind it was stored nobody knows when."""
+    story = Script()
+    story.producer()
+    story.send_frame(1)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    story.receipt(0, conn=1, id=DUPLICATE)
+    story.stored(1, late=True)
+    assert _codes(trial(UndecidedCopyIsRefused, story.done(), CASE)) == []
+
+
 def test_copy_receipted_when_the_first_is_stored_is_accepted() -> None:
     story = _copied()
     story.stored(0)

@@ -171,6 +171,18 @@ def test_lookup_of_what_was_told_is_found() -> None:
     assert judged(GoesToAssigned, story)[0] == ["asked-first"]
 
 
+def test_producer_that_was_sent_away_before_its_answer_may_ask_when_that_is_late() -> None:
+    story = Script()
+    story.producer()
+    story.closed()
+    story.connected(1)
+    story.producer_asks(1)
+    story.down("CLOSE_PRODUCER", 1, producer_id=0, fields=dict(URL))
+    story.up("LOOKUP", 1, request_id=50, fields={"topic": story.full("t")})
+    story.producer_again(1)
+    assert judged(GoesToAssigned, story) == ([], 0)
+
+
 def test_producer_that_was_not_told_has_to_ask() -> None:
     story = _told()
     _looks_up(story)

@@ -12,7 +12,7 @@ from assay_conformance.checks.fairness import NoTopicStarves
 from assay_conformance.checks.topic_patterns import FollowsPattern, HearsOfTopics
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
-from assay_conformance.model.event import Member, Sides
+from assay_conformance.model.event import Member, Outcome, Sides
 
 FULL = {name: f"persistent://public/default/{name}" for name in ("news-a", "news-b", "sports")}
 INTERVAL_MS = 1_000
@@ -55,6 +55,15 @@ def test_every_topic_that_matches_is_subscribed_to() -> None:
 
 def test_topic_that_was_there_and_is_left_out_is_found() -> None:
     assert Following().judged(FollowsPattern)[0] == ["left-out"]
+
+
+def test_topic_that_one_of_two_consumers_subscribed_to_may_be_anothers() -> None:
+    """The first could not be opened, as its client says; nobody knows what it still does."""
+    story = Following("news-a")
+    args = {"topics": ["news-a", "news-b"], "pattern": "news-.*", "subscription": "other", "config": {}}
+    story.complete(story.invoke("open_consumer", CONSUMER + 1, args=args), Outcome.UNKNOWN)
+    story.opens(CONSUMER + 2, "other", INTERVAL_MS, "news-a")
+    assert story.judged(FollowsPattern)[0] == []
 
 
 @pytest.mark.parametrize("after_ms", [2 * INTERVAL_MS + 600, None], ids=["late", "never"])

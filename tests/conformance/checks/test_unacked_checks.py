@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.flow.unacked import UnackedLimit
@@ -62,6 +63,15 @@ def test_consumer_that_goes_on_too_soon_is_found() -> None:
     story = _send(_shared(), *range(4))
     story.ack_frame(0)
     assert _codes(trial(UnackedLimit, _send(story, 4).done(), CONSUMER)) == ["consumer-over-limit"]
+
+
+@pytest.mark.parametrize(("others", "codes"), [(1, []), (0, ["consumer-over-limit"])])
+def test_key_shared_consumer_beside_others_goes_on_as_soon_as_there_is_room(others: int, codes: list[str]) -> None:
+    story = _shared(kind="Key_Shared")
+    for _ in range(others):
+        story.subscribed(consumer_id=1, kind="Key_Shared")
+    _send(story, *range(4)).ack_frame(0)
+    assert _codes(trial(UnackedLimit, _send(story, 4).done(), CONSUMER)) == codes
 
 
 def test_what_is_asked_for_again_is_not_out_any_more() -> None:

@@ -15,7 +15,7 @@ class UndecidedCopyIsRefused(Check):
     """A copy of a SEND that has arrived and is not stored yet is answered by SEND_ERROR PersistenceError.
 
     Judged are messages sent alone. An answer that comes when the first one is stored is as good as any; since when it
-    is, nobody knows of an entry that the broker named late.
+    is, nobody knows of an entry that the broker named late, nor since when all ids up to its highest are decided.
     """
 
     requirement = RequirementId("dedup.undecided-copy-is-refused")
@@ -75,7 +75,9 @@ class UndecidedCopyIsRefused(Check):
         name = self._names.get((event.topic, event.meta.producer_name))
         if name is not None and event.late:
             self._receipted_early = [
-                early for early in self._receipted_early if early[0] is not name or not _covers(event, early[2])
+                early
+                for early in self._receipted_early
+                if early[0] is not name or (early[2].sequence_id or 0) > highest_id(event)
             ]
         if name is not None:
             name.stored = max(name.stored, highest_id(event))
@@ -124,7 +126,3 @@ class UndecidedCopyIsRefused(Check):
         """A SEND that was answered keeps nobody waiting."""
         for name in self._names.values():
             name.waiting.pop(place_of(event), None)
-
-
-def _covers(entry: Stored, copy: Frame) -> bool:
-    return entry.meta.sequence_id <= (copy.sequence_id or 0) <= highest_id(entry)

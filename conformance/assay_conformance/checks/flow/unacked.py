@@ -120,7 +120,9 @@ class UnackedLimit(DispatchLedger):
         most, unacked = limits.of_consumer, _unacked(member)
         if not most:
             return
-        if unacked <= most // 2:
+        # A Key_Shared dispatcher that reads for others looks at the room of each (filterAndGroupEntriesForDispatching).
+        served_beside = group.kind == "Key_Shared" and len(group.members) > 1
+        if unacked < most if served_beside else unacked <= most // 2:
             limits.blocked.pop(id(member), None)
         since = limits.blocked.get(id(member))
         if since is not None and since >= limits.left_of_a_turn:
