@@ -1,6 +1,6 @@
 """How fast histories are judged: events a CPU second, decoding and every check of the catalogue included, on one core.
 
-    python -m bench.checkers [--messages 20000] [--rounds 3] [--days 1] [--costs] [--profile]
+    python -m bench.checkers [--messages 30000] [--cut-every 10000] [--rounds 3] [--days 1] [--costs] [--profile]
 
 The history is a real one: the reference client sends, receives and acknowledges so many messages in virtual time, and
 loses its connection now and then. It is written as a run writes it, read and judged. With `--days` it is written so
@@ -30,7 +30,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import ConsumerCheck
 from assay_conformance.checks.dispatches import DispatchLedger
 from assay_conformance.checks.flow.permits import PermitCheck
-from assay_conformance.checks.judge import fitting, run
+from assay_conformance.checks.part import fitting, run
 from assay_conformance.checks.routes import routes
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, Limits
@@ -46,20 +46,23 @@ from assay_fixtures.runner.folder import LineFile, read_lines
 from assay_fixtures.runner.judging import judge, undisturbed
 from assay_fixtures.runner.large import is_large, judge_large
 
-AT_ONCE: Final = 500
+AT_ONCE: Final = 100
 """Messages that are sent before the next step."""
 
-CUT_EVERY: Final = 2_000
+DRAIN_MS: Final = 200
+"""How long more is waited for than was sent: what a cut made come twice is taken as well."""
+
+CUT_EVERY: Final = 10_000
 
 
-def busy_day(messages: int) -> Case:
+def busy_day(messages: int, cut_every: int) -> Case:
     """One producer, one consumer, everything acknowledged, the connection lost every so many messages."""
     plan = Schedule()
     client = plan.client()
     consumer, producer = plan.consumer(client), plan.producer(client)
     for _ in range(0, messages, AT_ONCE):
         plan.send(producer, AT_ONCE)
-        plan.receive(consumer, AT_ONCE)
+        plan.receive(consumer, 2 * AT_ONCE, timeout_ms=DRAIN_MS)
         plan.wait_ops()
         plan.wait_ops(plan.ack(consumer))
     return plan.case(
@@ -70,7 +73,7 @@ def busy_day(messages: int) -> Case:
         producer={"max_pending_messages": 2 * AT_ONCE},
         consumer=EARLIEST,
         faults=tuple(
-            Fault(trigger=down("SEND_RECEIPT", k=k), action=Cut()) for k in range(CUT_EVERY, messages, CUT_EVERY)
+            Fault(trigger=down("SEND_RECEIPT", k=k), action=Cut()) for k in range(cut_every, messages, cut_every)
         ),
         limits=Limits(operation_ms=60_000, case_ms=3_600_000),
     )
@@ -108,7 +111,7 @@ def costs(path: Path, case: Case) -> None:
     """Nanoseconds an event that each check takes, the dearest first."""
     events: list[Event] = list(read_lines(path, FileKind.HISTORY, Event))  # type: ignore[arg-type]
     view, spent = View(case, FACTS, Tracker()), Counter[str]()
-    checks = [check(view) for check in fitting(load_packs().checks.values(), events, view)]
+    checks = [check(view) for check in fitting(load_packs().checks.values(), events, case, FACTS)]
 
     def timed(name: str, method: Callable[..., None]) -> Callable[..., None]:
         def call(*told: object) -> None:
@@ -136,13 +139,14 @@ def _resident_mib() -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--messages", type=int, default=30_000)
+    parser.add_argument("--cut-every", type=int, default=CUT_EVERY, metavar="MESSAGES")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--days", type=int, default=1)
     parser.add_argument("--costs", action="store_true")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
-    case = busy_day(said.messages)
+    case = busy_day(said.messages, said.cut_every)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
         told, case = days(list(ReferenceTrial().in_virtual_time(case).events), case, said.days)

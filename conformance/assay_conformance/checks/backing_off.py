@@ -35,6 +35,7 @@ class BacksOff(Check):
     """
 
     requirement = RequirementId("resend.backs-off")
+    skips_plain = True
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], Line] = {}

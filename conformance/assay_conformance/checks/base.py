@@ -124,6 +124,9 @@ class Check(Said):
     requirement: ClassVar[RequirementId]
     needs: ClassVar[tuple[Need, ...]] = ()
     """What has to occur in a history for it to have anything to say of it: without, it is not made for it."""
+    skips_plain: ClassVar[bool] = False
+    """A plain stretch (`plain`) neither holds a breach of its clause nor changes what it makes of the rest: of a long
+    history it is not shown those."""
 
     def __init__(self, view: View) -> None:
         super().__init__()

@@ -89,6 +89,7 @@ class ExactSize(Check):
     """
 
     requirement = RequirementId("compression.exact-size")
+    skips_plain = True
 
     @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:

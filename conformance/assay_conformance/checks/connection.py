@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Fired, Frame, Healed, Opened
 from assay_conformance.model.fault import Direction
@@ -23,6 +24,7 @@ class ConnectsFirst(Check):
     """
 
     requirement = RequirementId("connection.connects-first")
+    skips_plain = True
 
     def start(self) -> None:
         self._connected: set[int] = set()
@@ -136,6 +138,7 @@ class LeavesSilentPeer(Check):
     """
 
     requirement = RequirementId("connection.leaves-silent-peer")
+    skips_plain = True
 
     def start(self) -> None:
         self._silences: dict[int, _Silence] = {}
@@ -167,6 +170,12 @@ class LeavesSilentPeer(Check):
         if event.t_ns - silence.since_ns > self._interval_ns:
             self._judge(event.conn, silence, event.t_ns, None)
         silence.since_ns, silence.last, silence.pinged, silence.spoke = event.t_ns, event, None, False
+
+    @on(Passed)
+    def passed(self, event: Passed) -> None:
+        for conn in event.connections & self._silences.keys():
+            silence = self._silences[conn]
+            silence.since_ns, silence.pinged, silence.spoke = event.t_ns, None, False
 
     @on(Fired)
     def fired(self, event: Fired) -> None:

@@ -18,6 +18,7 @@ class ConsumerStaysClosed(TimedCheck):
     """
 
     requirement = RequirementId("subscription.closed-stays-closed")
+    skips_plain = True
 
     def start(self) -> None:
         self._closed: dict[int, Completion] = {}

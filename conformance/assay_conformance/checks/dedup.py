@@ -56,6 +56,7 @@ class ResumesAfterLastId(Check):
     """
 
     requirement = RequirementId("dedup.resumes-after-last-id")
+    skips_plain = True
 
     def start(self) -> None:
         self._seen: set[int] = set()
@@ -114,6 +115,7 @@ class KeepsOwnNumbering(Check):
     """
 
     requirement = RequirementId("dedup.keeps-own-numbering")
+    skips_plain = True
 
     def finish(self) -> None:
         for line in self.tracker.lines.all:
@@ -240,6 +242,7 @@ class EffectivelyOnce(HoldingsCheck):
     """
 
     requirement = RequirementId("dedup.effectively-once")
+    skips_plain = True
     codes: ClassVar[dict[Kind, str]] = {
         Kind.LOST: "lost",
         Kind.TWICE: "stored-twice",

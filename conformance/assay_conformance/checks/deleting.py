@@ -40,6 +40,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     """
 
     requirement = RequirementId("subscription.keeps-what-is-unacked")
+    skips_plain = True
 
     def start(self) -> None:
         super().start()

@@ -32,6 +32,7 @@ class DeliversInIdOrder(Check):
     """
 
     requirement = RequirementId("ordering.delivers-in-id-order")
+    skips_plain = True
 
     def start(self) -> None:
         self._taken: dict[tuple[int, str], _Taken] = {}

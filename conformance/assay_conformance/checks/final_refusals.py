@@ -102,11 +102,13 @@ class _FinalRefusal(TimedCheck):
 
 class FencedIsFinal(_FinalRefusal):
     requirement = RequirementId("producer.fenced-is-final")
+    skips_plain = True
     error = "ProducerFenced"
     means = "another producer has the topic"
 
 
 class DeletedIsFinal(_FinalRefusal):
     requirement = RequirementId("topics.deleted-is-final")
+    skips_plain = True
     error = "TopicNotFound"
     means = "the topic is not there any more"

@@ -31,6 +31,7 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
     certain who registered; one that lost its connection meanwhile has other things to do."""
 
     requirement = RequirementId("topics.finds-added-partitions")
+    skips_plain = True
 
     def concerned(self) -> bool:
         """A broker that a publish rate stops from reading reads late that somebody asks for partitions."""

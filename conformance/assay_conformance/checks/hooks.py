@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.routing import Routed, RoutingCheck
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import AgentEnded, Completion, ErrorClass, Note, Outcome
@@ -136,6 +137,7 @@ class InterceptsFirst(Check):
     """Messages of producers with an interceptor whose sends ended well."""
 
     requirement = RequirementId("producer.intercepts-first")
+    needs = (Setting("producer", "interceptor"),)
 
     def start(self) -> None:
         self._notes: dict[Message, list[Note]] = {}

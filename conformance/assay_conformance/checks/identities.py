@@ -18,6 +18,7 @@ class RequestIdsDiffer(Check):
     """
 
     requirement = RequirementId("connection.request-ids-differ")
+    skips_plain = True
 
     def start(self) -> None:
         self._asked: dict[tuple[int, bool, int], Frame] = {}
@@ -51,6 +52,7 @@ class AssignedNamesDiffer(Check):
     """Producers that come to a topic without a name are each given one of their own, whether they meet or not."""
 
     requirement = RequirementId("producer.assigned-names-differ")
+    skips_plain = True
 
     def start(self) -> None:
         self._nameless: dict[tuple[int, int], Frame] = {}

@@ -18,21 +18,14 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
-from assay_conformance.checks.base import Check, Said, View, blame, on, tell
-from assay_conformance.checks.consumption import ConsumerLife
-from assay_conformance.checks.dispatches import all_groups
-from assay_conformance.checks.flow.permits import PermitLife
+from assay_conformance.checks.base import Check, Said
+from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.liveness import OperationsEnd
-from assay_conformance.checks.log_order import in_log_order
-from assay_conformance.checks.occasions import met_by, occasions
-from assay_conformance.checks.routes import Table
-from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
-from assay_conformance.checks.tracker import Tracker
+from assay_conformance.checks.part import judge_part
 from assay_conformance.model.case import Case, Who
-from assay_conformance.model.event import Ended, Ending, Event, Fired, Overdue
+from assay_conformance.model.event import Ending, Event
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import AtTime
-from assay_conformance.model.outside import Pause, Role
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
 
@@ -66,9 +59,11 @@ def judge_parts(
         for requirement, check in checks.items()
         if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
     ]
-    found: dict[RequirementId, Said] = {}
+    found: dict[RequirementId, Said] = {check.requirement: Said() for check in applicable}
     for events in parts:
-        attempt_end = _judge_part(events, View(case, facts, Tracker()), applicable, found)
+        told, attempt_end = judge_part(events, case, facts, applicable)
+        for requirement, said in told.items():
+            found[requirement].add(said)
     if (liveness := found.get(OperationsEnd.requirement)) is not None and liveness.findings:
         attempt_end.cut_short = liveness.findings[0].sentence
     judgements = [
@@ -84,100 +79,6 @@ def judge_parts(
                 _judgement(catalogue.requirements[requirement], said, case, attempt_end, attempt, own=False)
             )
     return tuple(judgements)
-
-
-def _judge_part(
-    events: Iterable[Event], view: View, applicable: Iterable[type[Check]], found: dict[RequirementId, Said]
-) -> BenchFacts:
-    """Adds to `found`. Nothing else that was made for this part is left of it."""
-    events, applicable = tuple(events), tuple(applicable)
-    judging = [check(view) for check in fitting(applicable, events, view)]
-    attempt_end = run(events, view, judging)
-    for requirement in [check.requirement for check in applicable if check.requirement not in found]:
-        found[requirement] = Said()
-    for check in judging:
-        found[check.requirement].add(check)
-    view.tracker.let_go()
-    return attempt_end
-
-
-def fitting(checks: Iterable[type[Check]], events: Sequence[Event], view: View) -> list[type[Check]]:
-    """Those whose needs this history meets: the others have nothing to say of it."""
-    met = occasions(events, view.case, view.facts)
-    return [check for check in checks if met_by(check.needs, met)]
-
-
-class BenchFacts:
-    """What the bench's own events say about the attempt."""
-
-    def __init__(self, load: LoadRecord) -> None:
-        self.load = load
-        self.fired: set[int] = set()
-        self.overdue = False
-        self.ended: Ended | None = None
-        self.cut_short = ""
-        """What kept the client from going through the Case, as the liveness requirement found it."""
-
-    @on(Fired)
-    def fault_fired(self, event: Fired) -> None:
-        self.fired.add(event.fault)
-
-    @on(Overdue)
-    def operation_overdue(self, _event: Overdue) -> None:
-        self.overdue = True
-
-    @on(Ended)
-    def attempt_ended(self, event: Ended) -> None:
-        self.ended = event
-
-    def unfired(self, case: Case) -> list[int]:
-        return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
-
-    def paused_client(self, case: Case) -> bool:
-        """A fault kept the client from running: what it was late with then is no evidence, whichever way."""
-        actions = (case.faults[index].action for index in self.fired if index < len(case.faults))
-        return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
-
-    @property
-    def broken_off(self) -> bool:
-        """Its time was over before its schedule was, and no operation of the client is to blame."""
-        return self.ended is not None and self.ended.how is Ending.DEADLINE and not self.overdue
-
-    @property
-    def stood_still(self) -> bool:
-        """The machine was kept from running for so long that what did not happen may only be late."""
-        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"])
-
-    @property
-    def off_schedule(self) -> bool:
-        """Bench or agent were, and the pauses of a Case lost their meaning."""
-        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"], brokers=False)
-
-    @property
-    def _end_ns(self) -> int:
-        return 0 if self.ended is None else self.ended.t_ns
-
-
-def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
-    """One pass, after those that read ahead: every check whose Case concerns it sees the events it has handlers for,
-    then its `finish`. What these need has been met."""
-    events, tracker = in_log_order(events), view.tracker
-    tracker.foresight.read(events)
-    tracker.history = events
-    attempt = BenchFacts(tracker.load)
-    checks = [check for check in checks if check.concerned()]
-    lives = (ConsumerLife(tracker, checks), PermitLife(view, checks), *all_groups(view, checks))
-    see, told = tracker.see, Table([attempt, *lives, *checks]).of
-    for event in events:
-        see(event)
-        for handler in told(event):
-            try:
-                handler(event)
-            except Exception as error:
-                blame(handler, error)
-    for check in checks:
-        tell((check.finish,))
-    return attempt
 
 
 def _judgement(

@@ -24,6 +24,7 @@ class OperationsEnd(Check):
     """
 
     requirement = RequirementId("robustness.operations-end")
+    skips_plain = True
 
     def start(self) -> None:
         self._overdue: list[Overdue] = []

@@ -41,6 +41,7 @@ class RetriesLookups(TimedCheck):
     nothing else is opened on."""
 
     requirement = RequirementId("connection.retries-lookups")
+    skips_plain = True
 
     def start(self) -> None:
         self._openings: dict[int, _Opening] = {}

@@ -41,6 +41,7 @@ class NameHasOneHolder(Check):
     """
 
     requirement = RequirementId("producer.name-has-one-holder")
+    skips_plain = True
 
     def start(self) -> None:
         self._holders: dict[Name, _Holder] = {}

@@ -34,6 +34,7 @@ class AgreedVersion(VersionCheck):
     """Nothing of a later protocol version than the lower one of client and broker is used on a connection."""
 
     requirement = RequirementId("connection.agreed-version")
+    skips_plain = True
 
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:

@@ -44,6 +44,7 @@ class KeepsOpening(Check):
     """
 
     requirement = RequirementId("connection.keeps-opening")
+    skips_plain = True
 
     def start(self) -> None:
         self._openings: dict[int, _Opening] = {}

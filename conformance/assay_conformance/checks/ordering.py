@@ -39,6 +39,7 @@ class KeepsSendOrder(HoldingsCheck):
     """
 
     requirement = RequirementId("ordering.keeps-send-order")
+    skips_plain = True
     codes: ClassVar[dict[Kind, str]] = {Kind.DISORDER: "stored-out-of-order", Kind.LOST: "acked-but-missing"}
 
     def start(self) -> None:
@@ -113,6 +114,7 @@ class ReceiptsInSendOrder(Check):
     """
 
     requirement = RequirementId("ordering.receipts-in-send-order")
+    skips_plain = True
 
     def start(self) -> None:
         self._arrived: dict[tuple[int, int], _Arrived] = {}
@@ -203,6 +205,7 @@ class SequenceIdsStepByOne(Check):
     """
 
     requirement = RequirementId("ordering.sequence-ids-step-by-one")
+    skips_plain = True
 
     def finish(self) -> None:
         for line in self.tracker.lines.all:
@@ -251,6 +254,7 @@ class CallbacksInSendOrder(Check):
     """
 
     requirement = RequirementId("ordering.callbacks-in-send-order")
+    skips_plain = True
 
     def start(self) -> None:
         self._furthest: dict[int, tuple[Operation, Completion]] = {}

@@ -197,6 +197,7 @@ class WindowNotBelowDelay(Check):
     """A window of less than one publish delay is refused."""
 
     requirement = RequirementId("routing.window-not-below-delay")
+    skips_plain = True
 
     @on(Completion, "open_producer")
     def opened(self, event: Completion) -> None:

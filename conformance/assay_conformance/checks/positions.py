@@ -24,6 +24,7 @@ class IdsGrow(Check):
     """
 
     requirement = RequirementId("ordering.ids-grow")
+    skips_plain = True
 
     def start(self) -> None:
         self._sends: dict[tuple[int, int], dict[int, tuple[Frame, ...]]] = {}

@@ -44,6 +44,7 @@ class KeepsGivenName(Check):
     """
 
     requirement = RequirementId("producer.keeps-given-name")
+    skips_plain = True
 
     def start(self) -> None:
         self._opened: dict[int, Completion] = {}
@@ -125,6 +126,7 @@ class CloseSettlesPending(Check):
     """
 
     requirement = RequirementId("producer.close-settles-pending")
+    skips_plain = True
 
     def start(self) -> None:
         self._closings: dict[int, Frame] = {}

@@ -17,6 +17,7 @@ class NamesBrokerToProxy(Check):
     """
 
     requirement = RequirementId("connection.names-broker-to-proxy")
+    skips_plain = True
 
     def start(self) -> None:
         self._topics: dict[tuple[int, int], str] = {}

@@ -34,6 +34,7 @@ class IgnoresStaleReceipt(Check):
     """A receipt for something older than the head of the queue changes nothing: no completion, no reconnect."""
 
     requirement = RequirementId("resend.ignores-stale-receipt")
+    skips_plain = True
 
     def start(self) -> None:
         self._stale: list[tuple[Frame, Line]] = []
@@ -146,6 +147,7 @@ class LeavesOnReceiptAhead(Check):
     """
 
     requirement = RequirementId("resend.leaves-on-receipt-ahead")
+    skips_plain = True
 
     def start(self) -> None:
         self._ahead: dict[int, _Ahead] = {}

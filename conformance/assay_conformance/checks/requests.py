@@ -46,6 +46,7 @@ class FollowsRedirects(TimedCheck):
     """
 
     requirement = RequirementId("connection.follows-redirects")
+    skips_plain = True
 
     def start(self) -> None:
         self._topics: dict[tuple[int, int], str] = {}
@@ -128,6 +129,7 @@ class TidiesTimeOuts(TimedCheck):
     opened may consist of several."""
 
     requirement = RequirementId("connection.tidies-time-outs")
+    skips_plain = True
 
     def start(self) -> None:
         self._unanswered: dict[tuple[int, str, int], _Unanswered] = {}

@@ -60,6 +60,7 @@ class UnreceiptedAgain(Check):
     """
 
     requirement = RequirementId("resend.unreceipted-again")
+    skips_plain = True
 
     def start(self) -> None:
         self._failed: list[tuple[Unit, int, Completion]] = []
@@ -161,6 +162,7 @@ class KeepsQueueOrder(Check):
     """On a new session units leave in queue order, from the head, and none that was acknowledged leaves again."""
 
     requirement = RequirementId("resend.keeps-queue-order")
+    skips_plain = True
 
     @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
@@ -201,6 +203,7 @@ class SameUnit(Check):
     """A unit that is sent again on a new session is the same bytes, under the same ids, with the same messages."""
 
     requirement = RequirementId("resend.same-unit")
+    skips_plain = True
 
     @on(Frame, "SEND", seen=LEFT)
     def send(self, event: Frame) -> None:
@@ -243,6 +246,7 @@ class WaitsForProducerSuccess(Check):
     """No SEND leaves before the PRODUCER_SUCCESS of its producer on that connection; sends asked for meanwhile wait."""
 
     requirement = RequirementId("resend.waits-for-producer-success")
+    skips_plain = True
 
     def start(self) -> None:
         self._begun: set[ProducerSession | None] = set()

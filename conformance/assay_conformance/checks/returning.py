@@ -197,6 +197,7 @@ class EpochGrows(Check):
     """Each PRODUCER after one that the broker admitted carries a greater epoch; none carries a smaller one."""
 
     requirement = RequirementId("resend.epoch-grows")
+    skips_plain = True
 
     def start(self) -> None:
         self._closed: set[tuple[int, int]] = set()

@@ -28,6 +28,7 @@ class RoundTrip(HandoverCheck):
     """
 
     requirement = RequirementId("robustness.odd-messages-round-trip")
+    skips_plain = True
 
     def start(self) -> None:
         super().start()

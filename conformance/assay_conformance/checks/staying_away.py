@@ -25,6 +25,7 @@ class ClosedStaysClosed(Check):
     """
 
     requirement = RequirementId("resend.closed-stays-closed")
+    skips_plain = True
 
     def start(self) -> None:
         self._closed: dict[int, Completion] = {}

@@ -19,6 +19,7 @@ class SendNeedsProducer(Check):
     """
 
     requirement = RequirementId("robustness.send-needs-producer")
+    skips_plain = True
 
     def start(self) -> None:
         self._there: set[Place] = set()

@@ -23,6 +23,7 @@ class ExclusiveHasOne(DispatchLedger):
     """A consumer whose end the broker could have seen by then does not count: half-open ones may be replaced."""
 
     requirement = RequirementId("subscription.exclusive-has-one")
+    skips_plain = True
 
     def joined(self, group: Group, member: Member) -> None:
         for other in self._others(group, member.session):
@@ -256,6 +257,7 @@ class ResumesAfterAcked(DispatchLedger):
     last second."""
 
     requirement = RequirementId("subscription.resumes-after-acked")
+    skips_plain = True
 
     def start(self) -> None:
         super().start()

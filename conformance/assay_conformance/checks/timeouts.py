@@ -35,6 +35,7 @@ class SendTimeout(Check):
     """
 
     requirement = RequirementId("resend.send-timeout")
+    skips_plain = True
 
     def start(self) -> None:
         self._opened: dict[int, Completion] = {}

@@ -29,6 +29,7 @@ class WaitsForItsTurn(TimedCheck):
     """
 
     requirement = RequirementId("producer.waits-for-its-turn")
+    skips_plain = True
 
     def start(self) -> None:
         self._waits: dict[int, _Wait] = {}
@@ -117,6 +118,7 @@ class EchoesTopicEpoch(Check):
     """A producer that was given an epoch and read it says it whenever it comes back."""
 
     requirement = RequirementId("producer.echoes-topic-epoch")
+    skips_plain = True
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], ProducerSession] = {}

@@ -25,6 +25,7 @@ class ShortWindowsStallLess(TimedCheck):
     others, nothing is shown."""
 
     requirement = RequirementId("routing.short-windows-stall-less")
+    skips_plain = True
 
     def start(self) -> None:
         self._one_sided = False

@@ -2,6 +2,7 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.connection import AnswersPing, ConnectsFirst, LeavesSilentPeer
+from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Case, Rate, Topic, Topology
@@ -159,6 +160,13 @@ def test_answered_ping_ends_the_silence() -> None:
     story.down("PONG")
     check = trial(LeavesSilentPeer, story.at(12_000).done(), facts=PINGING)
     assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_a_plain_stretch_ends_the_silence() -> None:
+    *story, end = _silent(None).at(15_000).done()
+    passed = Passed(seq=end.seq, t_ns=9_000_000_000, connections=frozenset({0}))
+    assert _codes(trial(LeavesSilentPeer, [*story, passed, end], facts=PINGING)) == []  # type: ignore[list-item]
+    assert _codes(trial(LeavesSilentPeer, [*story, end], facts=PINGING)) == ["no-ping"]
 
 
 def test_client_that_speaks_need_not_ping() -> None:

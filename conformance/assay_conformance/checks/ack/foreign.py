@@ -27,6 +27,7 @@ class ForeignRefused(Check):
     """
 
     requirement = RequirementId("ack.foreign-refused")
+    skips_plain = True
     needs = ((Invoke, "ack"),)
 
     def start(self) -> None:

@@ -48,6 +48,7 @@ class FlushedInTime(AckCheck):
     """Obligation: an individual ack that completed, of a whole entry. Due one interval after the call."""
 
     requirement = RequirementId("ack.flushed-in-time")
+    skips_plain = True
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Flushing] = {}

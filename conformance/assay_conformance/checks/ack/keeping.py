@@ -37,6 +37,7 @@ class FlushedOnClose(AckCheck):
     """
 
     requirement = RequirementId("ack.flushed-on-close")
+    skips_plain = True
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Closing] = {}
@@ -124,6 +125,7 @@ class KeptWhileAway(AckCheck):
     """
 
     requirement = RequirementId("ack.kept-while-away")
+    skips_plain = True
 
     def start(self) -> None:
         self._owed: dict[tuple[int, Entry], _Owed] = {}

@@ -47,6 +47,7 @@ class SettlesWhatItNames(DispatchLedger):
     """
 
     requirement = RequirementId("ack.settles-what-it-names")
+    skips_plain = True
 
     def start(self) -> None:
         super().start()

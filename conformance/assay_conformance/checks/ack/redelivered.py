@@ -56,6 +56,7 @@ class HeldNotDelivered(AckCheck):
     """
 
     requirement = RequirementId("ack.held-not-delivered")
+    skips_plain = True
 
     def start(self) -> None:
         self._held: dict[Key, _Held] = {}

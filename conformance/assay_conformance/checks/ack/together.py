@@ -20,6 +20,7 @@ class OneCommandAFlush(VersionCheck, AckCheck):
     """An ACK names an entry that the client had been told of well before another ACK left, which had room for it."""
 
     requirement = RequirementId("ack.one-command-a-flush")
+    skips_plain = True
 
     def start(self) -> None:
         super().start()

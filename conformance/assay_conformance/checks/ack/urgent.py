@@ -39,6 +39,7 @@ class FullGroupAtOnce(AckCheck):
     """The group is full, at the latest, when a call has completed and so many entries wait."""
 
     requirement = RequirementId("ack.full-group-at-once")
+    skips_plain = True
 
     def start(self) -> None:
         self._sessions: dict[SessionKey, _Gathering] = {}

@@ -12,6 +12,7 @@ class LeastTimeout(Check):
     """A consumer that is opened with a time-out below the minimum does not open."""
 
     requirement = RequirementId("ack-timeout.least-refused")
+    skips_plain = True
 
     @on(Completion, "open_consumer")
     def opened(self, event: Completion) -> None:

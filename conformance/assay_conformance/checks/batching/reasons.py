@@ -44,6 +44,7 @@ class HalfBuilds(Check):
     """
 
     requirement = RequirementId("batching.half-builds-while-half-waits")
+    skips_plain = True
 
     def finish(self) -> None:
         for handle in self.tracker.lines.openings:
@@ -152,6 +153,7 @@ class LeavesForAReason(Check):
     """
 
     requirement = RequirementId("batching.leaves-for-a-reason")
+    skips_plain = True
 
     def start(self) -> None:
         self._closers: dict[int, list[int]] = {}

@@ -22,6 +22,7 @@ class TellsLastId(Check):
     """
 
     requirement = RequirementId("dedup.tells-last-id")
+    skips_plain = True
 
     def start(self) -> None:
         steps = [step for step in self.view.case.steps if step.verb in ("store_entries", "set_policy")]

@@ -18,6 +18,7 @@ class FirstPermits(ConsumerCheck):
     """
 
     requirement = RequirementId("flow.first-permits-fill-the-queue")
+    skips_plain = True
 
     def start(self) -> None:
         self._granted: set[int] = set()

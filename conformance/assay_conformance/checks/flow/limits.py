@@ -92,6 +92,7 @@ class BoundedPending(InFlight):
     """Messages without a receipt, batch members one by one, against max_pending_messages of each partition."""
 
     requirement = RequirementId("flow.bounded-pending")
+    skips_plain = True
 
     def more(self, handle: int, event: Frame) -> None:
         limit = int(self.view.producer_setting(handle, "max_pending_messages") or 0)

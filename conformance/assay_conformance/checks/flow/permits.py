@@ -148,6 +148,7 @@ class HalfQueue(PermitCheck):
     """
 
     requirement = RequirementId("flow.grants-by-half-queues")
+    skips_plain = True
 
     @on(Received)
     def received(self, event: Received) -> None:
@@ -212,6 +213,7 @@ class WithinQueue(PermitCheck):
     """
 
     requirement = RequirementId("flow.permits-within-queue")
+    skips_plain = True
 
     def granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         if ledger.outstanding <= ledger.queue:
@@ -231,6 +233,7 @@ class RestartsAfterReconnect(PermitCheck):
     """The first FLOW behind a reconnect grants the whole queue again: it was emptied, and the broker starts at none."""
 
     requirement = RequirementId("flow.restarts-after-reconnect")
+    skips_plain = True
 
     def first_granted(self, session: ConsumerSession, ledger: Ledger, event: Frame) -> None:
         consumer = session.consumer
@@ -283,6 +286,7 @@ class EntriesWhole(Check):
     """
 
     requirement = RequirementId("flow.permits-count-messages")
+    skips_plain = True
 
     def start(self) -> None:
         self._balances: dict[tuple[int, int], _Balance] = {}

@@ -38,6 +38,7 @@ class DroppedReturnPermits(PermitCheck):
     less than half a queue of permits may wait to be granted again."""
 
     requirement = RequirementId("flow.dropped-return-permits")
+    skips_plain = True
 
     @on(Completion, "receive")
     def starved(self, event: Completion) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -133,7 +134,9 @@ class Tracker:
         received = self.received.get(handle, [])
         if 0 < ordinal <= len(received) and received[ordinal - 1].delivery == ordinal:
             return received[ordinal - 1]
-        return next((message for message in received if message.delivery == ordinal), None)
+        # Not all of a long history may be shown.
+        place = bisect_left(received, ordinal, key=lambda message: message.delivery)
+        return received[place] if place < len(received) and received[place].delivery == ordinal else None
 
     def local_topic(self, full: str) -> str:
         """The topology's name of a full topic name, its partition suffix kept; the full name when it is foreign."""
@@ -145,11 +148,11 @@ class Tracker:
 
     def send_of(self, handle: int, number: int) -> Operation | None:
         """The send operation that asked for message `number` of producer `handle`; None for one of a burst."""
-        sends = self.sends.get(handle)
-        if sends is None or number >= len(sends):
-            return None
-        operation = sends[number]
-        return operation if operation.invoke.number == number else None
+        sends = self.sends.get(handle, [])
+        if number < len(sends) and sends[number].invoke.number == number:
+            return sends[number]
+        place = bisect_left(sends, number, key=lambda send: send.invoke.number or 0)
+        return sends[place] if place < len(sends) and sends[place].invoke.number == number else None
 
     # --- one method an event type ---
 

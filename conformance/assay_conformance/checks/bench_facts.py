@@ -1,0 +1,60 @@
+"""What the bench's own events say about an attempt."""
+
+from __future__ import annotations
+
+from assay_conformance.checks.routes import on
+from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Ended, Ending, Fired, Overdue
+from assay_conformance.model.outside import Pause, Role
+
+
+class BenchFacts:
+    """A listener beside the checks."""
+
+    def __init__(self, load: LoadRecord) -> None:
+        self.load = load
+        self.fired: set[int] = set()
+        self.overdue = False
+        self.ended: Ended | None = None
+        self.cut_short = ""
+        """What kept the client from going through the Case, as the liveness requirement found it."""
+
+    @on(Fired)
+    def fault_fired(self, event: Fired) -> None:
+        self.fired.add(event.fault)
+
+    @on(Overdue)
+    def operation_overdue(self, _event: Overdue) -> None:
+        self.overdue = True
+
+    @on(Ended)
+    def attempt_ended(self, event: Ended) -> None:
+        self.ended = event
+
+    def unfired(self, case: Case) -> list[int]:
+        return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]
+
+    def paused_client(self, case: Case) -> bool:
+        """A fault kept the client from running: what it was late with then is no evidence, whichever way."""
+        actions = (case.faults[index].action for index in self.fired if index < len(case.faults))
+        return any(isinstance(action, Pause) and action.target.role is Role.CLIENT for action in actions)
+
+    @property
+    def broken_off(self) -> bool:
+        """Its time was over before its schedule was, and no operation of the client is to blame."""
+        return self.ended is not None and self.ended.how is Ending.DEADLINE and not self.overdue
+
+    @property
+    def stood_still(self) -> bool:
+        """The machine was kept from running for so long that what did not happen may only be late."""
+        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"])
+
+    @property
+    def off_schedule(self) -> bool:
+        """Bench or agent were, and the pauses of a Case lost their meaning."""
+        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"], brokers=False)
+
+    @property
+    def _end_ns(self) -> int:
+        return 0 if self.ended is None else self.ended.t_ns

@@ -1,0 +1,111 @@
+"""Judging one part of a history: the checks that fit it are shown its events, in one pass.
+
+Of a long one they are shown it without its plain stretches (`plain`), and believed if they have nothing to say against
+anybody. Those that are not passed over there (`Check.skips_plain`) see all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from assay_conformance.checks.base import Check, Said, View, blame, tell
+from assay_conformance.checks.bench_facts import BenchFacts
+from assay_conformance.checks.consumption import ConsumerLife
+from assay_conformance.checks.dispatches import all_groups
+from assay_conformance.checks.flow.permits import PermitLife
+from assay_conformance.checks.log_order import in_log_order
+from assay_conformance.checks.occasions import met_by, occasions
+from assay_conformance.checks.plain import LEAST, LONG, shortened
+from assay_conformance.checks.routes import Table
+from assay_conformance.checks.tracker import Tracker
+from assay_conformance.model.case import Case
+from assay_conformance.model.event import Event
+from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.requirement import RequirementId
+
+Told = Mapping[RequirementId, Said]
+"""What the checks that fit said."""
+
+
+def judge_part(
+    events: Iterable[Event],
+    case: Case,
+    facts: ClientFacts,
+    checks: Sequence[type[Check]],
+    long: int = LONG,
+    least: int = LEAST,
+) -> tuple[Told, BenchFacts]:
+    """What was said, and what the bench's own events are. Nothing else that was made for this part is left of it.
+    `long`, `least`: as of `plain.shortened`."""
+    events = in_log_order(tuple(events))
+    if (shorter := shortened(events, case, facts, long, least)) is not None:
+        told, attempt_end = _judge_shorter(events, shorter, case, facts, checks)
+        if _is_clear(told, case):
+            return told, attempt_end
+    return _judge(events, case, facts, fitting(checks, events, case, facts))
+
+
+def _judge_shorter(
+    events: Sequence[Event],
+    shorter: Sequence[Event],
+    case: Case,
+    facts: ClientFacts,
+    checks: Sequence[type[Check]],
+) -> tuple[Told, BenchFacts]:
+    # What a plain stretch is an occasion for, the stretches that are left are, too.
+    suited = fitting(checks, shorter, case, facts)
+    told, attempt_end = _judge(shorter, case, facts, [check for check in suited if check.skips_plain])
+    view = View(case, facts, Tracker(history=shorter))
+    others = [check for check in suited if not check.skips_plain and check(view).concerned()]
+    if others:
+        told = {**told, **_judge(events, case, facts, others)[0]}
+    return told, attempt_end
+
+
+def _is_clear(told: Told, case: Case) -> bool:
+    """No finding, no doubt, and each requirement of the Case was exercised."""
+    doubted = any(said.findings or said.undecided_because or said.crashed for said in told.values())
+    return not doubted and all(said.exercised for one, said in told.items() if one in case.requirements)
+
+
+def _judge(
+    events: Sequence[Event], case: Case, facts: ClientFacts, checks: Iterable[type[Check]]
+) -> tuple[Told, BenchFacts]:
+    view, told = View(case, facts, Tracker()), dict[RequirementId, Said]()
+    judging = [check(view) for check in checks]
+    attempt_end = run(events, view, judging)
+    for check in judging:
+        said = told[check.requirement] = Said()
+        said.add(check)
+    view.tracker.let_go()
+    return told, attempt_end
+
+
+def fitting(
+    checks: Iterable[type[Check]], events: Sequence[Event], case: Case, facts: ClientFacts
+) -> list[type[Check]]:
+    """Those whose needs this history meets: the others have nothing to say of it."""
+    met = occasions(events, case, facts)
+    return [check for check in checks if met_by(check.needs, met)]
+
+
+def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
+    """One pass, after those that read ahead: every check whose Case concerns it sees the events it has handlers for,
+    then its `finish`. What these need has been met."""
+    events, tracker = in_log_order(events), view.tracker
+    tracker.foresight.read(events)
+    tracker.history = events
+    attempt = BenchFacts(tracker.load)
+    checks = [check for check in checks if check.concerned()]
+    lives = (ConsumerLife(tracker, checks), PermitLife(view, checks), *all_groups(view, checks))
+    see, told = tracker.see, Table([attempt, *lives, *checks]).of
+    for event in events:
+        see(event)
+        for handler in told(event):
+            try:
+                handler(event)
+            except Exception as error:
+                blame(handler, error)
+    for check in checks:
+        tell((check.finish,))
+    return attempt

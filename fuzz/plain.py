@@ -1,0 +1,325 @@
+"""A plain stretch hides nothing: a calm day of an honest client, harmed at one place, is judged whole and shortened.
+
+    python fuzz/plain.py --seconds 60 --seed 7
+
+What one of the two says and the other does not is printed with its seed, and is a bug of `checks.plain`, or of a check
+that says `skips_plain` of itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from assay_conformance.cases.build import EARLIEST, Schedule, down
+from assay_conformance.checks.part import judge_part
+from assay_conformance.model.case import Case
+from assay_conformance.model.direction import Direction
+from assay_conformance.model.event import (
+    Closed,
+    ClosedBy,
+    Completion,
+    ErrorClass,
+    Event,
+    Fate,
+    Frame,
+    Identity,
+    Invoke,
+    Member,
+    MessageId,
+    Outcome,
+    Received,
+    Sides,
+    Stored,
+)
+from assay_conformance.model.fault import Cut, Fault
+from assay_fixtures.packs import own_pack
+from assay_fixtures.reference.probe import FACTS, ReferenceTrial
+
+QUEUE: Final = 20
+"""The receiver queue of the consumer, and how many are sent in a turn: permits come round soon."""
+
+TURNS: Final = 24
+LEAST: Final = QUEUE
+"""Events between two looks, for a day this short."""
+
+_MS: Final = 1_000_000
+_PAUSES_MS: Final = (30, 120, 600, 5_000, 40_000)
+
+Harm = Callable[[Random, list[Any], int], None]
+"""Changes a history at one place."""
+
+
+@dataclass(frozen=True)
+class Day:
+    """A history, and the Case it is of."""
+
+    case: Case
+    events: tuple[Event, ...]
+
+
+@cache
+def calm_day(latency_ms: int = 0) -> Day:
+    """Turns of sends, receives and acknowledgments; the connection is lost twice."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(TURNS):
+        plan.send(producer, QUEUE)
+        plan.wait_ops(plan.receive(consumer, 2 * QUEUE, timeout_ms=200))
+        plan.wait_ops(plan.ack(consumer))
+    third = TURNS * QUEUE // 3
+    case = plan.case(
+        "fuzz/calm-day",
+        "Messages are sent, received and acknowledged in turns, and the connection is lost twice",
+        ("ordering.keeps-send-order",),
+        capabilities=("resend_pending",),
+        consumer={**EARLIEST, "receiver_queue_size": QUEUE},
+        faults=tuple(Fault(trigger=down("SEND_RECEIPT", k=k), action=Cut()) for k in (third + 7, 2 * third + 7)),
+    )
+    return Day(case, tuple(ReferenceTrial(latency_ms=latency_ms, seed=3).in_virtual_time(case).events))
+
+
+# --- what is said of a history ---
+
+
+def said(day: Day, *, shorter: bool) -> dict[str, frozenset[str]]:
+    """Requirement -> what was said against it, of the whole history or without its plain stretches."""
+    checks = [
+        check
+        for requirement, check in own_pack().checks.items()
+        if FACTS.capabilities.issuperset(own_pack().catalogue.requirements[requirement].capabilities)
+    ]
+    long = 0 if shorter else len(day.events) + 1
+    told, _ = judge_part(day.events, day.case, FACTS, checks, long=long, least=LEAST)
+    against = {
+        requirement: frozenset(
+            [finding.code for finding in one.findings]
+            + ["undecided"] * bool(one.undecided_because)
+            + ["crashed"] * (one.crashed is not None)
+        )
+        for requirement, one in told.items()
+    }
+    return {requirement: codes for requirement, codes in against.items() if codes}
+
+
+# --- harms of order and time ---
+
+
+def lost(_draw: Random, events: list[Any], place: int) -> None:
+    del events[place]
+
+
+def twice(_draw: Random, events: list[Any], place: int) -> None:
+    events.insert(place, events[place])
+
+
+def again_later(draw: Random, events: list[Any], place: int) -> None:
+    later = min(len(events) - 1, place + draw.randrange(1, 400))
+    events.insert(later, replace(events[place], t_ns=events[later].t_ns))
+
+
+def swapped(_draw: Random, events: list[Any], place: int) -> None:
+    one, other = events[place], events[place + 1]
+    events[place : place + 2] = replace(other, t_ns=one.t_ns), replace(one, t_ns=other.t_ns)
+
+
+def moved(draw: Random, events: list[Any], place: int) -> None:
+    event = events.pop(place)
+    later = min(len(events) - 1, place + draw.randrange(1, 300))
+    events.insert(later, replace(event, t_ns=events[later].t_ns))
+
+
+def late(draw: Random, events: list[Any], place: int) -> None:
+    event = events.pop(place)
+    until_ns = event.t_ns + draw.choice(_PAUSES_MS) * _MS
+    while place < len(events) - 1 and events[place].t_ns < until_ns:
+        place += 1
+    events.insert(place, replace(event, t_ns=events[place].t_ns))
+
+
+def pause(draw: Random, events: list[Any], place: int) -> None:
+    ns = draw.choice(_PAUSES_MS) * _MS
+    events[place:] = [replace(event, t_ns=event.t_ns + ns) for event in events[place:]]
+
+
+def stray(draw: Random, events: list[Any], place: int) -> None:
+    """Something else comes in between."""
+    now = {"seq": events[place].seq, "t_ns": events[place].t_ns}
+    at_ends: dict[str, Any] = {"conn": 0, "frame": 9, "size": 9, "producer_id": 0, "consumer_id": 0, "request_id": 5}
+    up, down_ = {**at_ends, "dir": Direction.TO_BROKER}, {**at_ends, "dir": Direction.TO_CLIENT}
+    strays = (
+        lambda: Closed(**now, conn=draw.choice((0, 1)), by=draw.choice(list(ClosedBy))),
+        lambda: replace(draw.choice([one for one in events if isinstance(one, Frame)]), **now),
+        lambda: replace(draw.choice(events[1:-1]), **now),
+        lambda: Frame(**now, **down_, command=draw.choice(_DOWN), sequence_id=draw.randrange(TURNS * QUEUE)),
+        lambda: Frame(**now, **up, command=draw.choice(_UP), permits=draw.choice((1, QUEUE // 2, QUEUE))),
+    )
+    events.insert(place, draw.choice(strays)())
+
+
+_DOWN: Final = ("PING", "CLOSE_PRODUCER", "CLOSE_CONSUMER", "SEND_ERROR", "ERROR")
+_UP: Final = ("PING", "PONG", "CLOSE_PRODUCER", "CLOSE_CONSUMER", "REDELIVER_UNACKNOWLEDGED_MESSAGES", "FLOW")
+
+
+# --- harms of one field ---
+
+
+def changed(draw: Random, events: list[Any], place: int) -> None:
+    """One field of one event says something else."""
+    event = events[place]
+    fields = _FIELDS.get(type(event))
+    if fields is not None:
+        name = draw.choice(list(fields))
+        events[place] = replace(event, **{name: fields[name](draw, getattr(event, name))})
+
+
+def _near(draw: Random, value: int | None) -> int:
+    return max(0, (value or 0) + draw.choice((-1, 1, 5)))
+
+
+def _one_of(values: Any) -> Callable[[Random, Any], Any]:
+    return lambda draw, _value: draw.choice(list(values))
+
+
+def _near_id(draw: Random, id: MessageId | None) -> MessageId | None:
+    return None if id is None else replace(id, entry=_near(draw, id.entry))
+
+
+def _ids(draw: Random, ids: tuple[MessageId, ...]) -> tuple[MessageId, ...]:
+    if not ids:
+        return ids
+    place = draw.randrange(len(ids))
+    changed_id = _near_id(draw, ids[place])
+    assert changed_id is not None
+    return draw.choice(((*ids[:place], *ids[place + 1 :]), (*ids, changed_id), (*ids[:place], changed_id)))
+
+
+def _identity(draw: Random, identity: Identity | None) -> Identity | None:
+    return None if identity is None else replace(identity, number=_near(draw, identity.number))
+
+
+def _members(draw: Random, members: tuple[Member, ...]) -> tuple[Member, ...]:
+    if not members:
+        return members
+    first = members[0]
+    other: dict[str, Any] = draw.choice(
+        ({"digest": first.digest ^ 1}, {"size": first.size + 1}, {"identity": _identity(draw, first.identity)})
+    )
+    return (replace(first, **other),)
+
+
+def _meta(draw: Random, meta: Any) -> Any:
+    if meta is None:
+        return meta
+    other: dict[str, Any] = {
+        "sequence_id": _near(draw, meta.sequence_id),
+        "producer_name": "other",
+        "compression": "LZ4",
+        "key": "k",
+        "batch": 2,
+        "chunk_id": 0,
+        "deliver_at_ms": 99_999,
+        "unpacked_bytes": 3,
+    }
+    name = draw.choice(list(other))
+    return replace(meta, **{name: other[name]})
+
+
+def _args(draw: Random, args: dict[str, Any]) -> dict[str, Any]:
+    return {**args, draw.choice(("key", "properties", "deliver_after_ms", "sequence_id")): draw.choice(("k", 7))}
+
+
+_FIELDS: Final[dict[type, dict[str, Callable[[Random, Any], Any]]]] = {
+    Frame: {
+        **dict.fromkeys(("sequence_id", "unit", "redelivery_count", "permits", "conn", "num_messages"), _near),
+        **dict.fromkeys(("highest_sequence_id", "producer_id", "request_id"), _near),
+        "sides": _one_of(Sides),
+        "fate": _one_of(Fate),
+        "intact": _one_of((False,)),
+        "ack_type": _one_of(("Cumulative",)),
+        "ids": _ids,
+        "members": _members,
+        "meta": _meta,
+    },
+    Invoke: {**dict.fromkeys(("number", "size", "digest", "handle"), _near), "args": _args},
+    Completion: {
+        **dict.fromkeys(("sequence_id", "handle", "op"), _near),
+        "outcome": _one_of(Outcome),
+        "error": _one_of(ErrorClass),
+        "message_id": _near_id,
+    },
+    Received: {
+        **dict.fromkeys(("delivery", "size", "digest", "redelivery_count"), _near),
+        "message_id": _near_id,
+        "identity": _identity,
+        "key": _one_of(("k",)),
+        "properties": _one_of(({"a": "b"},)),
+    },
+    Stored: {
+        **dict.fromkeys(("unit", "size"), _near),
+        "id": _near_id,
+        "late": _one_of((True,)),
+        "members": _members,
+    },
+}
+
+HARMS: Final[dict[str, Harm]] = {
+    "lost": lost,
+    "twice": twice,
+    "again later": again_later,
+    "swapped": swapped,
+    "moved": moved,
+    "late": late,
+    "pause": pause,
+    "stray": stray,
+    "changed": changed,
+}
+_SHARES: Final = (1, 1, 1, 1, 1, 1, 1, 2, 5)
+
+
+def harmed(day: Day, harm: Harm, seed: int) -> Day:
+    """The same day, with harm done at a place that the seed chooses."""
+    draw, events = Random(seed), list[Any](day.events)
+    harm(draw, events, draw.randrange(len(events) // 50, len(events) - 20))
+    return Day(day.case, tuple(replace(event, seq=place) for place, event in enumerate(events)))
+
+
+def differences(day: Day) -> Sequence[str]:
+    """What is said of the day only when it is whole, or only when it is not."""
+    whole, shorter = said(day, shorter=False), said(day, shorter=True)
+    return [
+        f"{requirement}: whole {sorted(whole.get(requirement, ()))}, shortened {sorted(shorter.get(requirement, ()))}"
+        for requirement in sorted(whole.keys() | shorter.keys())
+        if whole.get(requirement) != shorter.get(requirement)
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    options = parser.parse_args()
+    draw, until, tried, differing = Random(options.seed), time.monotonic() + options.seconds, 0, 0
+    while time.monotonic() < until:
+        (name,) = draw.choices(list(HARMS), _SHARES)
+        latency_ms, seed = draw.choice((0, 3)), draw.randrange(1 << 40)
+        found = differences(harmed(calm_day(latency_ms), HARMS[name], seed))
+        tried, differing = tried + 1, differing + bool(found)
+        for difference in found:
+            sys.stdout.write(f"{name}, latency {latency_ms} ms, seed {seed}: {difference}\n")
+    sys.stdout.write(f"{tried} histories, {differing} judged otherwise without their plain stretches\n")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
