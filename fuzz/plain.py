@@ -250,6 +250,8 @@ _FIELDS: Final[dict[type, dict[str, Callable[[Random, Any], Any]]]] = {
         "ids": _ids,
         "members": _members,
         "meta": _meta,
+        "size": _one_of((4_000_000, 6_000_000)),
+        "fields": _one_of(({"consumer_epoch": 3}, {})),
     },
     Invoke: {**dict.fromkeys(("number", "size", "digest", "handle"), _near), "args": _args},
     Completion: {
@@ -263,12 +265,14 @@ _FIELDS: Final[dict[type, dict[str, Callable[[Random, Any], Any]]]] = {
         "message_id": _near_id,
         "identity": _identity,
         "key": _one_of(("k",)),
+        "topic": _one_of(("persistent://public/default/other",)),
         "properties": _one_of(({"a": "b"},)),
     },
     Stored: {
         **dict.fromkeys(("unit", "size"), _near),
         "id": _near_id,
         "late": _one_of((True,)),
+        "topic": _one_of(("other",)),
         "members": _members,
     },
 }

@@ -8,7 +8,7 @@ from typing import Final
 from assay_conformance.checks.ack.together import MAX_IDS
 from assay_conformance.checks.plain.standing import Message, Standing
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Event, Fate, Frame, Member, Meta, Sides, Stored
+from assay_conformance.model.event import NO_ENTRY, Event, Fate, Frame, Member, Meta, Sides, Stored
 
 PROMPT_NS: Final = 20 * MS
 """Within which whatever needs no timer has to follow: the smallest of the tolerances for what may be late."""
@@ -76,6 +76,7 @@ class Frames:
             and meta.sequence_id == event.sequence_id
             and event.intact is not False
             and event.unit is not None
+            and event.size <= self._standing.largest
             and (event.num_messages or 1) == 1
             and not event.highest_sequence_id
             and not event.fields
@@ -91,7 +92,13 @@ class Frames:
         message.receipted = True
         if message.position is None:
             message.position = position
-        return message.sequence_id == event.sequence_id and message.position == position and self._hears(event)
+        return (
+            message.sequence_id == event.sequence_id
+            and message.position == position
+            and event.highest_sequence_id in (None, 0, NO_ENTRY, event.sequence_id)
+            and not event.fields
+            and self._hears(event)
+        )
 
     def _message(self, event: Frame) -> bool:
         reading = self._standing.readings.get((event.conn, event.consumer_id or 0))
@@ -100,6 +107,8 @@ class Frames:
         message = reading.consumer.log.to_dispatch.popleft()
         reading.dispatched += 1
         reading.consumer.handed.append(message)
+        if reading.fields is None:
+            reading.fields = event.fields
         return (
             len(event.ids) == 1
             and event.ids[0].position == message.position
@@ -108,6 +117,7 @@ class Frames:
             and event.intact is not False
             and not event.redelivery_count
             and not event.ack_sets
+            and event.fields == reading.fields
             and reading.granted >= reading.dispatched
             and event.t_ns - message.stored_ns <= PROMPT_NS
             and self._hears(event)

@@ -88,7 +88,8 @@ def plain_stretches(
     events: Sequence[Event], case: Case, facts: ClientFacts, names: Names, least: int
 ) -> tuple[list[list[Moment]], Sequence[Event]]:
     """Of each the moments at which nothing is under way; and what went by beside the messages, of all."""
-    standing = Standing()
+    # Of what is near a limit it is for checks to say on which side of it.
+    standing = Standing(largest=case.topology.max_message_bytes // 2)
     keep_alive_ms = facts.in_force(case.config, "client", "keep_alive_ms")
     silence_ms = min(SILENCE_MS, int(keep_alive_ms) // 2) if keep_alive_ms else SILENCE_MS
     strictly, loosely = Strictly(standing, silence_ms * MS), Loosely(standing, case, facts)

@@ -56,6 +56,7 @@ class Loosely:
             Closed: self._closed,
         }
         self._frames: dict[str, Callable[[Frame], None]] = {
+            "CONNECTED": self._connected,
             "PRODUCER": self._producer,
             "SUBSCRIBE": self._subscribe,
             "SEND": self._send,
@@ -185,6 +186,10 @@ class Loosely:
         handler = self._frames.get(event.command)
         if handler is not None:
             handler(event)
+
+    def _connected(self, event: Frame) -> None:
+        if (told := event.fields.get("max_message_size")) is not None:
+            self._standing.largest = min(self._standing.largest, int(told) // 2)
 
     def _producer(self, event: Frame) -> None:
         self._standing.writings[event.conn, event.producer_id or 0] = Writing()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from assay_conformance.model.event import Position
 
@@ -46,6 +46,7 @@ class Log:
     """A topic: what was sent to it and is not seen stored, and what is stored and was not dispatched."""
 
     topic: str
+    full_name: str
     to_store: deque[Message] = field(default_factory=deque)
     to_dispatch: deque[Message] = field(default_factory=deque)
     last: Position | None = None
@@ -106,6 +107,8 @@ class Reading:
     ripe_ns: int | None = None
     acked_ns: int | None = None
     """When its last ACK left."""
+    fields: dict[str, Any] | None = None
+    """The rarer fields of its MESSAGEs in this stretch: all the same."""
 
     @property
     def refill(self) -> int:
@@ -115,8 +118,10 @@ class Reading:
 
 @dataclass(slots=True, eq=False)
 class Standing:
-    """Of everybody. `calls`: operations other than sends that have not ended."""
+    """Of everybody. `calls`: operations other than sends that have not ended; `largest`: the bytes of a frame that any
+    broker takes."""
 
+    largest: int
     case_number: int = -1
     names: dict[str, str] = field(default_factory=dict)
     logs: dict[str, Log] = field(default_factory=dict)
@@ -136,7 +141,8 @@ class Standing:
         """By its local name."""
         log = self.logs.get(topic)
         if log is None:
-            log = self.logs[topic] = Log(topic)
+            full_names = (full for full, local in self.names.items() if local == topic)
+            log = self.logs[topic] = Log(topic, next(full_names, topic))
         return log
 
     @property

@@ -57,7 +57,7 @@ class Strictly:
         self.standing.under_way = 0
         for reading in self.standing.readings.values():
             reading.taken = reading.queue - reading.granted + reading.dispatched
-            reading.ripe_ns = None
+            reading.ripe_ns = reading.fields = None
             if reading.queue and reading.taken >= reading.refill:
                 return False
         return all(len(one.acking) < one.group_max for one in self.standing.consumers.values())
@@ -165,6 +165,7 @@ class Strictly:
             and identity.handle == message.handle
             and identity.case == self.standing.case_number
             and not event.redelivery_count
+            and event.topic in (None, consumer.log.full_name)
             and event.key is None
             and not event.properties
             and not event.event_time_ms
