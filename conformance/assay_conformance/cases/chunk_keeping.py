@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay_conformance.cases.build import ACKS_FLUSHED_MS, Schedule
+from assay_conformance.cases.build import ACKS_FLUSHED_MS, STARVED_MS, Schedule
 from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, ConfigValue
 
-RECEIVE_MS = 1_500
-"""How long a receive waits for a message that is there: longer than any answer takes."""
+RECEIVE_MS = STARVED_MS
+"""How long a receive waits for a message that is there."""
 
 NOTHING_MS = 300
 """How long a receive waits for what must not come."""

@@ -6,7 +6,7 @@ that any broker announced last holds for the whole process.
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import ACKS_FLUSHED_MS, EARLIEST, Schedule, down, up
+from assay_conformance.cases.build import ACKS_FLUSHED_MS, EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import chunks, plain
 from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import Cut, Duplicate, Fault, Hold, Scope
@@ -19,8 +19,8 @@ LARGE_BYTES = 50_000
 
 CHUNKING: Config = {"chunking": True, "batching": False}
 
-RECEIVE_MS = 1_500
-"""How long a receive waits for a message that is there: longer than any answer takes."""
+RECEIVE_MS = STARVED_MS
+"""How long a receive waits for a message that is there."""
 
 
 def large_message() -> Case:
