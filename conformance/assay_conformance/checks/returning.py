@@ -158,11 +158,13 @@ class ComesBackAfterClose(Check):
 
     def _asked_in_vain_until(self, eviction: _Eviction, until_ns: int) -> int:
         """The client asks, as it should, and whoever swallows its question leaves the connection open: it waits for
-        the answer as long as any operation may take, or until the connection ends."""
+        the answer as long as any operation may take, or until the connection ends. What was answered late keeps it from
+        registering until then."""
         order = eviction.order
         asked = (lookup for lookup in self._unanswered.get(eviction.line.topic, {}).values() if lookup.seq > order.seq)
         ended = (self.tracker.closed.get(lookup.conn) for lookup in asked)
-        return max((until_ns if closed is None else closed.t_ns for closed in ended), default=order.t_ns)
+        heard = [one.t_ns for one in self._lookups.get(eviction.line.topic, ()) if one.command == "LOOKUP_RESPONSE"]
+        return max([order.t_ns, *heard, *(until_ns if closed is None else closed.t_ns for closed in ended)])
 
     def _left(self, eviction: _Eviction, closed: Closed) -> bool:
         """The client closed the connection over it."""

@@ -136,7 +136,10 @@ _AREAS: Mapping[Area, _Bent] = {
             scenes.one_of(Do.SEND_AGAIN),
         ),
         harms=harm.any_of(
-            harm.cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"), harm.lost_or_late("SEND_RECEIPT"), harm.TORN
+            harm.cut_at("SEND", "SEND_RECEIPT", "PRODUCER_SUCCESS"),
+            harm.lost_or_late("SEND_RECEIPT"),
+            harm.TORN,
+            harm.OLD_IDS,
         ),
         terms={
             "deduplication": st.just(True),

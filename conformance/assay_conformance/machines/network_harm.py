@@ -92,5 +92,7 @@ SLOW_RETURN = st.tuples(
     LOST, at(("PRODUCER", "PRODUCER_SUCCESS"), st.sampled_from((Hold(), Hold(overtake=True))), _AT_THE_RETURN)
 )
 ANOTHER_RANGE = st.tuples(at(("SEND_RECEIPT",), st.just(Rewrite({"highest_sequence_id": 1_000}))))
+OLD_IDS = at(("SEND",), st.just(Rewrite({"sequence_id": 0, "metadata.sequence_id": 0})), st.integers(2, 4))
+"""A batch that begins with what is stored, as that of a client that puts old and new messages into one."""
 NO_RECEIPTS = st.tuples(at(("SEND_RECEIPT",), st.just(Drop()), times=st.just(0)))
 UNHARMED = st.just(())

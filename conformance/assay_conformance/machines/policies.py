@@ -70,6 +70,9 @@ RATES: Sequence[Rules] = (
     Rules(topic=Policies(publish_rate=Rate(messages=5))),
 )
 
+OWED: Sequence[Rules] = (_dispatch(_TWO), _dispatch(_SIX))
+"""What a backlog lasts for, several periods long."""
+
 SETTINGS: Sequence[Rules] = tuple(
     Rules(broker=settings)
     for settings in (
@@ -81,6 +84,8 @@ SETTINGS: Sequence[Rules] = tuple(
         BrokerSettings(liveness_check_ms=200),
     )
 )
+
+COUNTS_ENTRIES = Rules(broker=BrokerSettings(rate_counts_entries=True))
 
 LIVENESS = Rules(broker=BrokerSettings(liveness_check_ms=200))
 """Who holds a name, and says nothing any more, is asked whether it is there."""

@@ -61,6 +61,14 @@ def test_producer_whose_lookup_is_swallowed_waits_for_its_answer() -> None:
     assert _codes(story.judged()) == []
 
 
+@pytest.mark.parametrize(("answered_ms", "codes"), [(4_900, []), (1_000, ["not-back"])])
+def test_producer_whose_lookup_is_answered_late_has_its_time_from_then(answered_ms: int, codes: list[str]) -> None:
+    story = _SentAway()
+    story.up("LOOKUP", request_id=90, fields={"topic": story.full("t")})
+    story.at(answered_ms).down("LOOKUP_RESPONSE", request_id=90, fields={"response": "Connect"})
+    assert _codes(story.judged()) == codes
+
+
 def test_producer_whose_lookup_was_lost_with_its_connection_has_to_ask_again() -> None:
     story = _SentAway()
     story.connected(1)

@@ -27,7 +27,7 @@ from assay_conformance.machines.kinds.kind import (
     do,
 )
 from assay_conformance.machines.network_harm import ONE_HARM, UNHARMED
-from assay_conformance.machines.policies import OF_DISPATCH, PLAIN, RATES
+from assay_conformance.machines.policies import COUNTS_ENTRIES, OF_DISPATCH, OWED, PLAIN, RATES
 from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, SETTLED, call
 from assay_conformance.machines.stock import BACKLOGS
 from assay_conformance.machines.surroundings import Surroundings
@@ -60,6 +60,23 @@ LIMITS: Mapping[str, Kind] = {
         ),
         harms=_SELDOM_HARMED,
         more=st.tuples(ALL),
+    ),
+    "is owed a rate": Kind(
+        Surroundings(
+            terms={
+                "rates": tuple(OWED),
+                "settings": (PLAIN, COUNTS_ENTRIES),
+                "backlog": ("plain", "batched"),
+                "partitions": (0, 3),
+                "subscription_type": ("exclusive",),
+                "receiver_queue_size": (1_000,),
+                **AT_ONCE,
+            },
+            quiet=True,
+        ),
+        st.tuples(*(LONGEST,) * 4),
+        harms=UNHARMED,
+        more=st.tuples(LONGEST),
     ),
     "leaves much unacknowledged": Kind(
         Surroundings(
