@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from assay_reports.exploration import Exploration, Figures, goals, print_exploration
+from assay_reports.exploration import Exploration, Figures, Found, goals, print_exploration
 
 
-def _told(cases: int, interrupted: bool) -> str:
+def _told(cases: int, interrupted: bool, *found: Found) -> str:
     nothing: dict[str, Any] = dict.fromkeys(Figures.__struct_fields__, 0)
     figures = Figures(**{**nothing, "cases": cases, "wall_s": 3.0})
     told = msgspec.convert(
@@ -23,7 +23,8 @@ def _told(cases: int, interrupted: bool) -> str:
             "agent": "a",
             "version": "1",
             "seed": 7,
-            **dict.fromkeys(("areas", "found", "listed", "once", "unexercised"), ()),
+            **dict.fromkeys(("areas", "listed", "once", "unexercised"), ()),
+            "found": msgspec.to_builtins(found),
             "interrupted": interrupted,
             "figures": msgspec.to_builtins(figures),
             "goals": msgspec.to_builtins(goals(figures)),
@@ -38,3 +39,21 @@ def _told(cases: int, interrupted: bool) -> str:
 @pytest.mark.parametrize(("cases", "interrupted", "said"), [(0, False, True), (1, False, False), (0, True, False)])
 def test_time_that_was_too_short_for_any_case_is_told(cases: int, interrupted: bool, said: bool) -> None:
     assert ("nothing that was drawn had run when 3 s were over" in _told(cases, interrupted)) is said
+
+
+def _found(**told: Any) -> Found:
+    words = dict.fromkeys(("requirement", "code", "verdict", "sentence", "case", "replay"), "")
+    none = dict.fromkeys(("also", "known_by", "shape"), ())
+    numbers = dict.fromkeys(("steps", "faults", "confirmed", "tries", "seen"), 3)
+    return Found(**{**words, **none, **numbers, "verdict": "fail", "minimal": True, "took_s": 1.0, **told})
+
+
+def test_what_is_told_as_known_says_what_shows_that_and_that_it_was_not_reduced() -> None:
+    told = _told(1, False, _found(minimal=False, known_by=("ordering.ids-grow: reused",), together=34))
+    assert told.startswith("known  ")
+    assert "not reduced to the end" in told
+    assert "came and went with what is listed, in 34 runs: ordering.ids-grow: reused" in told
+
+
+def test_what_nothing_is_said_of_stays_a_finding() -> None:
+    assert _told(1, False, _found(minimal=False)).startswith("fail  ")
