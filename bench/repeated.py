@@ -5,7 +5,8 @@
 Every run is to have the plan of the first, byte for byte, and its verdicts, Case by Case, as `assay compare`
 tells them.
 With `--busy` a process that computes keeps one core from every run but the first. What a busy machine leaves
-inconclusive is counted, and is no other verdict; a plan, a verdict or a finding code that differs ends with status 1.
+inconclusive is counted, and is no other verdict, nor is a failure that the client's list says comes and goes (`occurs`
+is `sometimes`); a plan, a verdict or a finding code that differs otherwise ends with status 1.
 Runs are kept in FOLDER, so that what was interrupted goes on where it stopped.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +23,13 @@ from typing import Final
 
 from assay_conformance.model.verdict import Verdict
 from assay_reports.compare import CellDifference, Comparison, compare
+from assay_reports.expectations import Expectation, Occurs, read_expectations
 from assay_reports.verdicts import Verdicts, read_verdicts
 
 ASSAY: Final = (sys.executable, "-c", "from assay_fixtures.cli import main; main()")
+EXPECTATIONS: Final = "expectations.toml"
+"""A run's copy of what is listed for its client."""
+
 COMPUTES: Final = (sys.executable, "-c", "while True: pass")
 
 
@@ -34,6 +39,8 @@ class Again:
 
     same_plan: bool
     otherwise: tuple[CellDifference, ...]
+    listed: tuple[CellDifference, ...]
+    """What came or went as its client's list says."""
     left_open: tuple[CellDifference, ...]
     not_both: tuple[str, ...]
     """Cases that only one of them judged."""
@@ -43,10 +50,27 @@ class Again:
         return self.same_plan and not self.otherwise and not self.not_both
 
 
-def again(same_plan: bool, told: Comparison) -> Again:
+def again(same_plan: bool, told: Comparison, entries: Sequence[Expectation] = ()) -> Again:
+    """`entries` are the failures that are listed for the client."""
+    coming = [entry for entry in entries if entry.occurs is Occurs.SOMETIMES]
     left_open = tuple(one for one in told.cells if Verdict.INCONCLUSIVE in (one.before, one.after))
-    otherwise = tuple(one for one in told.cells if one not in left_open)
-    return Again(same_plan, otherwise, left_open, (*told.only_before, *told.only_after))
+    listed = tuple(one for one in told.cells if one not in left_open and _comes_and_goes(one, coming))
+    otherwise = tuple(one for one in told.cells if one not in (*left_open, *listed))
+    return Again(same_plan, otherwise, listed, left_open, (*told.only_before, *told.only_after))
+
+
+def _comes_and_goes(difference: CellDifference, coming: Sequence[Expectation]) -> bool:
+    """Every code that only one of the two has is listed so for that Case."""
+    codes = _codes(difference.before) ^ _codes(difference.after)
+    known = {
+        entry.code for entry in coming if entry.requirement == difference.requirement and entry.excuses(difference.case)
+    }
+    return bool(codes) and codes <= known
+
+
+def _codes(told: str) -> set[str]:
+    """Those in brackets behind a verdict."""
+    return set(told.partition("(")[2].rstrip(")").split(", ")) - {""}
 
 
 def made(agent: str, selected: list[str], runs: int, folder: Path, busy: bool) -> Iterator[Path]:
@@ -99,12 +123,17 @@ def main() -> int:
     selected = [word for name in options.select for word in ("--select", name)]
     first, *others = made(options.agent, selected, options.runs, options.kept, options.busy)
     plan, said = (first / "plan.jsonl").read_bytes(), _said(first)
-    compared = {run: again((run / "plan.jsonl").read_bytes() == plan, compare(said, _said(run))) for run in others}
+    entries = read_expectations(first / EXPECTATIONS).entries if (first / EXPECTATIONS).exists() else ()
+    compared = {
+        run: again((run / "plan.jsonl").read_bytes() == plan, compare(said, _said(run)), entries) for run in others
+    }
     for run, one in compared.items():
         if not one.same_plan:
             print(f"{run}: its plan is not that of {first}")
         for difference in (*one.otherwise, *one.left_open, *one.not_both):
             print(f"{run}: {difference}")
+        for difference in one.listed:
+            print(f"{run}: {difference}, as is listed")
     same = sum(one.is_same for one in compared.values())
     left_open = sum(len(one.left_open) for one in compared.values())
     judged = len(said.cells) * len(compared)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from bench.repeated import again
 
+from assay_conformance.model.requirement import RequirementId
 from assay_reports.compare import CellDifference, Comparison
+from assay_reports.expectations import Expectation, Occurs
 
 
 def told(before: str, after: str, only_after: tuple[str, ...] = ()) -> Comparison:
@@ -25,6 +28,28 @@ def told(before: str, after: str, only_after: tuple[str, ...] = ()) -> Compariso
 )
 def test_only_what_was_left_open_may_differ(before: str, after: str, same: bool) -> None:
     assert again(True, told(before, after)).is_same is same
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("fail (lost)", "fail (lost, reordered)", True),
+        ("no finding", "fail (reordered)", True),
+        ("fail (reordered)", "fail (lost)", False),
+        ("fail (lost)", "untestable", False),
+    ],
+)
+def test_what_is_listed_as_coming_and_going_may_differ(before: str, after: str, same: bool) -> None:
+    entry = Expectation(
+        requirement=RequirementId("resend.keeps-order"),
+        case="resend/cut",
+        code="reordered",
+        versions="*",
+        reason="A race.",
+        occurs=Occurs.SOMETIMES,
+    )
+    assert again(True, told(before, after), [entry]).is_same is same
+    assert not again(True, told(before, after), [msgspec.structs.replace(entry, case="resend/other")]).is_same
 
 
 def test_another_plan_is_another_run() -> None:
