@@ -240,6 +240,27 @@ def test_last_of_several_retries_is_judged() -> None:
     assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
 
 
+def test_another_send_of_its_id_that_may_be_a_copy_says_nothing_of_a_retry_that_is_still_being_written() -> None:
+    story = _failed_write()
+    story.send_frame(0)
+    _refused(story, 0, message=UNKNOWN_COPY)
+    assert judged(TakesFailedAgain, story) == ([], 0)
+    story = _failed_write()
+    story.send_frame(0)
+    _refused(story, 0, message=UNKNOWN_COPY)
+    story.stored(0)
+    story.receipt(0)
+    assert judged(TakesFailedAgain, story) == ([], 1)
+
+
+def test_retry_that_is_refused_behind_another_send_of_its_id_is_found() -> None:
+    story = _failed_write()
+    story.send_frame(0)
+    for _ in range(2):
+        _refused(story, 0, message=UNKNOWN_COPY)
+    assert judged(TakesFailedAgain, story)[0] == ["retry-not-taken"]
+
+
 def test_the_refusal_of_a_frame_that_a_fault_repeated_says_nothing_of_the_first() -> None:
     story = Script()
     story.producer()

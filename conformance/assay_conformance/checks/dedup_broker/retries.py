@@ -105,7 +105,8 @@ class TakesFailedAgain(Check):
         writes = self._waiting.get((event.conn, event.producer_id), {}).get(event.sequence_id or 0)
         if not writes:
             return
-        write = writes.pop(0)
+        # What is taken for a copy is answered without the store, past the SEND of its id that waits there.
+        write = writes.pop(-1 if _is_taken_for_copy(event) else 0)
         write.name.under_way.pop(write.send.seq, None)
         refused = event.command == "SEND_ERROR" and event.fields.get("error") == "PersistenceError"
         if event.command == "SEND_RECEIPT" and not is_duplicate(event):
@@ -123,13 +124,11 @@ class TakesFailedAgain(Check):
     def _judge(self, write: _Write, event: Frame) -> None:
         assert write.failed is not None
         send, error = write.failed
-        refused, taken_for_copy = event.command == "SEND_ERROR", is_duplicate(event)
-        if refused and UNKNOWN_COPY not in str(event.fields.get("message", "")):
+        if not _is_taken_for_copy(event):
+            if event.command == "SEND_RECEIPT":
+                self.exercise(event)
             return
-        if not refused and not taken_for_copy:
-            self.exercise(event)
-            return
-        got = "a duplicate's receipt" if taken_for_copy else "that it may be a duplicate"
+        got = "a duplicate's receipt" if is_duplicate(event) else "that it may be a duplicate"
         self.breach(
             "retry-not-taken",
             f"the SEND with sequence id {event.sequence_id} at {ms(send.t_ns)} could not be written, as SEND_ERROR "
@@ -139,3 +138,10 @@ class TakesFailedAgain(Check):
             write.send,
             event,
         )
+
+
+def _is_taken_for_copy(event: Frame) -> bool:
+    """Whether an answer says that its SEND is a duplicate, or may be one."""
+    return is_duplicate(event) or (
+        event.command == "SEND_ERROR" and UNKNOWN_COPY in str(event.fields.get("message", ""))
+    )
