@@ -398,6 +398,38 @@ def test_chunk_with_a_receipt_may_be_left_out() -> None:
     assert story.judged(SurvivesReconnect)[0] == []
 
 
+def altered_on_its_way(resume_at: int) -> Story:
+    """Of chunk 0 a bit is flipped; the connection is lost behind the SEND_ERROR for it."""
+    story = Story()
+    story.piece(0, fate=event.Fate.ALTERED, sides=event.Sides.SENDER)
+    story.piece(0, fate=event.Fate.ALTERED, sides=event.Sides.RECEIVER, intact=False)
+    story.down("SEND_ERROR", 0, producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
+    story.cut()
+    story.producer_again(1)
+    for chunk in range(resume_at, CHUNKS):
+        story.piece(chunk, conn=1)
+        story.keep(chunk, chunk)
+        story.arrives(chunk, chunk)
+    return story
+
+
+def test_altered_chunk_that_is_left_out_is_found() -> None:
+    assert altered_on_its_way(resume_at=1).judged(SurvivesReconnect)[0] == ["chunk-skipped"]
+
+
+def test_message_that_comes_through_although_a_chunk_was_altered_shows_it() -> None:
+    story = altered_on_its_way(resume_at=0)
+    story.gets(CHUNKS - 1)
+    story.ok(0)
+    assert story.judged(SurvivesReconnect) == ([], 1)
+
+
+def test_message_of_which_a_chunk_was_altered_need_not_come_through() -> None:
+    story = altered_on_its_way(resume_at=0)
+    story.ok(0)
+    assert story.judged(SurvivesReconnect) == ([], 0)
+
+
 def test_new_uuid_after_reconnect_is_found() -> None:
     story = interrupted(resume_at=0, uuid="another")
     assert story.judged(SurvivesReconnect)[0] == ["uuid-changed"]

@@ -44,10 +44,10 @@ class SurvivesReconnect(ChunkedCheck):
     uuid, and the consumer gets the message once and intact.
 
     Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
-    for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault altered a
-    SEND of its, or took one out of its stream: no chunks can be stored in order then. Nor need they be where sequence
-    ids may come twice, for deduplication drops such a last chunk; and where several messages go by one uuid, nobody
-    knows whose chunks are whose.
+    for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault took a SEND
+    of its out of its stream: no chunks can be stored in order then. Nor need they be where a fault altered one, but who
+    gets such a message through has shown it. Where sequence ids may come twice, deduplication may drop a last chunk;
+    and where several messages go by one uuid, nobody knows whose chunks are whose.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
@@ -199,9 +199,15 @@ class SurvivesReconnect(ChunkedCheck):
             if send is None or send.outcome is not Outcome.OK or not sending.interrupted or sending.shared:
                 continue
             handle = send.invoke.handle or 0
-            spoiled = handle in lines.unpaired | lines.forged_sends
-            if not spoiled and not may_repeat_ids(self.view, handle):
+            if handle in lines.unpaired or may_repeat_ids(self.view, handle):
+                continue
+            if handle not in lines.forged_sends or self._came_once(sending.message, send):
                 self._end_to_end(uuid, sending, send)
+
+    def _came_once(self, message: Message | None, send: Operation) -> bool:
+        """Nothing is wrong with its storing and delivery."""
+        payloads = [received.payload for received, _ in self._deliveries.get(message, ())] if message else []
+        return message in self._whole and payloads == [send.invoke.payload]
 
     def _end_to_end(self, uuid: str, sending: _Sending, send: Operation) -> None:
         assert sending.message is not None
