@@ -92,12 +92,12 @@ class ClosedStaysClosed(Check):
         return not owned and request.fields.get("producer_name") == line.name and self._alone(line, request)
 
     def _alone(self, line: Line, request: Frame) -> bool:
-        """No other producer of the Case was open on its topic, or being opened, then."""
+        """No other producer of the Case was open on its topic then, being opened, or just closed and on its way."""
         full = self.tracker.lines.openings
         mine = full[line.handle or 0].args.get("topic")
         for handle, opening in full.items():
             gone = self._closed.get(handle)
-            over = gone is not None and gone.seq < request.seq
+            over = gone is not None and gone.t_ns + IN_FLIGHT_NS < request.t_ns
             if handle != line.handle and opening.seq < request.seq and opening.args.get("topic") == mine and not over:
                 return False
         return True

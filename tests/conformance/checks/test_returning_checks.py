@@ -238,6 +238,17 @@ def test_another_producer_of_that_name_is_not_the_closed_one() -> None:
     assert _codes(story.judged()) == []
 
 
+def test_another_of_that_name_may_be_on_its_way_back_when_it_is_closed() -> None:
+    story = _Away()
+    story.complete(story.close())
+    story.unknown(0)
+    story.after(300).producer(7, conn=1)
+    story.cut(1)
+    story.complete(story.invoke("close", 7))
+    story.after(5).producer_again(2)
+    assert _codes(story.judged()) == []
+
+
 def test_send_left_pending_is_found() -> None:
     story = _Away()
     story.complete(story.close())
