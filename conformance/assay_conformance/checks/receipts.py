@@ -143,7 +143,8 @@ class LeavesOnReceiptAhead(Check):
     """A receipt for something behind the head means that the head's was lost: the client closes the connection.
 
     That it then sends from the head is the matter of the two clauses on resending. Where the messages of the head are
-    not known, nor whether they timed out, nothing is judged.
+    not known, nor whether they timed out, nothing is judged; nor where one id was given to two messages, since the
+    receipt that looks like the first one's may have been the head's.
     """
 
     requirement = RequirementId("resend.leaves-on-receipt-ahead")
@@ -165,7 +166,7 @@ class LeavesOnReceiptAhead(Check):
 
     def finish(self) -> None:
         for ahead in self._ahead.values():
-            if ahead.unit.line.handle not in self.tracker.lines.torn_sends:
+            if ahead.unit.line.handle not in self.tracker.lines.unpaired:
                 self._judge(ahead)
 
     def _judge(self, ahead: _Ahead) -> None:

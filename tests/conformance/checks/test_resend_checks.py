@@ -395,6 +395,20 @@ def test_receipt_behind_a_timed_out_head_is_not_ahead() -> None:
     assert _codes(trial(LeavesOnReceiptAhead, story.at(5000).done())) == []
 
 
+def test_receipt_behind_that_of_an_id_used_anew_is_not_ahead() -> None:
+    story = Script()
+    story.producer()
+    for number in range(3):
+        story.send(number)
+    story.send_frame(0)
+    story.send_frame(1, sequence_id=0)
+    story.receipt(0)
+    story.unknown(0)  # It had timed out before that receipt came, which is that of message 1.
+    story.send_frame(2, sequence_id=1)
+    story.receipt(1)
+    assert _codes(trial(LeavesOnReceiptAhead, story.at(5000).done())) == []
+
+
 def test_receipt_ahead_of_messages_that_nobody_knows_is_not_judged() -> None:
     story = Script()
     story.producer()
