@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.part import judge_part
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
     Closed,
@@ -87,6 +87,39 @@ def calm_day(latency_ms: int = 0) -> Day:
         faults=tuple(Fault(trigger=down("SEND_RECEIPT", k=k), action=Cut()) for k in (third + 7, 2 * third + 7)),
     )
     return Day(case, tuple(ReferenceTrial(latency_ms=latency_ms, seed=3).in_virtual_time(case).events))
+
+
+@cache
+def company_day(latency_ms: int = 0) -> Day:
+    """The same on two connections: on the other one little happens, and nothing but at noon."""
+    plan = Schedule()
+    clients = plan.client(), plan.client()
+    (consumer, other_consumer), (producer, other_producer) = (
+        [opening(client, topic=topic) for client, topic in zip(clients, "tu", strict=True)]
+        for opening in (plan.consumer, plan.producer)
+    )
+    for turn in range(TURNS):
+        plan.send(producer, QUEUE)
+        plan.wait_ops(plan.receive(consumer, 2 * QUEUE, timeout_ms=200))
+        plan.wait_ops(plan.ack(consumer))
+        if turn in _NOON:
+            plan.send(other_producer, QUEUE // 4)
+            plan.wait_ops(plan.receive(other_consumer, QUEUE, timeout_ms=200))
+            plan.wait_ops(plan.ack(other_consumer))
+    case = plan.case(
+        "fuzz/company-day",
+        "Messages are sent, received and acknowledged in turns, on two connections",
+        ("ordering.keeps-send-order",),
+        client={"keep_alive_ms": 1_000},
+        consumer={**EARLIEST, "receiver_queue_size": QUEUE},
+        topology=Topology(topics=(Topic(name="t"), Topic(name="u"))),
+    )
+    return Day(case, tuple(ReferenceTrial(latency_ms=latency_ms, seed=3).in_virtual_time(case).events))
+
+
+_NOON: Final = range(10, 14)
+
+DAYS: Final[tuple[Callable[[int], Day], ...]] = (calm_day, company_day)
 
 
 # --- what is said of a history ---
@@ -167,6 +200,31 @@ def stray(draw: Random, events: list[Any], place: int) -> None:
     events.insert(place, draw.choice(strays)())
 
 
+def by_one_side(draw: Random, events: list[Any], place: int) -> None:
+    """Its sender alone carries a frame, and its receiver later, or never."""
+    event = events[place]
+    if not isinstance(event, Frame):
+        return
+    fate = draw.choice((Fate.HELD, Fate.DROPPED))
+    events[place] = replace(event, sides=Sides.SENDER, fate=fate)
+    if fate is Fate.HELD:
+        later = min(len(events) - 1, place + draw.randrange(1, 200))
+        came = replace(event, sides=Sides.RECEIVER, fate=Fate.RELEASED, t_ns=events[later].t_ns)
+        events.insert(later, came)
+
+
+def several_lost(draw: Random, events: list[Any], place: int) -> None:
+    """It, and the next ones like it."""
+    kind = _kind(events[place])
+    alike = [later for later in range(place, len(events)) if _kind(events[later]) == kind]
+    for later in reversed(alike[: draw.choice((2, 5, 20, 100))]):
+        del events[later]
+
+
+def _kind(event: Any) -> tuple[object, ...]:
+    return type(event), getattr(event, "command", ""), getattr(event, "verb", ""), getattr(event, "conn", 0)
+
+
 _DOWN: Final = ("PING", "CLOSE_PRODUCER", "CLOSE_CONSUMER", "SEND_ERROR", "ERROR")
 _UP: Final = ("PING", "PONG", "CLOSE_PRODUCER", "CLOSE_CONSUMER", "REDELIVER_UNACKNOWLEDGED_MESSAGES", "FLOW")
 
@@ -191,8 +249,16 @@ def _one_of(values: Any) -> Callable[[Random, Any], Any]:
     return lambda draw, _value: draw.choice(list(values))
 
 
+def _clock(draw: Random, t_ns: int | None) -> int | None:
+    """What an agent's clock says."""
+    return None if t_ns is None else t_ns + draw.choice((-1, 1)) * draw.choice(_PAUSES_MS) * _MS
+
+
 def _near_id(draw: Random, id: MessageId | None) -> MessageId | None:
-    return None if id is None else replace(id, entry=_near(draw, id.entry))
+    if id is None:
+        return None
+    name = draw.choice(("entry", "entry", "partition"))
+    return replace(id, **{name: _near(draw, getattr(id, name))})
 
 
 def _ids(draw: Random, ids: tuple[MessageId, ...]) -> tuple[MessageId, ...]:
@@ -255,7 +321,8 @@ _FIELDS: Final[dict[type, dict[str, Callable[[Random, Any], Any]]]] = {
     },
     Invoke: {**dict.fromkeys(("number", "size", "digest", "handle"), _near), "args": _args},
     Completion: {
-        **dict.fromkeys(("sequence_id", "handle", "op"), _near),
+        **dict.fromkeys(("sequence_id", "handle", "op", "count"), _near),
+        **dict.fromkeys(("called_ns", "done_ns"), _clock),
         "outcome": _one_of(Outcome),
         "error": _one_of(ErrorClass),
         "message_id": _near_id,
@@ -274,6 +341,7 @@ _FIELDS: Final[dict[type, dict[str, Callable[[Random, Any], Any]]]] = {
         "late": _one_of((True,)),
         "topic": _one_of(("other",)),
         "members": _members,
+        "meta": _meta,
     },
 }
 
@@ -286,9 +354,11 @@ HARMS: Final[dict[str, Harm]] = {
     "late": late,
     "pause": pause,
     "stray": stray,
+    "by one side": by_one_side,
+    "several lost": several_lost,
     "changed": changed,
 }
-_SHARES: Final = (1, 1, 1, 1, 1, 1, 1, 2, 5)
+_SHARES: Final = (1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 5)
 
 
 def harmed(day: Day, harm: Harm, seed: int) -> Day:
@@ -316,11 +386,11 @@ def main() -> int:
     draw, until, tried, differing = Random(options.seed), time.monotonic() + options.seconds, 0, 0
     while time.monotonic() < until:
         (name,) = draw.choices(list(HARMS), _SHARES)
-        latency_ms, seed = draw.choice((0, 3)), draw.randrange(1 << 40)
-        found = differences(harmed(calm_day(latency_ms), HARMS[name], seed))
+        day, latency_ms, seed = draw.choice(DAYS), draw.choice((0, 3)), draw.randrange(1 << 40)
+        found = differences(harmed(day(latency_ms), HARMS[name], seed))
         tried, differing = tried + 1, differing + bool(found)
         for difference in found:
-            sys.stdout.write(f"{name}, latency {latency_ms} ms, seed {seed}: {difference}\n")
+            sys.stdout.write(f"{name}, {day.__name__}, latency {latency_ms} ms, seed {seed}: {difference}\n")
     sys.stdout.write(f"{tried} histories, {differing} judged otherwise without their plain stretches\n")
     return 1 if differing else 0
 

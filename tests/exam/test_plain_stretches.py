@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
-from fuzz.plain import HARMS, LEAST, QUEUE, Day, calm_day, differences, harmed, said
+from fuzz.plain import DAYS, HARMS, LEAST, QUEUE, Day, calm_day, differences, harmed, said
 
 from assay_conformance.cases.build import Schedule
+from assay_conformance.checks.occasions import occasions
 from assay_conformance.checks.part import judge_part
 from assay_conformance.checks.plain import shortened
 from assay_conformance.checks.plain.passed import Passed
@@ -29,14 +32,15 @@ def _left(day: Day) -> float:
 
 
 @pytest.mark.parametrize("latency_ms", LATENCIES_MS)
-def test_less_than_half_of_a_calm_day_is_left(latency_ms: int) -> None:
-    assert _left(calm_day(latency_ms)) < 0.5
+@pytest.mark.parametrize("day", DAYS)
+def test_less_than_half_of_a_day_is_left(day: Callable[[int], Day], latency_ms: int) -> None:
+    assert _left(day(latency_ms)) < 0.5
 
 
 @pytest.mark.parametrize("latency_ms", LATENCIES_MS)
-def test_nothing_is_said_against_a_calm_day_either_way(latency_ms: int) -> None:
-    day = calm_day(latency_ms)
-    assert said(day, shorter=True) == said(day, shorter=False) == {}
+@pytest.mark.parametrize("day", DAYS)
+def test_nothing_is_said_against_a_day_either_way(day: Callable[[int], Day], latency_ms: int) -> None:
+    assert said(day(latency_ms), shorter=True) == said(day(latency_ms), shorter=False) == {}
 
 
 def test_what_is_exercised_by_a_whole_day_is_by_what_is_left() -> None:
@@ -46,6 +50,15 @@ def test_what_is_exercised_by_a_whole_day_is_by_what_is_left() -> None:
         judge_part(day.events, day.case, FACTS, checks, long=long, least=LEAST)[0] for long in (len(day.events) + 1, 0)
     )
     assert {one for one, it in whole.items() if it.exercised} == {one for one, it in shorter.items() if it.exercised}
+
+
+@pytest.mark.parametrize("day", DAYS)
+def test_what_occurs_in_a_whole_day_occurs_in_what_is_left(day: Callable[[int], Day]) -> None:
+    """By that checks are picked that see the whole of it."""
+    events, case = day(0).events, day(0).case
+    shorter = shortened(events, case, FACTS, long=0, least=LEAST)
+    assert shorter is not None
+    assert occasions(events, case, FACTS) == occasions(shorter, case, FACTS) - {Passed}
 
 
 def test_what_surrounds_a_lost_connection_is_left_but_for_acks_of_what_is_not() -> None:
@@ -63,13 +76,14 @@ def test_something_stands_where_each_stretch_was() -> None:
     day = calm_day()
     shorter = shortened(day.events, day.case, FACTS, long=0, least=LEAST)
     assert shorter is not None
-    assert [event.connections for event in shorter if isinstance(event, Passed)] == [{0}, {1}, {2}]
+    assert [set(event.heard_ns) for event in shorter if isinstance(event, Passed)] == [{0}, {1}, {2}]
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("harm", HARMS)
 def test_harm_is_found_as_in_the_whole(harm: str, seed: int) -> None:
-    assert differences(harmed(calm_day(LATENCIES_MS[seed % 2]), HARMS[harm], seed)) == []
+    day = DAYS[seed % 2](LATENCIES_MS[seed // 2 % 2])
+    assert differences(harmed(day, HARMS[harm], seed)) == []
 
 
 def test_most_of_these_harms_are_found_and_in_many_a_part_is_left_out() -> None:

@@ -173,9 +173,10 @@ class LeavesSilentPeer(Check):
 
     @on(Passed)
     def passed(self, event: Passed) -> None:
-        for conn in event.connections & self._silences.keys():
-            silence = self._silences[conn]
-            silence.since_ns, silence.pinged, silence.spoke = event.t_ns, None, False
+        for conn, heard_ns in event.heard_ns.items() if self._deaf is None else ():
+            silence = self._silences.get(conn)
+            if silence is not None and heard_ns > silence.since_ns:
+                silence.since_ns, silence.pinged, silence.spoke = heard_ns, None, False
 
     @on(Fired)
     def fired(self, event: Fired) -> None:

@@ -164,7 +164,7 @@ def test_answered_ping_ends_the_silence() -> None:
 
 def test_a_plain_stretch_ends_the_silence() -> None:
     *story, end = _silent(None).at(15_000).done()
-    passed = Passed(seq=end.seq, t_ns=9_000_000_000, connections=frozenset({0}))
+    passed = Passed(seq=end.seq, t_ns=9_000_000_000, heard_ns={0: 9_000_000_000})
     assert _codes(trial(LeavesSilentPeer, [*story, passed, end], facts=PINGING)) == []  # type: ignore[list-item]
     assert _codes(trial(LeavesSilentPeer, [*story, end], facts=PINGING)) == ["no-ping"]
 
@@ -198,6 +198,13 @@ def test_what_a_toxic_keeps_from_a_client_is_not_heard() -> None:
 def test_client_that_stays_behind_a_toxic_is_found() -> None:
     story, case = _behind(UNHEARD)
     assert _codes(trial(LeavesSilentPeer, story.at(40_000).done(), case, PINGING)) == ["stayed"]
+
+
+def test_what_a_plain_stretch_brings_behind_a_toxic_is_not_heard() -> None:
+    story, case = _behind(UNHEARD)
+    *events, end = story.at(40_000).done()
+    passed = Passed(seq=end.seq, t_ns=30_000_000_000, heard_ns={0: 30_000_000_000})
+    assert _codes(trial(LeavesSilentPeer, [*events, passed, end], case, PINGING)) == ["stayed"]  # type: ignore[list-item]
 
 
 def test_client_is_heard_again_when_the_toxic_is_healed() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from assay_conformance.checks.ack.together import MAX_IDS
-from assay_conformance.checks.plain.standing import Message, Standing
+from assay_conformance.checks.plain.standing import Standing
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import NO_ENTRY, Event, Fate, Frame, Member, Meta, Sides, Stored
+from assay_conformance.model.direction import Direction
+from assay_conformance.model.event import NO_ENTRY, Event, Fate, Frame, Meta, Sides, Stored
 
 PROMPT_NS: Final = 20 * MS
 """Within which whatever needs no timer has to follow: the smallest of the tolerances for what may be late."""
 
 _BOTH, _PASSED = Sides.BOTH, Fate.PASSED
+_TO_BROKER: Final = Direction.TO_BROKER
 
 
 class Frames:
@@ -23,18 +25,21 @@ class Frames:
         self._standing = standing
         self._silence_ns = silence_ns
         self._beside = beside
-        self._commands: dict[str, Callable[[Frame], bool]] = {
+        either = {"PING": self._goes_by, "PONG": self._goes_by}
+        self._up: dict[str, Callable[[Frame], bool]] = {
             "SEND": self._send,
-            "SEND_RECEIPT": self._receipt,
-            "MESSAGE": self._message,
             "ACK": self._ack,
             "FLOW": self._flow,
-            "PING": self._goes_by,
-            "PONG": self._goes_by,
+            **either,
+        }
+        self._down: dict[str, Callable[[Frame], bool]] = {
+            "SEND_RECEIPT": self._receipt,
+            "MESSAGE": self._message,
+            **either,
         }
 
     def see(self, event: Frame) -> bool:
-        handler = self._commands.get(event.command)
+        handler = (self._up if event.dir is _TO_BROKER else self._down).get(event.command)
         return handler is not None and event.sides is _BOTH and event.fate is _PASSED and handler(event)
 
     def _goes_by(self, event: Frame) -> bool:
@@ -52,26 +57,26 @@ class Frames:
         meta, members = event.meta, event.members
         if writing is None or meta is None or len(members) != 1 or event.sequence_id is None:
             return False
-        member, identity = members[0], members[0].identity
-        if identity is None or identity.case != self._standing.case_number:
-            return False
-        producer = self._standing.producers.get(identity.handle)
-        if producer is None or not producer.asked:
+        member, identity, producer = members[0], members[0].identity, writing.producer
+        # The first on a connection is judged by how the producer came to be there.
+        if identity is None or producer is None or not producer.asked:
             return False
         message = producer.asked.popleft()
         message.unit, message.sequence_id = event.unit, event.sequence_id
-        in_turn = writing.last_id is None or event.sequence_id == writing.last_id + 1
-        writing.last_id = event.sequence_id
-        same_name = writing.name is None or writing.name == meta.producer_name
-        writing.name = meta.producer_name
+        message.meta, message.members = meta, members
+        in_turn = event.sequence_id == writing.last_id + 1
+        writing.last_id = producer.last_id = event.sequence_id
         writing.waiting.append(message)
         producer.log.to_store.append(message)
         self._standing.under_way += 1
         return (
             in_turn
-            and same_name
+            and writing.name == meta.producer_name
             and message.number == identity.number
-            and _holds(members, message)
+            and message.handle == identity.handle
+            and identity.case == self._standing.case_number
+            and member.digest == message.digest
+            and member.size == message.size
             and member.sequence_id in (None, event.sequence_id)
             and meta.sequence_id == event.sequence_id
             and event.intact is not False
@@ -88,13 +93,14 @@ class Frames:
         writing = self._standing.writings.get((event.conn, event.producer_id or 0))
         if writing is None or not writing.waiting or len(event.ids) != 1:
             return False
+        if writing.waiting[0].sequence_id != event.sequence_id:
+            return False
         message, position = writing.waiting.popleft(), event.ids[0].position
         message.receipted = True
         if message.position is None:
             message.position = position
         return (
-            message.sequence_id == event.sequence_id
-            and message.position == position
+            message.position == position
             and event.highest_sequence_id in (None, 0, NO_ENTRY, event.sequence_id)
             and not event.fields
             and self._hears(event)
@@ -105,23 +111,27 @@ class Frames:
         if reading is None or reading.consumer is None or not reading.consumer.log.to_dispatch:
             return False
         message = reading.consumer.log.to_dispatch.popleft()
-        reading.dispatched += 1
         reading.consumer.handed.append(message)
         if reading.fields is None:
             reading.fields = event.fields
-        return (
-            len(event.ids) == 1
+        # The first on a connection is judged by what was there when it was subscribed.
+        is_next = (
+            0 < reading.dispatched < reading.granted
+            and len(event.ids) == 1
             and event.ids[0].position == message.position
             and event.unit == message.unit
-            and _holds(event.members, message)
+            and event.members == message.members
+            and event.meta == message.meta
             and event.intact is not False
             and not event.redelivery_count
             and not event.ack_sets
             and event.fields == reading.fields
-            and reading.granted >= reading.dispatched
             and event.t_ns - message.stored_ns <= PROMPT_NS
             and self._hears(event)
         )
+        # What is not is counted where nothing is plain, and so with FLOW.
+        reading.dispatched += is_next
+        return is_next
 
     def _ack(self, event: Frame) -> bool:
         """Whatever a call has ended of by then leaves with it, and not sooner than a timer or a full group."""
@@ -130,7 +140,7 @@ class Frames:
         self._beside.append(event)
         if reading is None or consumer is None or event.ack_type == "Cumulative" or event.ack_sets:
             return False
-        if event.fields or event.request_id is not None:
+        if event.fields or event.request_id is not None or (len(event.ids) > 1 and event.conn in self._standing.one_id):
             return False
         for id in event.ids:
             message = consumer.acking.pop(id.position, None)
@@ -151,12 +161,14 @@ class Frames:
         reading, permits = self._standing.readings.get((event.conn, event.consumer_id or 0)), event.permits or 0
         if reading is None or permits < max(1, reading.queue // 2):
             return False
-        ripe_ns, reading.ripe_ns = reading.ripe_ns, None
+        if reading.granted + permits - reading.dispatched > reading.queue:
+            return False
+        if reading.ripe_ns is not None and event.t_ns - reading.ripe_ns > PROMPT_NS:
+            return False
         reading.granted += permits
         reading.taken -= permits
-        return reading.granted - reading.dispatched <= reading.queue and (
-            ripe_ns is None or event.t_ns - ripe_ns <= PROMPT_NS
-        )
+        reading.ripe_ns = event.t_ns if reading.taken >= reading.refill else None
+        return True
 
     def stored(self, event: Stored) -> bool:
         log = self._standing.logs.get(event.topic)
@@ -177,12 +189,9 @@ class Frames:
             and message.position == position
             and message.unit == event.unit
             and not event.late
-            and _holds(event.members, message)
+            and message.members == event.members
+            and message.meta == event.meta
         )
-
-
-def _holds(members: Sequence[Member], message: Message) -> bool:
-    return len(members) == 1 and members[0].digest == message.digest and members[0].size == message.size
 
 
 def _is_plain(meta: Meta) -> bool:

@@ -31,14 +31,16 @@ Waiting = frozenset[tuple[str, tuple[int, int]]]
 
 class Moment(NamedTuple):
     """In front of the event at this place nothing is under way but the ACKs of `waiting`. `beside`: how much went by
-    beside the messages; `permits`: where the consumers stand; `counts`: how far everything that is numbered has come.
+    beside the messages; `heard_ns`: when the client of each connection was last written to; `permits`: where the
+    consumers stand; `calm`: no ACK has left just before; `counts`: how far everything that is numbered has come.
     """
 
     place: int
     t_ns: int
     beside: int
-    connections: frozenset[int]
+    heard_ns: Mapping[int, int]
     permits: tuple[object, ...]
+    calm: bool
     waiting: Waiting
     counts: Mapping[tuple[object, ...], Any]
 
@@ -54,6 +56,12 @@ class Span:
 
     def __len__(self) -> int:
         return self.last.place - self.first.place
+
+    @property
+    def heard_ns(self) -> Mapping[int, int]:
+        """Of the connections that carried something of it to their clients."""
+        before, after = self.first.heard_ns, self.last.heard_ns
+        return {conn: heard_ns for conn, heard_ns in after.items() if before.get(conn) != heard_ns}
 
 
 def shortened(
@@ -99,7 +107,7 @@ def plain_stretches(
         if plain:
             expected = kinds.get(type(event))
             if expected is not None and expected(event):
-                if not standing.under_way and place - last >= least and strictly.is_still(event.t_ns):
+                if not standing.under_way and place - last >= least and strictly.is_still:
                     last = place
                     found[-1].append(_moment(place + 1, event.t_ns, strictly))
                 continue
@@ -125,8 +133,9 @@ def _moment(place: int, now_ns: int, strictly: Strictly) -> Moment:
         place=place,
         t_ns=now_ns,
         beside=len(strictly.beside),
-        connections=standing.connections,
+        heard_ns=dict(standing.heard_ns),
         permits=standing.permits,
+        calm=strictly.is_calm(now_ns),
         waiting=standing.waiting,
         counts=dict(standing.counts()),
     )
@@ -134,10 +143,11 @@ def _moment(place: int, now_ns: int, strictly: Strictly) -> Moment:
 
 def _longest(moments: Sequence[Moment]) -> Span | None:
     """Between two moments with the same permits, neither of them the first or the last: what comes behind something
-    else that happened, and before it, is what that is judged by."""
+    else that happened, and before it, is what that is judged by. How soon ACKs follow each other is: no ACK that is
+    left out is near what comes behind."""
     first: dict[object, Moment] = {}
-    over = moments[-1]
-    spans = (Span(first.setdefault(moment.permits, moment), moment, over) for moment in moments[1:-1])
+    end = max((place for place, moment in enumerate(moments) if moment.calm), default=0)
+    spans = (Span(first.setdefault(moment.permits, moment), moment, moments[end]) for moment in moments[1:end])
     return max((span for span in spans if len(span)), key=len, default=None)
 
 
@@ -167,7 +177,7 @@ def _without(
         for event in beside[span.first.beside : span.last.beside]:
             if not _is_ack(event) or not span.first.waiting.isdisjoint(entries_of(event, names)):
                 yield event
-        yield Passed(events[span.last.place].seq, span.last.t_ns, span.last.connections)
+        yield Passed(events[span.last.place].seq, span.last.t_ns, span.heard_ns)
         for event in events[span.last.place : span.over.place]:
             if not (_is_ack(event) and not span.last.waiting.isdisjoint(entries_of(event, names))):
                 yield event

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any, Final
 
+from assay_conformance.checks.negotiated import SEVERAL_IDS_SINCE
 from assay_conformance.checks.plain.standing import Consumer, Log, Message, Producer, Reading, Standing, Writing
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import Case
+from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
     Began,
     Closed,
@@ -24,6 +26,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.topic_names import renamed
 
+_TO_CLIENT: Final = Direction.TO_CLIENT
 _OPENING_ARGS: Final = frozenset({"client", "config", "subscription", "topic", "topics"})
 _OPENINGS: Final = frozenset({"open_client", "open_consumer", "open_producer"})
 _NONE: Final = -1
@@ -43,8 +46,8 @@ class Loosely:
         """Consumer and delivery -> the entry."""
         self._clients: dict[int, object] = {}
         """Producer or consumer -> the client that it was opened with."""
-        self._acks: dict[int, tuple[Consumer, list[Message]]] = {}
-        """Ack operation -> what it names."""
+        self._acks: dict[int, tuple[Consumer, dict[Position, Message]]] = {}
+        """Ack operation -> what it names, as far as no ACK has."""
         self.is_unfit = False
         self._kinds: dict[type, Callable[[Any], None]] = {
             Began: self._began,
@@ -56,10 +59,12 @@ class Loosely:
             Closed: self._closed,
         }
         self._frames: dict[str, Callable[[Frame], None]] = {
+            "CONNECT": self._connects,
             "CONNECTED": self._connected,
             "PRODUCER": self._producer,
             "SUBSCRIBE": self._subscribe,
             "SEND": self._send,
+            **dict.fromkeys(("SEND_RECEIPT", "SEND_ERROR"), self._answered),
             "FLOW": self._flow,
             "MESSAGE": self._message,
             "ACK": self._ack,
@@ -76,6 +81,7 @@ class Loosely:
             producer.open.clear()
             producer.asked.clear()
         for writing in standing.writings.values():
+            writing.unanswered.update(message.sequence_id for message in writing.waiting)
             writing.waiting.clear()
         for log in standing.logs.values():
             log.to_store.clear()
@@ -115,7 +121,7 @@ class Loosely:
             if (producer := self._standing.producers.get(handle)) is not None:
                 producer.next_number = (event.number or 0) + 1
         elif event.verb == "open_producer":
-            self._standing.producers[handle] = Producer(self._log(event), self._most_pending(event))
+            self._standing.producers[handle] = Producer(handle, self._log(event), self._most_pending(event))
             self._clients[handle] = event.args.get("client")
         elif event.verb == "open_consumer":
             self._consumer(handle, event)
@@ -144,7 +150,9 @@ class Loosely:
         if consumer is None or event.args.get("cumulative") or "of" in event.args:
             return
         places = [self._received_as.get((handle, delivery)) for delivery in event.args.get("messages", ())]
-        self._acks[event.op] = consumer, [_acknowledged(handle, event, place) for place in places if place is not None]
+        consumer.repeats = consumer.repeats or None in places
+        named = {place: _acknowledged(handle, event, place) for place in places if place is not None}
+        self._acks[event.op] = consumer, named
 
     def _consumer(self, handle: int, event: Invoke) -> None:
         log = self._log(event)
@@ -165,14 +173,12 @@ class Loosely:
 
     def _completion(self, event: Completion) -> None:
         self._open.discard(event.op)
-        consumer, messages = self._acks.pop(event.op, (None, ()))
+        consumer, messages = self._acks.pop(event.op, (None, {}))
         if consumer is None or event.outcome is not Outcome.OK:
             return
-        for message in messages:
-            position = message.position or _NOWHERE
-            if position in consumer.log.unsettled:
-                consumer.log.unsettled.remove(position)
-                consumer.acking[position] = message
+        # What is acknowledged twice may leave twice.
+        consumer.log.unsettled.difference_update(messages)
+        consumer.acking.update(messages)
         consumer.called = len(consumer.acking)
 
     def _received(self, event: Received) -> None:
@@ -183,11 +189,18 @@ class Loosely:
     # --- wire ---
 
     def _frame(self, event: Frame) -> None:
+        if event.dir is _TO_CLIENT and event.to_receiver:
+            self._standing.heard_ns[event.conn] = event.t_ns
         handler = self._frames.get(event.command)
         if handler is not None:
             handler(event)
 
+    def _connects(self, event: Frame) -> None:
+        if int(event.fields.get("protocol_version", 0)) < SEVERAL_IDS_SINCE:
+            self._standing.one_id.add(event.conn)
+
     def _connected(self, event: Frame) -> None:
+        self._connects(event)
         if (told := event.fields.get("max_message_size")) is not None:
             self._standing.largest = min(self._standing.largest, int(told) // 2)
 
@@ -202,14 +215,29 @@ class Loosely:
 
     def _send(self, event: Frame) -> None:
         writing = self._standing.writings.get((event.conn, event.producer_id or 0))
-        if writing is not None:
-            writing.last_id = event.sequence_id
+        if writing is None:
+            return
+        id, identity = event.sequence_id or 0, event.members[0].identity if event.members else None
+        own = identity is not None and identity.case == self._standing.case_number
+        producer = self._standing.producers.get(identity.handle) if identity is not None and own else None
+        writing.last_id, writing.name = id, "" if event.meta is None else event.meta.producer_name
+        writing.producer = producer
+        writing.unanswered.add(id)
+        if producer is not None:
+            producer.last_id = id
+
+    def _answered(self, event: Frame) -> None:
+        writing = self._standing.writings.get((event.conn, event.producer_id or 0))
+        if writing is not None and event.to_receiver:
+            writing.unanswered.discard(event.sequence_id or 0)
 
     def _flow(self, event: Frame) -> None:
         reading = self._standing.readings.get((event.conn, event.consumer_id or 0))
         if reading is not None:
-            reading.queue = reading.queue or event.permits or 0
-            reading.granted += event.permits or 0
+            permits = event.permits or 0
+            reading.queue = reading.queue or permits
+            reading.granted += permits * event.at_client
+            reading.astray += permits * (event.at_client - event.at_broker)
 
     def _message(self, event: Frame) -> None:
         # What costs several permits is counted in more than one way.
@@ -217,7 +245,8 @@ class Loosely:
         reading = self._standing.readings.get((event.conn, event.consumer_id or 0))
         if reading is None:
             return
-        reading.dispatched += event.messages
+        reading.dispatched += event.messages * event.at_client
+        reading.astray -= event.messages * (event.at_client - event.at_broker)
         if reading.consumer is not None:
             # What comes again, its ACK had not come.
             for id in event.ids:
@@ -227,6 +256,8 @@ class Loosely:
 
     def _ack(self, event: Frame) -> None:
         reading = self._standing.readings.get((event.conn, event.consumer_id or 0))
+        if reading is not None and event.at_client:
+            reading.acked_ns = event.t_ns
         if reading is None or reading.consumer is None or not event.at_broker or event.ack_sets:
             return
         unsettled, acking = reading.consumer.log.unsettled, reading.consumer.acking
@@ -237,6 +268,9 @@ class Loosely:
             for position in settled:
                 unsettled.discard(position)
                 acking.pop(position, None)
+                for consumer, named in self._acks.values():
+                    if consumer is reading.consumer:
+                        named.pop(position, None)
         reading.consumer.called = len(acking)
 
     def _session_ended(self, event: Frame) -> None:

@@ -92,6 +92,9 @@ def _of_frame(event: Frame, names: Names) -> Iterator[Name]:
         yield ("entry", topic), position
     if event.producer_id is not None and event.sequence_id is not None:
         yield ("id", (event.conn, event.producer_id)), event.sequence_id
+        for member in event.members:
+            if member.identity is not None:
+                yield ("id", member.identity.handle), event.sequence_id
     yield from _members(event.members)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A plain stretch went by, and ended at this time. Something was written to every client on these connections, not
-    long before and never long after each other. Nothing in it is evidence: `seq` is that of the event behind it."""
+    """A plain stretch went by, and ended at this time. Nothing in it is evidence: `seq` is that of the event behind it.
+    `heard_ns`: connection -> when its client was last written to in it; until then it never had to wait for long, and
+    a connection that is not there carried nothing that is left out."""
 
     seq: int
     t_ns: int
-    connections: frozenset[int]
+    heard_ns: Mapping[int, int]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from assay_conformance.model.event import Position
+from assay_conformance.model.event import Member, Meta, Position
 
 Session = tuple[int, int]
 """Connection, and the id of a producer or consumer there."""
@@ -20,8 +20,8 @@ class Message:
     """One message, from its send on. What is not known yet is 0, or None."""
 
     __slots__ = (
-        *("acked_ns", "asked_ns", "called", "digest", "handle", "number", "op", "position", "receipted"),
-        *("sequence_id", "size", "stored_ns", "unit"),
+        *("acked_ns", "asked_ns", "called", "digest", "handle", "members", "meta", "number", "op", "position"),
+        *("receipted", "sequence_id", "size", "stored_ns", "unit"),
     )
 
     def __init__(self, handle: int, number: int, size: int | None, digest: int | None, op: int, asked_ns: int) -> None:
@@ -33,6 +33,8 @@ class Message:
         self.asked_ns = asked_ns
         self.sequence_id = 0
         self.unit: int | None = None
+        self.meta: Meta | None = None
+        self.members: tuple[Member, ...] = ()
         self.position: Position | None = None
         self.stored_ns = 0
         self.receipted = False
@@ -57,22 +59,28 @@ class Log:
 
 @dataclass(slots=True, eq=False)
 class Producer:
-    """By its handle. `asked`: sends that have not left; `open`: those that have not ended."""
+    """By its handle. `asked`: sends that have not left; `open`: those that have not ended. `last_id`: of what it sent,
+    on whatever connection."""
 
+    handle: int
     log: Log
     limit: int
     asked: deque[Message] = field(default_factory=deque)
     open: deque[Message] = field(default_factory=deque)
     next_number: int = 0
+    last_id: int = -1
 
 
 @dataclass(slots=True, eq=False)
 class Writing:
-    """A producer on one connection. `waiting`: SENDs without a receipt."""
+    """A producer on one connection: whose it is, its last SEND says, as long as nothing is plain. `waiting`: SENDs
+    without a receipt; `unanswered`: those of before everything was plain, by their sequence ids."""
 
-    last_id: int | None = None
-    name: str | None = None
+    producer: Producer | None = None
+    last_id: int = -1
+    name: str = ""
     waiting: deque[Message] = field(default_factory=deque)
+    unanswered: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
@@ -91,18 +99,21 @@ class Consumer:
     full_ns: int | None = None
     """Since when a full group waits."""
     delivery: int = 0
+    repeats: bool = False
+    """It acknowledged again what it had acknowledged: an ACK may leave that nothing is known of."""
     reading: Reading | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Reading:
     """A consumer on one connection, and its permits. `taken`: handed over and not granted again; `ripe_ns`: since when
-    that is half a queue."""
+    that is half a queue; `astray`: permits that client and broker count otherwise."""
 
     consumer: Consumer | None
     queue: int = 0
     granted: int = 0
     dispatched: int = 0
+    astray: int = 0
     taken: int = 0
     ripe_ns: int | None = None
     acked_ns: int | None = None
@@ -118,10 +129,11 @@ class Reading:
 
 @dataclass(slots=True, eq=False)
 class Standing:
-    """Of everybody. `calls`: operations other than sends that have not ended; `largest`: the bytes of a frame that any
-    broker takes."""
+    """Of everybody. `calls`: operations other than sends that have not ended, and how many messages each asks for;
+    `largest`: the bytes of a frame that any broker takes; `one_id`: connections on which an ACK names one entry."""
 
     largest: int
+    one_id: set[int] = field(default_factory=set)
     case_number: int = -1
     names: dict[str, str] = field(default_factory=dict)
     logs: dict[str, Log] = field(default_factory=dict)
@@ -129,11 +141,11 @@ class Standing:
     consumers: dict[int, Consumer] = field(default_factory=dict)
     writings: dict[Session, Writing] = field(default_factory=dict)
     readings: dict[Session, Reading] = field(default_factory=dict)
-    calls: set[int] = field(default_factory=set)
+    calls: dict[int, int] = field(default_factory=dict)
     operation: int = -1
     """The last that was asked for."""
     heard_ns: dict[int, int] = field(default_factory=dict)
-    """Connection -> when its client was last written to, since everything is plain."""
+    """Connection -> when its client was last written to."""
     under_way: int = 0
     """In a plain stretch: operations that have not ended, and messages that left and that no call has acknowledged."""
 
@@ -155,11 +167,6 @@ class Standing:
         """Entries whose ACK waits for its group."""
         return frozenset((one.log.topic, position) for one in self.consumers.values() for position in one.acking)
 
-    @property
-    def connections(self) -> frozenset[int]:
-        """On which somebody is."""
-        return frozenset(conn for sessions in (self.writings, self.readings) for conn, _ in sessions)
-
     def counts(self) -> Iterator[tuple[tuple[object, ...], object]]:
         """How far everything that is numbered has come."""
         yield OPERATION, self.operation
@@ -167,7 +174,8 @@ class Standing:
             yield ("entry", topic), log.last or (-1, -1)
         for handle, producer in self.producers.items():
             yield ("number", handle), producer.next_number - 1
+            yield ("id", handle), producer.last_id
         for handle, consumer in self.consumers.items():
             yield ("delivery", handle), consumer.delivery
         for session, writing in self.writings.items():
-            yield ("id", session), -1 if writing.last_id is None else writing.last_id
+            yield ("id", session), writing.last_id

@@ -6,11 +6,11 @@ free, and within bounds that leave most of the slack of every tolerance unused. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from assay_conformance.checks.plain.frames import PROMPT_NS, Frames
-from assay_conformance.checks.plain.standing import Message, Standing
+from assay_conformance.checks.plain.standing import Consumer, Message, Standing
 from assay_conformance.model.event import (
     ClockOffset,
     Completion,
@@ -31,11 +31,10 @@ _SEND_ARGS: Final = {"size"}
 
 
 class Strictly:
-    """`silence_ns`: how long a connection may go without anything that is written to its client."""
+    """`silence_ns`: how long a connection may go without anything that is written to its client, if anything is."""
 
     def __init__(self, standing: Standing, silence_ns: int) -> None:
         self.standing = standing
-        self._silence_ns = silence_ns
         self._acks: dict[int, list[Message]] = {}
         """Ack operation -> what it named."""
         self.beside: list[Event] = []
@@ -51,24 +50,29 @@ class Strictly:
         }
 
     def begin(self) -> bool:
-        """Nothing is under way; False where a consumer owes permits, or acknowledgments of a full group."""
+        """Nothing is under way; False where a consumer owes permits, or acknowledgments of a full group, where client
+        and broker count permits otherwise, or a SEND has no answer."""
         self._acks.clear()
-        self.standing.heard_ns.clear()
         self.standing.under_way = 0
         for reading in self.standing.readings.values():
             reading.taken = reading.queue - reading.granted + reading.dispatched
             reading.ripe_ns = reading.fields = None
-            if reading.queue and reading.taken >= reading.refill:
+            if reading.astray or (reading.queue and reading.taken >= reading.refill):
                 return False
-        return all(len(one.acking) < one.group_max for one in self.standing.consumers.values())
+        if any(writing.unanswered for writing in self.standing.writings.values()):
+            return False
+        return all(len(one.acking) < one.group_max and not one.repeats for one in self.standing.consumers.values())
 
-    def is_still(self, now_ns: int) -> bool:
-        """Nothing is under way but acknowledgments that wait for their group, and nobody was left alone for long."""
-        standing = self.standing
-        return (
-            not standing.under_way
-            and all(one.ripe_ns is None for one in standing.readings.values())
-            and all(now_ns - standing.heard_ns.get(conn, now_ns) <= self._silence_ns for conn in standing.connections)
+    @property
+    def is_still(self) -> bool:
+        """Nothing is under way but acknowledgments that wait for their group."""
+        return not self.standing.under_way and all(one.ripe_ns is None for one in self.standing.readings.values())
+
+    def is_calm(self, now_ns: int) -> bool:
+        """No ACK has left for so long that the next one cannot be too soon."""
+        return all(
+            one.acked_ns is None or one.consumer is None or now_ns - one.acked_ns >= one.consumer.group_ns // 2
+            for one in self.standing.readings.values()
         )
 
     def _goes_by(self, event: Event) -> bool:
@@ -87,7 +91,7 @@ class Strictly:
             producer.asked.append(message)
             producer.open.append(message)
         elif event.verb == "receive" or (event.verb == "ack" and self._to_acknowledge(event)):
-            self.standing.calls.add(event.op)
+            self.standing.calls[event.op] = event.args.get("count", 0)
         else:
             return False
         self.standing.operation = event.op
@@ -113,14 +117,21 @@ class Strictly:
         self.standing.under_way -= 1
         if event.verb == "send":
             return self._told(event)
-        if event.op not in self.standing.calls:
+        asked = self.standing.calls.pop(event.op, None)
+        if asked is None:
             return False
-        self.standing.calls.remove(event.op)
-        return event.verb != "ack" or self._acknowledged(event)
+        return self._acknowledged(event) if event.verb == "ack" else self._brought(event, asked)
+
+    def _brought(self, event: Completion, asked: int) -> bool:
+        """Who got less than it asked for got all there was, and there was nothing to ask for again."""
+        consumer = self.standing.consumers.get(event.handle or 0)
+        if consumer is None or (event.count or 0) >= asked:
+            return consumer is not None
+        return not consumer.handed and (consumer.reading is None or consumer.reading.ripe_ns is None)
 
     def _acknowledged(self, event: Completion) -> bool:
         consumer, messages = self.standing.consumers.get(event.handle or 0), self._acks.pop(event.op, None)
-        if consumer is None or messages is None:
+        if consumer is None or messages is None or not _is_prompt(event, messages, consumer):
             return False
         for message in messages:
             if message.position in consumer.acking:
@@ -133,15 +144,15 @@ class Strictly:
 
     def _told(self, event: Completion) -> bool:
         producer = self.standing.producers.get(event.handle or 0)
-        if producer is None or not producer.open:
+        if producer is None or not producer.open or producer.open[0].op != event.op:
             return False
         message, id = producer.open.popleft(), event.message_id
         return (
-            message.op == event.op
-            and message.receipted
+            message.receipted
             and (id is None or id.position == message.position)
             and (event.sequence_id is None or event.sequence_id == message.sequence_id)
             and event.t_ns - message.asked_ns <= PROMPT_NS
+            and (event.called_ns is None or event.called_ns >= message.asked_ns - PROMPT_NS)
         )
 
     def _received(self, event: Received) -> bool:
@@ -158,6 +169,7 @@ class Strictly:
             event.delivery == consumer.delivery
             and event.message_id.position == message.position
             and event.message_id.batch_index < 0
+            and event.message_id.partition < 0
             and event.size == message.size
             and event.digest == message.digest
             and identity is not None
@@ -171,6 +183,17 @@ class Strictly:
             and not event.event_time_ms
             and (event.sequence_id is None or event.sequence_id == message.sequence_id)
         )
+
+
+def _is_prompt(event: Completion, messages: Sequence[Message], consumer: Consumer) -> bool:
+    """Of one message it is told when the client was called: no earlier than it was asked to, and no ACK has left since
+    without that message."""
+    called_ns = event.called_ns
+    if len(messages) != 1 or called_ns is None:
+        return True
+    message, left_ns = messages[0], None if consumer.reading is None else consumer.reading.acked_ns
+    passed_over = left_ns is not None and left_ns > called_ns and message.position in consumer.acking
+    return called_ns >= message.acked_ns - PROMPT_NS and not passed_over
 
 
 _BESIDE: Final = (Stepped, Waited, Load, ClockOffset)
