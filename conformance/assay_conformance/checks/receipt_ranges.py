@@ -36,6 +36,8 @@ class ChecksHighest(LeavingCheck):
         unit, told = self.tracker.lines.unit, event.highest_sequence_id or 0
         if unit is None or event.fate is not Fate.ALTERED or not event.to_receiver or unit.first.meta is None:
             return
+        if unit.receipts[:1] != (event,):
+            return  # Sent twice, it has its receipt: this one is late news.
         # Whether its SEND tells it, or not, is another clause: a client knows what it has batched.
         ids = [member.sequence_id for member in unit.first.members if member.sequence_id is not None]
         if len(ids) > 1 and event.sequence_id == unit.sequence_id < told != max(ids):

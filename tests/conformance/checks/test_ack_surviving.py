@@ -118,6 +118,14 @@ def test_entry_that_never_comes_again_is_found() -> None:
     assert judged(story)[0] == ["never-again"]
 
 
+def test_entry_that_is_named_on_the_new_connection_bit_by_bit_need_not_come_again() -> None:
+    story = _dies(_acked(1_000, 3_000), 4_000)
+    _gets_again(story, 2, 4, 5)
+    story.ack_frame(3, conn=1, ack_sets=((6,),))
+    story.ack_frame(3, conn=1)
+    assert judged(story)[0] == []
+
+
 @pytest.mark.parametrize(("there_ms", "said"), [(1_100, []), (1_300, ["never-again"])])
 def test_failover_consumer_is_served_when_its_turn_has_come(there_ms: int, said: list[str]) -> None:
     """Which is a second after it came."""

@@ -149,6 +149,16 @@ def test_connection_given_up_at_once_while_another_producer_is_closed_is_as_good
     assert _judged(ChecksHighest, story) == ([], 1)
 
 
+def test_receipt_of_another_range_for_what_has_its_receipt_shows_nothing() -> None:
+    story = Script()
+    story.producer()
+    for _ in range(2):
+        story.send_frame(0, 1, 2, highest_sequence_id=2)
+    story.receipt(0, highest_sequence_id=2)
+    story.receipt(0, highest_sequence_id=7, fate=Fate.ALTERED)
+    assert _judged(ChecksHighest, story) == ([], 0)
+
+
 def test_connection_that_the_application_ends_behind_it_is_no_answer() -> None:
     story = _receipt(highest=7)
     story.after(1_000).invoke("close", PRODUCER)

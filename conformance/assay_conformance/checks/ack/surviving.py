@@ -160,9 +160,11 @@ class AcksSurviveLoad(DispatchLedger):
 
     def finish(self) -> None:
         for group, kept in self._kept.items():
-            if not kept.owed or not group.durable or self._holds_back(group) or group not in self.groups.values():
+            # Whatever an ACK has named since, a few messages of a batch for one, is not owed any more.
+            owed = {position: out for position, out in kept.owed.items() if position in group.unacked}
+            if not owed or not group.durable or self._holds_back(group) or group not in self.groups.values():
                 continue
-            position, (frame, end) = min(kept.owed.items())
+            position, (frame, end) = min(owed.items())
             if self._is_stuck(group, position):
                 continue
             heir = next((member for member in group.members if self._is_starved(group, member, end)), None)
