@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from itertools import chain, islice
 
 from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
-from assay_conformance.checks.consumption import in_force
+from assay_conformance.checks.consumption import in_force, is_torn
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.from_history import Transcript, transcribe
 from assay_conformance.ledger.from_history.evidence import HistoryJudged, judge_history
 from assay_conformance.ledger.rules import Breach
-from assay_conformance.model.event import Event, Fired, Received
+from assay_conformance.model.event import Event, Fired, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 MOST_EVENTS = 6
@@ -91,6 +91,8 @@ class FlowsAfterHeal(RowsCheck):
     def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
         if any(in_force(self.view, one, "subscription_type") == "failover" for one in self._consumers()):
             return  # Whoever comes back to it is made active a second later.
+        if any(isinstance(one, Frame) and one.command == "FLOW" and is_torn(one) for one in self.tracker.history):
+            return  # Permits that a fault took out of their stream, nobody grants again.
         end_ns = self.tracker.history[-1].t_ns
         if self.tracker.load.quiet(0, end_ns, TOLERANCES["answer"]):
             super().judge(breach, events)

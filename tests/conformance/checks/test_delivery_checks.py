@@ -169,6 +169,14 @@ def test_nothing_is_found_where_nothing_is_wrong(check: type[Check], story: Stor
     assert judged(check, story) == ([], exercised)
 
 
+def test_nothing_flows_to_a_consumer_whose_permits_a_fault_took() -> None:
+    def story(s: Script) -> None:
+        silence_behind_an_outage(s)
+        s.up("FLOW", consumer_id=0, permits=1, sides=Sides.SENDER, fate=Fate.DROPPED)
+
+    assert judged(FlowsAfterHeal, story)[0] == []
+
+
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
     assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
 
