@@ -30,6 +30,7 @@ from assay_conformance.checks.base import View
 from assay_conformance.checks.consumption import ConsumerCheck
 from assay_conformance.checks.dispatches import DispatchLedger
 from assay_conformance.checks.flow.permits import PermitCheck
+from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import fitting, run
 from assay_conformance.checks.routes import routes
 from assay_conformance.checks.tracker import Tracker
@@ -127,7 +128,7 @@ def costs(path: Path, case: Case) -> None:
         for name in handlers | hooks | {"finish"}:
             setattr(check, name, timed(check.requirement, getattr(check, name)))
     with undisturbed():
-        run(events, view, checks)
+        run(in_log_order(events), view, checks)
     for requirement, ns in spent.most_common():
         print(f"{ns / len(events):8.0f} ns  {requirement}")
 

@@ -11,7 +11,7 @@ from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import ConfigValue, Who
 from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stepped
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.topic_names import partition_name
+from assay_conformance.model.topic_names import named_topics, partition_name
 
 _ROLES = {"open_producer": "producer", "open_consumer": "consumer"}
 
@@ -151,5 +151,5 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
         )
 
     def _uses(self, opening: Invoke, role: str, topic: str) -> bool:
-        names = opening.args.get("topics") or [opening.args.get("topic", "")]
+        names = named_topics(opening.args)
         return _ROLES.get(opening.verb) == role and topic in [self.tracker.local_topic(str(name)) for name in names]

@@ -10,7 +10,7 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, to_cli
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.model.topic_names import base_topic
+from assay_conformance.model.topic_names import base_topic, named_topics
 
 PASSING = ("ServiceNotReady", "TooManyRequests")
 FINAL = ("AuthorizationError", "InvalidTopicName")
@@ -51,8 +51,7 @@ class RetriesLookups(TimedCheck):
 
     @on(Invoke, "open_producer", "open_consumer")
     def opens(self, event: Invoke) -> None:
-        names = event.args.get("topics") or [event.args.get("topic", "")]
-        topics = frozenset(self.tracker.local_topic(str(name)) for name in names)
+        topics = frozenset(self.tracker.local_topic(str(name)) for name in named_topics(event.args))
         self._openings[event.op] = _Opening(event, topics)
 
     @on(Frame, "LOOKUP", "PARTITIONED_METADATA")

@@ -90,9 +90,9 @@ def fitting(
 
 
 def run(events: Sequence[Event], view: View, checks: Sequence[Check]) -> BenchFacts:
-    """One pass, after those that read ahead: every check whose Case concerns it sees the events it has handlers for,
-    then its `finish`. What these need has been met."""
-    events, tracker = in_log_order(events), view.tracker
+    """One pass over events in log order, after those that read ahead: every check whose Case concerns it sees the
+    events it has handlers for, then its `finish`. What these need has been met."""
+    tracker = view.tracker
     tracker.foresight.read(events)
     tracker.history = events
     attempt = BenchFacts(tracker.load)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from assay_conformance.model.topic_names import base_topic
+from assay_conformance.model.topic_names import base_topic, named_topics
 
 EVERYBODY: Final = -1
 
@@ -97,7 +97,7 @@ class Parts:
         """A pattern may match any."""
         if "pattern" in args:
             return self._local.values()
-        return args.get("topics") or [args.get("topic", self._first_topic)]
+        return named_topics(args, self._first_topic)
 
     def _topic(self, name: str) -> int:
         base = base_topic(name)

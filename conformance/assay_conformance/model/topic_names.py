@@ -7,9 +7,9 @@ nobody would write so, as in `-partition-01` (TopicName.getPartitionIndex).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 NO_PARTITION: Final = -1
 """The number of a topic that is no partition, as message ids have it."""
@@ -44,6 +44,11 @@ def partition_name(topic: str, number: int) -> str:
 def part_names(topic: str, partitions: Iterable[int]) -> list[str]:
     """The topics that hold the messages of one: these partitions, or itself where it has none."""
     return [partition_name(topic, number) for number in partitions] or [topic]
+
+
+def named_topics(args: Mapping[str, Any], first: str = "") -> Sequence[str]:
+    """The topics that what opens a producer or a consumer names; `first` where it names none."""
+    return args.get("topics") or [str(args.get("topic", first))]
 
 
 def renamed(name: str, names: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from assay_conformance.model.case import Case, Config, Step, Who
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime
+from assay_conformance.model.topic_names import named_topics
 
 NAMESPACE = "persistent://public/default/"
 DEFAULT_BYTES = 64
@@ -71,8 +72,7 @@ class Calls:
         yield _called("open_producer", step.saves, step.args["client"], topic, **self._chosen("producer", step))
 
     def open_consumer(self, step: Step) -> Iterator[str]:
-        names = step.args.get("topics") or [self._case.topology.topics[0].name]
-        topics = [NAMESPACE + name for name in names]
+        topics = [NAMESPACE + name for name in named_topics(step.args, self._case.topology.topics[0].name)]
         yield _called(
             "open_consumer",
             step.saves,

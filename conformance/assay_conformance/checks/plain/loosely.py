@@ -24,7 +24,7 @@ from assay_conformance.model.event import (
     Stored,
 )
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.model.topic_names import renamed
+from assay_conformance.model.topic_names import named_topics, renamed
 
 _TO_CLIENT: Final = Direction.TO_CLIENT
 _OPENING_ARGS: Final = frozenset({"client", "config", "subscription", "topic", "topics"})
@@ -164,7 +164,7 @@ class Loosely:
         log.consumer = self._standing.consumers[handle] = Consumer(log, group_ms * MS, group_max)
 
     def _log(self, event: Invoke) -> Log:
-        topics = event.args.get("topics") or [event.args.get("topic", self._case.topology.topics[0].name)]
+        topics = named_topics(event.args, self._case.topology.topics[0].name)
         return self._standing.log(renamed(str(topics[0]), self._standing.names))
 
     def _number(self, part: str, event: Invoke, key: str) -> int:

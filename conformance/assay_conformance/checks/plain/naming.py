@@ -10,7 +10,7 @@ from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.checks.plain.standing import OPERATION, Session, Standing
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Member, MessageId, Overdue, Received, Stored
-from assay_conformance.model.topic_names import renamed
+from assay_conformance.model.topic_names import named_topics, renamed
 
 if TYPE_CHECKING:
     from assay_conformance.checks.plain.leaving_out import Span
@@ -34,7 +34,7 @@ class Names:
             topic = renamed(str(event.fields.get("topic", "")), standing.names)
             self._topics.setdefault(_session(event), set()).add(topic)
         elif type(event) is Invoke and event.verb in ("open_producer", "open_consumer"):
-            topics = event.args.get("topics") or [event.args.get("topic", self._first)]
+            topics = named_topics(event.args, self._first)
             known = self._topics.setdefault(event.handle, set())
             known.update(renamed(str(topic), standing.names) for topic in topics)
 

@@ -39,7 +39,7 @@ from assay_conformance.model.event import (
     Stored,
 )
 from assay_conformance.model.fault import Direction
-from assay_conformance.model.topic_names import base_topic, renamed
+from assay_conformance.model.topic_names import base_topic, named_topics, renamed
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED)
 _DUPLICATED, _OK, _SENDER, _BOTH = Fate.DUPLICATED, Outcome.OK, Sides.SENDER, Sides.BOTH
@@ -193,8 +193,7 @@ class Tracker:
     def _topics(self, args: dict[str, Any]) -> tuple[str, ...]:
         """The topics an open_consumer names; the topology's first one when it names none."""
         first = next(iter(self._local.values()), "")
-        named = args.get("topics") or [args.get("topic", first)]
-        return tuple(self.local_topic(str(name)) for name in named)
+        return tuple(self.local_topic(str(name)) for name in named_topics(args, first))
 
     def _completion(self, event: Completion) -> None:
         if (operation := self.operations.get(event.op)) is not None and operation.completion is None:

@@ -14,7 +14,7 @@ from assay_conformance.ledger.tables import NONE, AckKind, Integrity
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import AgentEnded, Event, Invoke, Outcome, Received
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.model.topic_names import base_topic, partition_name
+from assay_conformance.model.topic_names import base_topic, named_topics, partition_name
 
 _GOOD, _ACK = Integrity.GOOD, AckKind.ACK
 """As in `model.event`: members of enums are slow to find, and every row is made with them."""
@@ -84,7 +84,7 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
         if invoke.verb != "open_consumer" or invoke.handle is None:
             continue
         name = str(invoke.args.get("subscription", DEFAULT_SUBSCRIPTION))
-        for full in invoke.args.get("topics") or [invoke.args.get("topic", first)]:
+        for full in named_topics(invoke.args, first):
             topic = base_topic(events.topic(str(full)))
             if topic in topics and not topics[topic].persistent:
                 continue
