@@ -215,7 +215,8 @@ class SequenceIdsStepByOne(Check):
     def _judges(self, line: Line) -> bool:
         if line.handle is None or line.handle in self.tracker.foresight.explicit:
             return False
-        return self.view.producer_setting(line.handle, "batching_type") != "key_based"
+        by_key = self.view.producer_setting(line.handle, "batching_type") == "key_based"
+        return not by_key or self.view.producer_setting(line.handle, "batching") is False
 
     def _judge(self, line: Line) -> None:
         taken = {frame.sequence_id or 0 for unit in line.units for _, frame in unit.sends[1:]}

@@ -98,7 +98,7 @@ class IgnoresStaleReceipt(Check):
                 *(unit.receipts[-1:] if unit else ()),
             )
         elif self._stale and event.outcome is Outcome.OK and unit is not None and not unit.receipts:
-            if event.handle in self.tracker.foresight.unsure | self.tracker.lines.torn_sends:
+            if event.handle in self.tracker.foresight.unsure | self.tracker.lines.unpaired:
                 return
             stale, _ = self._stale[-1]
             self.breach(
@@ -117,8 +117,8 @@ class IgnoresStaleReceipt(Check):
             soon = closed is not None and closed.t_ns - receipt.t_ns <= TOLERANCES["answer"].slack_ns
             asked = line.closing is not None and closed is not None and line.closing.seq < closed.seq
             # Nobody can say that a client was not asked to leave when it is not known whose producer it is, nor what is
-            # stale in a stream that a fault took a SEND out of.
-            unclear = line.handle is None or line.handle in self.tracker.lines.torn_sends
+            # stale where nobody knows which receipt is which SEND's.
+            unclear = line.handle is None or line.handle in self.tracker.lines.unpaired
             if receipt.conn in self._spoiled or (soon and not left) or unclear:
                 continue
             self.exercise(receipt)

@@ -1,4 +1,5 @@
 import msgspec
+import pytest
 
 from assay_conformance.checks.delivery_order import DeliversInIdOrder
 from assay_conformance.checks.ordering import (
@@ -181,6 +182,16 @@ def _ids(*ids: int, **send: int) -> SequenceIdsStepByOne:
 def test_ids_in_steps_of_one_are_accepted() -> None:
     check = _ids(5, 6, 7)
     assert (check.findings, check.exercised) == ([], 2)
+
+
+@pytest.mark.parametrize(("batching", "codes"), [(True, []), (False, ["id-reused"])])
+def test_ids_are_sorted_by_key_where_there_are_batches(batching: bool, codes: list[str]) -> None:
+    story = Script()
+    story.producer(batching=batching, batching_type="key_based")
+    for number, sequence_id in enumerate((1, 0)):
+        story.send(number)
+        story.send_frame(number, sequence_id=sequence_id)
+    assert [finding.code for finding in trial(SequenceIdsStepByOne, story.done()).findings] == codes
 
 
 def test_skipped_id_is_found() -> None:

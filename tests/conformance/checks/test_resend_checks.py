@@ -323,6 +323,29 @@ def test_client_that_leaves_over_a_message_it_cannot_read_is_accepted(unreadable
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
 
 
+def _two_of_one_id() -> Script:
+    """The ids begin anew while message 1 waits: message 2 has that of message 0, which timed out. Which of the two a
+    receipt is for, nobody knows."""
+    story = _in_flight(2)
+    story.unknown(0)
+    story.send(2)
+    story.send_frame(2, sequence_id=0)
+    story.receipt(0)
+    return story
+
+
+def test_receipt_of_an_id_that_two_messages_have_may_complete_either() -> None:
+    story = _two_of_one_id()
+    story.ok(2)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+
+
+def test_client_that_leaves_where_two_messages_have_one_id_is_accepted() -> None:
+    story = _two_of_one_id()
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+
+
 def test_cut_after_a_stale_receipt_proves_nothing() -> None:
     story = _stale()
     story.cut(0)
