@@ -32,6 +32,7 @@ GENERATED = "generated/"
 
 _CODE = re.compile(r"[a-z0-9][a-z0-9-]*\Z")
 _ID = re.compile(rf"[A-Za-z0-9._/{PERMUTED}+-]+\Z")
+_LEADS_TO = re.compile(r"([a-z0-9.-]+): ([a-z0-9][a-z0-9-]*)\Z")
 
 
 class Occurs(StrEnum):
@@ -47,6 +48,9 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
     `case` is a Case, where the failure has to show, and in whose permutations it may; or `CASE@WORD+...` or
     `@WORD+...`, permutations of one Case, or of any, with these circumstances.
 
+    `leads_to` is what else its cause may bring about beside it, each as `REQUIREMENT: CODE`: an exploration, whose
+    Cases nobody can list one by one, takes that for known where the failure itself shows.
+
     `excerpt` is the wire excerpt that shows it, `replay` the name of its replay file, `expires` the last day the entry
     holds. `versions` is a PEP 440 range, or `*`.
     """
@@ -61,6 +65,12 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
     replay: str = ""
     link: str = ""
     expires: date | None = None
+    leads_to: tuple[str, ...] = ()
+
+    @property
+    def consequences(self) -> tuple[tuple[str, str], ...]:
+        """(requirement, finding code) of what it leads to."""
+        return tuple((match[1], match[2]) for match in map(_LEADS_TO.match, self.leads_to) if match)
 
     def applies_to(self, version: str) -> bool:
         return in_range(version, self.versions)
@@ -168,11 +178,13 @@ def check_known(expectations: Expectations, requirements: Collection[str], cases
         base = base_of(entry.case)
         if entry.case.startswith(GENERATED) and entry.replay:
             cases = {*cases, base}
-        for key, value, known in (("requirement", entry.requirement, requirements), ("case", base, cases)):
+        led_to = [("leads_to", "requirement", requirement, requirements) for requirement, _ in entry.consequences]
+        itself = ("requirement", "requirement", entry.requirement, requirements)
+        for key, kind, value, known in (itself, ("case", "case", base, cases), *led_to):
             if value and value not in known:
                 raise UsageError(
                     f"{expectations.where}: [[expect]] number {number}: {key!r} is {value!r}, expected the id of a "
-                    f"{key} that `assay list {key}s` shows{closest(value, known)}"
+                    f"{kind} that `assay list {kind}s` shows{closest(value, known)}"
                 )
 
 
@@ -189,6 +201,7 @@ def _entry(table: Mapping[str, Any], where: str) -> Expectation:
     for key in ("excerpt", "replay", "link"):
         if key in table:
             values[key] = _text(table, key, where, "text")
+    values["leads_to"] = _leads_to(table, where)
     values["occurs"] = _occurs(table, where)
     values["expires"] = _expires(table, where)
     return Expectation(**values)
@@ -221,6 +234,16 @@ def _range(table: Mapping[str, Any], key: str, where: str) -> str:
             f'{where}: {key!r} is {value!r}, expected a PEP 440 version range such as ">=3.5,<4", "==3.13.*" or "*"'
         ) from None
     return value
+
+
+def _leads_to(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    value = table.get("leads_to", [])
+    if not isinstance(value, list) or not all(isinstance(word, str) and _LEADS_TO.match(word) for word in value):
+        raise UsageError(
+            f"{where}: 'leads_to' is {value!r}, expected a list of failures such as "
+            f'"delivery.ok-is-stored: not-stored"; wildcards are for versions'
+        )
+    return tuple(value)
 
 
 def _occurs(table: Mapping[str, Any], where: str) -> Occurs:

@@ -56,6 +56,11 @@ def test_every_key_of_an_entry_is_read() -> None:
     assert (read.occurs, read.expires, read.replay) == (Occurs.SOMETIMES, date(2027, 1, 31), "cut.json")
 
 
+def test_what_a_failure_leads_to_is_read() -> None:
+    (read,) = parse(HEAD + entry(leads_to='["resend.unreceipted-again: lost"]')).entries
+    assert read.consequences == (("resend.unreceipted-again", "lost"),)
+
+
 def test_left_out_occurs_means_always() -> None:
     assert parse(HEAD + entry()).entries[0].occurs is Occurs.ALWAYS
 
@@ -80,6 +85,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "wildcard requirement": (HEAD + entry(requirement='"*"'), "'requirement' is '*'", "wildcards are for versions"),
     "wildcard code": (HEAD + entry(code='"*"'), "'code' is '*'", "wildcards are for versions"),
     "strange occurs": (HEAD + entry(occurs='"often"'), "'occurs' is 'often'", 'expected "always" or "sometimes"'),
+    "wildcard it leads to": (HEAD + entry(leads_to='["resend.x: *"]'), "'leads_to' is ['resend.x: *']", "a list of"),
+    "text it leads to": (HEAD + entry(leads_to='"resend.x: lost"'), "'leads_to' is 'resend.x: lost'", "a list of"),
     "quoted date": (HEAD + entry(expires='"2027-01-31"'), "'expires' is '2027-01-31'", "expected a date"),
     "date and time": (HEAD + entry(expires="2027-01-31T00:00:00"), "'expires'", "expected a date"),
     "entry as table": (HEAD + "[expect]\n", '"expect" is {}', "expected [[expect]] tables"),
@@ -112,6 +119,12 @@ def test_unknown_requirement_is_a_usage_error_with_the_closest() -> None:
 def test_unknown_case_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match=r"number 1: 'case' is 'resend/cut', expected the id of a case"):
         check_known(parse(HEAD + entry()), ["resend.keeps-order"], ["ack/other"])
+
+
+def test_unknown_requirement_it_leads_to_is_a_usage_error() -> None:
+    text = HEAD + entry(leads_to='["resend.nothing: lost"]')
+    with pytest.raises(UsageError, match=r"number 1: 'leads_to' is 'resend.nothing', expected the id of a requirement"):
+        check_known(parse(text), ["resend.keeps-order"], ["resend/cut"])
 
 
 def test_known_ids_are_accepted() -> None:
