@@ -185,6 +185,26 @@ def test_message_that_comes_again_is_settled_by_the_letter_it_has(receipted_firs
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+@pytest.mark.parametrize(("receipted", "codes"), [(True, []), (False, ["acked-first"])])
+def test_letter_for_a_refusal_of_an_earlier_delivery_settles_a_later_one(receipted: bool, codes: list[str]) -> None:
+    """Refused twice when it came first, it comes a second time only to become a letter, and a third before that is
+    settled."""
+    story = _Letters()
+    story.comes(0)
+    story.refuse(1)
+    story.refuse(1)
+    story.redeliver_frame(0)
+    story.message(0, handle=STORED, redelivery_count=1)
+    story.opens()
+    story.posts()
+    if receipted:
+        story.receipt(0, producer_id=5)
+    story.redeliver_frame(0)
+    story.message(0, handle=STORED, redelivery_count=2)
+    story.acks()
+    assert _codes(story.judged(BuriedThenAcked)) == codes
+
+
 def test_message_whose_letter_has_failed_comes_again_however_often_it_is_refused() -> None:
     story = _refused_twice()
     story.posts()

@@ -66,6 +66,9 @@ class _Settling(ConsumerCheck, LetterCheck):
         super().start()
         self.errands: dict[Entry, _Errand] = {}
         """Original -> errand."""
+        self._posted_unasked: dict[Entry, Unit] = {}
+        """Original -> the letter of one that nobody here knew to become one: refused again and again, it becomes one
+        for a refusal of an earlier delivery."""
         self._settled: set[Entry] = set()
         """What became a letter and was acknowledged for it, as long as it has not come again: an application that
         refuses it once more refuses what is settled."""
@@ -90,7 +93,10 @@ class _Settling(ConsumerCheck, LetterCheck):
             if earlier.failure is not None:
                 earlier.waits = waits
                 return
-        self.errands[self.origin_of(source)] = _Errand(consumer, source, cause, waits, self._delay_ns(consumer))
+        origin = self.origin_of(source)
+        errand = self.errands[origin] = _Errand(consumer, source, cause, waits, self._delay_ns(consumer))
+        if (letter := self._posted_unasked.pop(origin, None)) is not None:
+            errand.letter, errand.receipt = letter, next(iter(letter.receipts), None)
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
@@ -157,6 +163,8 @@ class _Settling(ConsumerCheck, LetterCheck):
         errand = self._alike(letter) if letter.origin is None else self.errands.get(letter.origin)
         if errand is not None:
             errand.letter, errand.waits, errand.failure, errand.is_over = letter.unit, None, None, False
+        elif letter.origin is not None:
+            self._posted_unasked[letter.origin] = letter.unit
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answered(self, event: Frame) -> None:
