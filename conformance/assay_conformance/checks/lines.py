@@ -131,7 +131,8 @@ class Lines:
     _failed: set[int] = field(default_factory=set)
     """Handles a send of which failed, and nothing says in which unit, or in which others as well, it was."""
     _by_handle: dict[tuple[int, str], Line] = field(default_factory=dict)
-    _by_place: dict[tuple[int, int, int, int | None], Unit] = field(default_factory=dict)
+    _by_place: dict[tuple[int, int, int, int | None], tuple[Unit, ...]] = field(default_factory=dict)
+    """More than one where an id was used anew."""
     _small: dict[tuple[str, int], list[Line]] = field(default_factory=dict)
     """(topic, checksum) of a SEND with payloads too small for an identity -> who sent it."""
 
@@ -201,7 +202,7 @@ class Lines:
             numbers = self.numbers(members, session.topic)
         else:
             numbers = (members[0].identity.number,)  # type: ignore[union-attr]
-        unit = self._known(line, event, numbers)
+        unit = self._known(line, session, event, numbers)
         self.again = unit is not None
         if unit is None:
             unit = self._new(line, session, event, numbers)
@@ -316,14 +317,18 @@ class Lines:
         line.sessions.append(session)
         line.name = session.name or line.name
 
-    def _known(self, line: Line, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
+    def _known(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit | None:
         if numbers and line.handle is not None and not _is_chunk(event):
             return self.by_message.get((line.handle, numbers[0]))
-        known = self._by_place.get(self._place(line, event))
-        # Other bytes under an id that has its receipt, or whose message may have failed: the id is used anew. What has
-        # none would have been cut again.
-        over = known is not None and (bool(known.receipts) or line.handle in self._failed)
-        return None if known is None or (over and event.unit != known.first.unit) else known
+        there = self._by_place.get(self._place(line, event), ())
+        same = next((unit for unit in reversed(there) if unit.first.unit == event.unit), None)
+        if same is not None or not there:
+            return same
+        # Other bytes under an id that has its receipt, or whose message may have failed, or that has left on this
+        # session: the id is used anew. What has none of that would have been cut again.
+        last = there[-1]
+        over = bool(last.receipts) or line.handle in self._failed or last.sent_on(session) is not None
+        return None if over else last
 
     def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
         """What tells a unit from others of its line where its messages are not known."""
@@ -337,7 +342,8 @@ class Lines:
         if line.handle is not None and (event.meta is None or not event.meta.chunk_id):
             self._number(line, line.handle, unit)
         if _is_chunk(event) or not numbers:
-            self._by_place[self._place(line, event)] = unit
+            place = self._place(line, event)
+            self._by_place[place] = (*self._by_place.get(place, ()), unit)
         if line.handle is not None:
             for number in numbers:
                 self.by_message.setdefault((line.handle, number), unit)

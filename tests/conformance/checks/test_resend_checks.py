@@ -171,6 +171,31 @@ def test_unit_whose_receipt_may_have_been_lost_may_be_sent_again() -> None:
     assert _codes(trial(KeepsQueueOrder, story.done())) == []
 
 
+SMALL = ((0, 10), (1, 11), (0, 12), (1, 13), (2, 14))
+"""Sequence ids and checksums: an early reconnect had the producer begin at 0 again behind two that are pending."""
+
+
+def _small(order: tuple[tuple[int, int], ...]) -> KeepsQueueOrder:
+    """Messages too small for an identity, which leave in turn, and in this order on the next connection."""
+    story = Script()
+    story.producer()
+    for sequence_id, unit in SMALL:
+        story.send_frame(sequence_id, unit=unit, members=())
+    _cut(story)
+    for sequence_id, unit in order:
+        story.send_frame(sequence_id, conn=1, unit=unit, members=())
+    return trial(KeepsQueueOrder, story.done())
+
+
+def test_resend_in_queue_order_is_accepted_where_ids_are_used_anew() -> None:
+    check = _small(SMALL)
+    assert (_codes(check), check.exercised) == ([], 5)
+
+
+def test_resend_out_of_order_is_found_where_ids_are_used_anew() -> None:
+    assert _codes(_small((*SMALL[2:4], *SMALL[:2], SMALL[4]))) == ["out-of-order", "out-of-order"]
+
+
 # --- same-unit --------------------------------------------------------------------------------------------------------
 
 
