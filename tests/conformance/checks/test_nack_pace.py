@@ -63,6 +63,32 @@ def test_refusal_that_was_nearly_due_may_still_be_asked_for_in_its_own_time() ->
     assert story.judged(LeastDelay)[0] == []
 
 
+def test_refusal_that_was_nearly_due_may_be_asked_for_a_tick_later() -> None:
+    story = refused(delay_ms=1, kind="Exclusive")
+    story.after(50)
+    story.nack(2)
+    story.after(60)
+    story.nack(3)
+    story.after(35)
+    story.redeliver_frame()  # Of 0, whose tick came 45 ms late, and 5 ms before 1 was due.
+    story.after(33)
+    story.redeliver_frame()
+    assert story.judged(LeastDelay) == ([], 2)
+
+
+def test_one_that_was_nearly_due_excuses_one_request() -> None:
+    story = refused(delay_ms=1, kind="Exclusive")
+    story.after(5)
+    story.nack(2)
+    story.after(95)
+    story.redeliver_frame()
+    for delivery in (3, 4):
+        story.nack(delivery)
+        story.after(5)
+        story.redeliver_frame()
+    assert story.judged(LeastDelay)[0] == ["below-minimum"]
+
+
 def test_messages_of_a_batch_that_are_refused_one_by_one_wait_each_for_its_own_time() -> None:
     story = Consuming("Exclusive", nack_delay_ms=1)
     story.gets_batch(0, 2)

@@ -14,7 +14,13 @@ from assay_conformance.checks.consumption import (
     late,
     number_in_force,
 )
-from assay_conformance.checks.nack.requests import LEAST_DELAY_MS, WIDEST_PRECISION_MS, window_of
+from assay_conformance.checks.nack.requests import (
+    LEAST_DELAY_MS,
+    WIDEST_PRECISION_MS,
+    least_window_of,
+    window_of,
+)
+from assay_conformance.checks.nack.timers import Timers
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
@@ -23,58 +29,47 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class LeastDelay(RequestCheck):
-    """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge."""
+    """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge.
+
+    Those of a batch wait each for its own time, and so does what was nearly due when everything was asked for.
+    """
 
     requirement = RequirementId("nack.least-delay")
     needs = ((Invoke, "nack"),)
 
     def start(self) -> None:
         self._refused: dict[EntryKey, Call] = {}
-        self._last_ns: dict[EntryKey, int] = {}
-        """When a message of the entry was refused last: those of a batch wait each for its own time."""
-        self._own_until_ns: dict[EntryKey, int] = {}
-        """Until when a refusal that was used up near its bound may still be asked for by its own timer."""
+        self._timers = Timers()
 
     def asked(self, call: Call) -> None:
         delay_ms = number_in_force(self.view, call.consumer, "nack_delay_ms")
         timeout_ms = number_in_force(self.view, call.consumer, "ack_timeout_ms")
         if delay_ms is not None and delay_ms < LEAST_DELAY_MS and not timeout_ms and call.invoke.verb == "nack":
-            key = (call.consumer.handle, call.entry)
-            self._last_ns[key] = call.invoke.t_ns
-            self._refused.setdefault(key, call)
+            self._timers.start(call)
+            self._refused.setdefault((call.consumer.handle, call.entry), call)
 
     def redeliver(self, request: Request) -> None:
         consumer, event = request.consumer, request.frame
-        precision_ms = number_in_force(self.view, consumer, "nack_precision_ms")
-        least_ms = LEAST_DELAY_MS - (WIDEST_PRECISION_MS if precision_ms is None else precision_ms)
+        window = least_window_of(self.view, consumer)
         found = {key: self._refused[key] for key in request.asks_for(self._refused)}
-        if not found or least_ms <= 0:
+        if window is None or window.earliest_ns <= 0:
             return
-        call = min(found.values(), key=lambda call: call.invoke.t_ns)
-        slack_ns = TOLERANCES["nack-early"].slack_ns
-        latest_ns = event.t_ns - least_ms * MS + slack_ns
-        anothers = self._may_be_anothers(request)
-        for key, each in found.items():
+        due = self._timers.due(request, window)
+        for key in found:
             # A request for everything was meant for those that were due: the others' own may still come.
-            if event.ids or each.invoke.t_ns <= latest_ns:
+            if event.ids or key in due:
                 del self._refused[key]
-            if each.invoke.t_ns <= latest_ns:
-                self._own_until_ns[key] = self._last_ns[key] + LEAST_DELAY_MS * MS + slack_ns
-        if call.invoke.t_ns <= latest_ns:
+        if found and due:
             self.exercise(event)
-        elif not anothers:
+        elif found:
+            call = min(found.values(), key=lambda call: call.invoke.t_ns)
             self.breach(
                 "below-minimum",
                 f"consumer {consumer.handle} asked for {call.entry} again {elapsed(event.t_ns, call.invoke.t_ns)} "
-                f"after the application refused it, expected {least_ms} ms at least",
+                f"after the application refused it, expected {window.earliest_ns // MS} ms at least",
                 call.invoke,
                 event,
             )
-
-    def _may_be_anothers(self, request: Request) -> bool:
-        """Whether it may come of a refusal that an earlier request used up, within the tolerance of its time."""
-        running = [key for key, until_ns in self._own_until_ns.items() if request.frame.t_ns <= until_ns]
-        return bool(request.asks_for(running))
 
 
 @dataclass(slots=True)

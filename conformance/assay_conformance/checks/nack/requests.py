@@ -37,6 +37,11 @@ def window_of(view: View, consumer: OpenedConsumer) -> Window | None:
     return None if delay_ms is None or backs_off(view, consumer) else _window(view, consumer, delay_ms)
 
 
+def least_window_of(view: View, consumer: OpenedConsumer) -> Window | None:
+    """Of a client that raises a shorter delay to the least."""
+    return None if backs_off(view, consumer) else _window(view, consumer, LEAST_DELAY_MS)
+
+
 def backs_off(view: View, consumer: OpenedConsumer) -> bool:
     return bool(number_in_force(view, consumer, "nack_backoff_max_ms"))
 

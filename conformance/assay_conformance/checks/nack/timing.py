@@ -13,7 +13,8 @@ from assay_conformance.checks.consumption import (
     number_in_force,
 )
 from assay_conformance.checks.nack.requests import Window, window_of
-from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.nack.timers import Timers
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame, Invoke, Outcome
@@ -35,9 +36,8 @@ class RedeliveredInWindow(RequestCheck):
     The lower bound counts from the command, the upper one from the last refusal by this consumer: that later refusals
     must not postpone earlier ones is another requirement. An ack in between excuses the client from asking at all.
 
-    Each refusal may have a timer of its own, and a timer outlives the session that its message came on: a request is
-    too early only when none that runs for its entry is due. One that names no entry asks for all of them, and the
-    refusals behind it may each bring one of their own.
+    A request is too early only when no timer that runs for its entry is due. One that names no entry asks for all of
+    them, and the refusals behind it may each bring one of their own.
     """
 
     requirement = RequirementId("nack.redelivered-in-window")
@@ -47,8 +47,7 @@ class RedeliveredInWindow(RequestCheck):
         self._refused: dict[EntryKey, _Refused] = {}
         self._acked: set[EntryKey] = set()
         self._refusals_ns: dict[int, list[int]] = {}
-        self._timers: dict[EntryKey, list[int]] = {}
-        """When each refusal of an entry was asked for that may not have been acted upon."""
+        self._timers = Timers()
 
     def asked(self, call: Call) -> None:
         key = (call.consumer.handle, call.entry)
@@ -58,7 +57,7 @@ class RedeliveredInWindow(RequestCheck):
                 if handle == key[0] and call.covers(entry):
                     waiting.excused = True
             return
-        self._timers.setdefault(key, []).append(call.invoke.t_ns)
+        self._timers.start(call)
         if key not in self._acked and self.session_of(call) is not None:
             waiting = self._refused.setdefault(key, _Refused(call, call))
             waiting.last = call
@@ -70,9 +69,8 @@ class RedeliveredInWindow(RequestCheck):
     def redeliver(self, request: Request) -> None:
         event = request.frame
         window = window_of(self.view, request.consumer)
-        # In the order of their refusals: of two that were refused at once, every judge is to pick the same.
-        asked_for = request.asks_for(self._timers)
-        due = set(asked_for) if window is None else self._due(asked_for, window, event)
+        asked_for = self._timers.asked_for(request)
+        due = set(asked_for) if window is None else self._timers.due(request, window)
         found = [key for key in asked_for if key in self._refused]
         if window is not None and found:
             oldest = min(found, key=lambda key: self._refused[key].first.invoke.t_ns)
@@ -83,28 +81,6 @@ class RedeliveredInWindow(RequestCheck):
                 del self._refused[key]
             else:
                 self._refused[key].excused = True
-
-    def _due(self, asked_for: list[EntryKey], window: Window, event: Frame) -> set[EntryKey]:
-        """The entries of which some refusal has waited for long enough.
-
-        One request uses up one refusal, the oldest, of each entry it names, and of all where it names none: how many
-        were acted upon together is the client's business. What is overdue was acted upon, too.
-        """
-        earliest_ns = window.earliest_ns - TOLERANCES["nack-early"].slack_ns
-        overdue_ns = window.latest_ns + TOLERANCES["nack-late"].slack_ns
-        due = set()
-        for key in asked_for:
-            running = self._timers[key]
-            ripe = [asked_ns for asked_ns in running if event.t_ns - asked_ns >= earliest_ns]
-            if ripe:
-                due.add(key)
-                gone = {asked_ns for asked_ns in ripe if event.t_ns - asked_ns > overdue_ns}
-                gone |= {min(ripe)} if event.ids else set()
-                self._timers[key] = [asked_ns for asked_ns in running if asked_ns not in gone]
-        if due and not event.ids:
-            oldest = min((key for key in asked_for if key in due), key=lambda key: min(self._timers[key], default=0))
-            del self._timers[oldest][:1]
-        return due
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for session in consumer.sessions:
