@@ -326,6 +326,25 @@ def test_large_message_that_never_comes_again_is_found() -> None:
     assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
 
 
+def _beyond_its_maximum(*entries: int) -> _Letters:
+    """A large message has been stored in two chunks, and these of its entries come beyond their maximum."""
+    story = _Letters(chunk=0, chunks=2)
+    last = Meta(producer_name="p", sequence_id=0, own_properties=7, chunk_id=1, chunks=2)
+    story.stored(1, handle=STORED, meta=last)
+    for entry in entries:
+        story.message(entry, handle=STORED, redelivery_count=2)
+    return story
+
+
+def test_large_message_that_came_too_often_and_became_no_letter_is_found() -> None:
+    assert _codes(_beyond_its_maximum(0, 1).judged(LargeIsBuried)) == ["not-posted"]
+
+
+@pytest.mark.parametrize("entries", [(1,), (1, 0, 0), (1, 1)])
+def test_some_of_the_chunks_of_a_message_make_no_letter(entries: tuple[int, ...]) -> None:
+    assert _codes(_beyond_its_maximum(*entries).judged(LargeIsBuried)) == []
+
+
 def test_large_message_of_a_consumer_that_is_not_let_in_again_need_not_come() -> None:
     story = _Letters(chunk=0)
     story.comes(0)

@@ -320,6 +320,11 @@ class _Buried(_Settling):
     large: ClassVar[bool]
     """Whether about those that came in chunks."""
 
+    def start(self) -> None:
+        super().start()
+        self._chunks: dict[tuple[ConsumerSession, str | None], int] = {}
+        """Session and uuid -> the chunk that is to come next."""
+
     def called(self, call: Call) -> None:
         most, completion = self._most(call.consumer), call.operation.completion
         refused = call.invoke.verb == "nack" and completion is not None and self.session_of(call) is not None
@@ -332,8 +337,25 @@ class _Buried(_Settling):
         if session is None or session.consumer is None or not to_client(event) or not event.intact or not event.ids:
             return
         most, entry = self._most(session.consumer), entry_on(session, event.ids[0])
+        if not self._came_whole(session, entry):
+            return
         if most and (event.redelivery_count or 0) > most and self.origin_of(entry) not in self.errands:
             self._buries(session.consumer, entry, event, event.t_ns)
+
+    def _came_whole(self, session: ConsumerSession, entry: Entry) -> bool:
+        """With this entry, which has just come, its client has all of the message: of some of its chunks alone nobody
+        can make a letter, however often those have come."""
+        stored = self.stored.get(entry)
+        if stored is None or stored.meta.chunk_id is None:
+            return True
+        chunk, key = stored.meta.chunk_id, (session, stored.meta.uuid)
+        if chunk and chunk != self._chunks.get(key):
+            return False
+        if chunk + 1 < (stored.meta.chunks or 0):
+            self._chunks[key] = chunk + 1
+            return False
+        self._chunks.pop(key, None)
+        return True
 
     def given_back(self, errand: _Errand, session: ConsumerSession, event: Frame) -> None:
         super().given_back(errand, session, event)
