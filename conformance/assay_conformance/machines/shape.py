@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay_conformance.model.case import Case, Step, Topology, Who
-from assay_conformance.model.fault import AnswerError, Fault
+from assay_conformance.model.fault import AnswerError, Fault, Rewrite
 from assay_conformance.model.needs import changed
 
 Shape = frozenset[str]
@@ -28,7 +28,7 @@ _FAMILY = {
     **dict.fromkeys(("corrupt", "resegment", "rewrite", "inject"), "something is garbled"),
 }
 """What a client suffers, by action: at which frame is another matter, and often the same bug. A refusal is told by its
-error, since a client treats each in its own way."""
+error, since a client treats each in its own way, and a frame that says what nobody meant by what it says it of."""
 
 _PATIENCE = frozenset({"send_timeout_ms", "operation_timeout_ms"})
 """Settings that decide how long a Case takes, and are never taken from it."""
@@ -41,7 +41,7 @@ def shape(case: Case) -> Shape:
 
 def _words(case: Case) -> Iterator[str]:
     yield from (word for step in case.steps for word in _of_step(step))
-    yield from (_of_fault(fault) for fault in case.faults)
+    yield from (word for fault in case.faults for word in _of_fault(fault))
     yield from _of_topology(case.topology)
     for part in ("client", "producer", "consumer"):
         for key, value in getattr(case.config, part).items():
@@ -65,11 +65,14 @@ def _of_entry(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"stored {key}={value}" if isinstance(value, _TOLD_BY_VALUE) else f"stored {key}"
 
 
-def _of_fault(fault: Fault) -> str:
+def _of_fault(fault: Fault) -> Iterator[str]:
     if isinstance(fault.action, AnswerError):
-        return f"refused: {fault.action.error}"
+        yield f"refused: {fault.action.error}"
+        return
     action = str(fault.action.__struct_config__.tag)
-    return _FAMILY.get(action, action)
+    yield _FAMILY.get(action, action)
+    if isinstance(fault.action, Rewrite):
+        yield from (f"rewritten {field}" for field in fault.action.fields)
 
 
 def _of_topology(topology: Topology) -> Iterator[str]:

@@ -8,7 +8,7 @@ from assay_conformance.cases.stored import compressed, plain
 from assay_conformance.machines.causes import MOST_SHAPES, Breach, Cause, Causes
 from assay_conformance.machines.shape import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
-from assay_conformance.model.fault import AnswerError, Cut, CutHow, Direction, Drop, Fault, OnFrame
+from assay_conformance.model.fault import AnswerError, Cut, CutHow, Direction, Drop, Fault, OnFrame, Rewrite
 
 LOSS: Breach = ("resend.unreceipted-again", "lost")
 TWICE: Breach = ("dedup.stored-once", "twice")
@@ -43,6 +43,12 @@ def test_a_shape_says_which_error_a_refusal_was() -> None:
         for error in ("ProducerBusy", "ProducerFenced")
     )
     assert shape(busy) ^ shape(fenced) == {"refused: ProducerBusy", "refused: ProducerFenced"}
+
+
+def test_a_shape_says_what_of_a_frame_was_rewritten() -> None:
+    fault = Fault(trigger=RECEIPT, action=Rewrite({"sequence_id": 0}))
+    case = msgspec.structs.replace(_case("send"), faults=(fault,))
+    assert shape(case) == {"agent send", "something is garbled", "rewritten sequence_id"}
 
 
 def test_a_shape_does_not_say_how_patient_the_client_is() -> None:
