@@ -2,7 +2,7 @@
 
 Like verdicts.json it is a function of run folder and catalogue: judging a stored run again gives the same bytes.
 Broker-side rows stand apart and decide nothing. A claim needs every MUST of its profile judged, kept, and seen by more
-than the client's own word (evidence grade A or B).
+than the client's own word (evidence grade A or B); where a profile has no MUST, the same of every SHOULD.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from assay_reports.verdicts import Subject, Verdicts
 Witnessed = Callable[[str, int], Set[Witness]]
 """(Case id, attempt) -> the witnesses that spoke in its history."""
 
-KEPT = frozenset({Verdict.PASS, Verdict.INFO, Verdict.WARN})
-"""Verdicts under which a MUST was kept; the last two cannot be a MUST's, but a requirement's level may change."""
+KEPT = frozenset({Verdict.PASS, Verdict.INFO})
+"""Verdicts under which a duty was kept; the last cannot be a duty's, but a requirement's level may change."""
 
 WEAKEST_LAST = (Grade.A, Grade.B, Grade.C)
 
@@ -172,14 +172,23 @@ def _against(
         return
     if not complete:
         yield "the run ended early"
-    musts = [member for member in members if broken(member) is Verdict.FAIL]
+    duties = _duties(members)
     # What needs more than the profile demands is asked of those who have it.
-    musts = [must for must in musts if run.facts.capabilities.issuperset(must.capabilities)]
-    if not musts:
-        yield "no requirement of it is tested yet"
-    for must in musts:
-        if reason := _unkept(rows.get(must.id)):
-            yield f"{must.id}: {reason}"
+    asked = [duty for duty in duties if run.facts.capabilities.issuperset(duty.capabilities)]
+    if not asked:
+        more = {one for duty in duties for one in duty.capabilities} - run.facts.capabilities
+        yield f"asked only of clients that declare more: {', '.join(sorted(more))}" if more else "it asks nothing"
+    for duty in asked:
+        if reason := _unkept(rows.get(duty.id)):
+            yield f"{duty.id}: {reason}"
+
+
+def _duties(members: Iterable[Requirement]) -> list[Requirement]:
+    """What a claim rests on: every MUST, and of a profile that has none every SHOULD."""
+    found: dict[Verdict, list[Requirement]] = {}
+    for member in members:
+        found.setdefault(broken(member), []).append(member)
+    return found.get(Verdict.FAIL) or found.get(Verdict.WARN, [])
 
 
 def _unkept(row: Row | None) -> str:

@@ -8,6 +8,7 @@ import pytest
 from assay_conformance.catalogue import load, parse
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import Disposition, Level, Profile, Requirement, RequirementId, Side, Status
+from assay_conformance.model.verdict import Verdict, broken
 
 PROFILE = Profile(
     name="batching", title="t", capabilities=("producer", "batching"), about=("batching",), chapters=("batching",)
@@ -56,6 +57,16 @@ def test_every_requirement_of_a_client_is_in_some_profile() -> None:
     clients = {stated.id for stated in catalogue.requirements.values() if stated.side is not Side.BROKER}
     homeless = clients - taken
     assert homeless == set(), "profiles.toml: no profile is about what they need"
+
+
+def test_every_profile_has_something_to_keep() -> None:
+    catalogue = load()
+    empty = [
+        name
+        for name, profile in catalogue.profiles.items()
+        if all(broken(member) is Verdict.INFO for member in catalogue.members(profile))
+    ]
+    assert empty == [], "profiles.toml: nobody can claim what asks nothing"
 
 
 def test_every_chapter_of_a_profile_exists() -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from assay_conformance.model.event import Witness
-from assay_conformance.model.requirement import Profile, Side
+from assay_conformance.model.requirement import Level, Profile, Side
 from assay_conformance.model.verdict import Grade, Judgement, Verdict
 from assay_reports.certificate import Certificate, Claim, certificate, read_certificate, render
 
@@ -18,6 +18,7 @@ Sample = Any
 
 ALL = frozenset(Witness)
 KEEPS, AGAIN, BROKER = "resend.keeps-order", "resend.unreceipted-again", "ack.broker-keeps"
+FLUSHES = "ack.flush-on-close"
 SENDING = Profile(name="sending", title="Sends", capabilities=("producer",), about=(), chapters=("resend",))
 KEPT_BOTH = (Verdict.PASS, Verdict.PASS)
 
@@ -112,6 +113,50 @@ def test_must_that_needs_more_is_asked_of_those_who_have_it(
         report.run, report.verdicts, catalogue, lambda _case, _attempt: ALL, run_digest="", complete=True
     ).profiles
     assert claim.because == because
+
+
+def acknowledging(sample: Sample, *judgements: Judgement, **stated: Any) -> Claim:
+    """The claim of a profile that has one requirement of a client: to flush, a SHOULD unless stated otherwise."""
+    flushes = msgspec.structs.replace(sample.catalogue.requirements[FLUSHES], **stated)
+    profile = msgspec.structs.replace(SENDING, name="acknowledging", chapters=("ack",))
+    catalogue = replace(
+        sample.catalogue,
+        requirements={**sample.catalogue.requirements, FLUSHES: flushes},
+        profiles={profile.name: profile},
+    )
+    report = sample.report(*judgements, run=sample.run())
+    (claim,) = certificate(
+        report.run, report.verdicts, catalogue, lambda _case, _attempt: ALL, run_digest="", complete=True
+    ).profiles
+    return claim
+
+
+def test_profile_without_a_must_is_claimed_by_its_shoulds(sample: Sample) -> None:
+    assert acknowledging(sample, sample.judged(requirement=FLUSHES)).claimed
+
+
+def test_profile_without_a_must_is_not_claimed_beside_a_warning(sample: Sample) -> None:
+    warned = sample.judged(Verdict.WARN, "left-open", requirement=FLUSHES)
+    assert acknowledging(sample, warned).because == (f"{FLUSHES}: warn (left-open)",)
+
+
+def test_warning_of_a_profile_that_has_musts_does_not_count(sample: Sample) -> None:
+    stated = dict(sample.catalogue.requirements)
+    stated[AGAIN] = msgspec.structs.replace(stated[AGAIN], level=Level.SHOULD)
+    report = sample.report(sample.judged(), sample.judged(Verdict.WARN, "late", requirement=AGAIN), run=sample.run())
+    catalogue = replace(sample.catalogue, requirements=stated, profiles={"sending": SENDING})
+    (claim,) = certificate(
+        report.run, report.verdicts, catalogue, lambda _case, _attempt: ALL, run_digest="", complete=True
+    ).profiles
+    assert claim.claimed
+
+
+def test_profile_that_is_asked_of_others_says_of_whom(sample: Sample) -> None:
+    assert acknowledging(sample, capabilities=("seek",)).because == ("asked only of clients that declare more: seek",)
+
+
+def test_profile_of_what_clients_are_free_in_is_not_claimed(sample: Sample) -> None:
+    assert acknowledging(sample, level=Level.MAY).because == ("it asks nothing",)
 
 
 def test_must_that_was_not_judged_is_not_claimed(sample: Sample) -> None:
