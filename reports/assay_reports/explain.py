@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from assay_conformance.catalogue import Catalogue
+from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
 from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source
 from assay_reports.words import fault_words
@@ -22,7 +23,8 @@ class Tested(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything stated of a requirement. `broken` is what an application meets when it does not hold."""
+    """Everything stated of a requirement. `broken` is what an application meets when it does not hold; `check` is the
+    class that judges it, by its dotted name, and empty where nothing does."""
 
     id: RequirementId
     row: str
@@ -39,6 +41,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     counts: str
     capabilities: tuple[str, ...]
     profiles: tuple[str, ...]
+    check: str
     tested: tuple[Tested, ...]
 
 
@@ -55,7 +58,9 @@ _UNTESTED: dict[Disposition, str] = {
 _BROKER = "The duty is the broker's: a failure is shown apart and says nothing about the client."
 
 
-def explanation(requirement: Requirement, catalogue: Catalogue, cases: Iterable[Case]) -> Explanation:
+def explanation(
+    requirement: Requirement, catalogue: Catalogue, checks: Mapping[str, type[Check]], cases: Iterable[Case]
+) -> Explanation:
     return Explanation(
         id=requirement.id,
         row=requirement.row,
@@ -72,8 +77,14 @@ def explanation(requirement: Requirement, catalogue: Catalogue, cases: Iterable[
         counts=_counts(requirement),
         capabilities=requirement.capabilities,
         profiles=tuple(name for name, profile in catalogue.profiles.items() if profile.takes(requirement)),
+        check=dotted(checks.get(requirement.id)),
         tested=tuple(_tested(requirement.id, cases)),
     )
+
+
+def dotted(check: type[Check] | None) -> str:
+    """What to open to read how a requirement is judged."""
+    return "" if check is None else f"{check.__module__}.{check.__qualname__}"
 
 
 def _counts(requirement: Requirement) -> str:
@@ -110,4 +121,4 @@ def _lines(told: Explanation) -> Iterator[str]:
     for case in told.tested:
         yield f"{case.case}: {case.title}" + (" (tier full)" if case.tier == "full" else "")
         yield from (f"    {fault}" for fault in case.faults)
-    yield "Its check also reads the history of every other Case, wherever the precondition occurs."
+    yield f"Its check, {told.check}, also reads the history of every other Case, wherever the precondition occurs."

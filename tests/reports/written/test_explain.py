@@ -8,6 +8,7 @@ import pytest
 
 from assay_conformance.cases import all_cases
 from assay_conformance.catalogue import load
+from assay_conformance.checks import CHECKS
 from assay_reports.explain import explanation, sections
 
 Sample = Any
@@ -16,7 +17,7 @@ CASES = tuple(all_cases())
 
 
 def told(id: str) -> dict[str, str]:
-    parts = sections(explanation(CATALOGUE.requirements[id], CATALOGUE, CASES))
+    parts = sections(explanation(CATALOGUE.requirements[id], CATALOGUE, CHECKS, CASES))
     return {heading: "\n".join(lines) for heading, lines in parts}
 
 
@@ -32,6 +33,11 @@ def test_how_it_is_tested_names_cases_and_their_faults() -> None:
     text = told("resend.keeps-queue-order")["How it is tested"]
     assert "resend/queue-order: Old sends leave again in order" in text
     assert "    drop the 2nd SEND_RECEIPT" in text
+
+
+def test_how_it_is_tested_names_the_check() -> None:
+    text = told("ordering.delivers-in-id-order")["How it is tested"]
+    assert "assay_conformance.checks.delivery_order.DeliversInIdOrder" in text
 
 
 def test_failure_of_the_broker_says_nothing_about_the_client() -> None:
