@@ -99,12 +99,14 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exploration(Header, frozen=True, kw_only=True):
-    """`unexercised` are the clauses that no Case reached, of those this client could be asked."""
+    """`unexercised` are the clauses that no Case reached, of those this client could be asked; `gave_nothing` the areas
+    of which no Case could be drawn."""
 
     run: str
     agent: str
     version: str
     areas: tuple[str, ...]
+    gave_nothing: tuple[str, ...] = ()
     seed: int
     interrupted: bool
     figures: Figures
@@ -196,7 +198,9 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
         f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
         f"slower than {SLOW_S:g} s {figures.slow:.0%}"
     )
-    if not figures.cases and not told.interrupted:
+    for area in told.gave_nothing:
+        yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"
+    if not (figures.cases or told.interrupted or told.gave_nothing):
         yield f"nothing that was drawn had run when {figures.wall_s:.0f} s were over; expected a longer --for"
     if told.interrupted:
         yield "interrupted: what was known by then is kept"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -115,6 +116,38 @@ def test_the_folder_is_judged_again_to_the_same_bytes(planted: Explored) -> None
     verdicts = (planted.folder / "verdicts.json").read_bytes()
     assert assay("check", str(planted.folder)).returncode == planted.status
     assert (planted.folder / "verdicts.json").read_bytes() == verdicts
+
+
+# --- areas of which nothing can be drawn ------------------------------------------------------------------------------
+
+_EMPTY = """
+from hypothesis import strategies as st
+from assay_conformance.machines import areas
+lives = areas.lives
+areas.lives = lambda area, able=None: st.nothing() if area == "dedup" else lives(area, able)
+"""
+
+
+def without_dedup(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """An exploration whose processes that draw have a strategy of nothing for that area."""
+    (folder / "sitecustomize.py").write_text(_EMPTY, "utf-8")
+    command = command_line("explore", "reference", "--seed", "4", "--run-dir", str(folder / "runs"), *arguments)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=600, env={**os.environ, "PYTHONPATH": str(folder)}
+    )
+
+
+def test_an_area_of_which_nothing_can_be_drawn_is_one_sentence(tmp_path: Path) -> None:
+    told = without_dedup(tmp_path, "--area", "dedup")
+    (said,) = (line for line in told.stderr.splitlines() if line.startswith("assay:"))
+    assert (told.returncode, "the strategies of dedup gave no Case in 3 rounds; expected" in said) == (2, True)
+
+
+def test_other_areas_go_on_without_one_of_which_nothing_can_be_drawn(tmp_path: Path) -> None:
+    told = without_dedup(tmp_path, "--area", "dedup", "--area", "ordering", "--cases", "3", "--jobs", "4")
+    assert "assay:" not in told.stderr
+    assert "empty   dedup: no Case could be drawn of it" in told.stdout
+    assert "ran     3 Cases" in told.stdout
 
 
 # --- interrupted ------------------------------------------------------------------------------------------------------

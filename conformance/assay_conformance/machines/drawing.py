@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 
 from hypothesis import strategies as st
 from hypothesis.control import BuildContext
-from hypothesis.errors import StopTest
+from hypothesis.errors import StopTest, UnsatisfiedAssumption
 from hypothesis.internal.conjecture.data import ConjectureData
 from hypothesis.internal.conjecture.providers import PrimitiveProvider
 from hypothesis.strategies._internal.lazy import unwrap_strategies
@@ -33,7 +33,7 @@ def values(
     known = _Known()
     try:
         return [_value(_Unwritten(random, provider, known), strategy) for _ in range(count)]
-    except StopTest:
+    except (StopTest, UnsatisfiedAssumption):
         return None
 
 

@@ -14,6 +14,7 @@ import msgspec
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as st
 from hypothesis.control import current_build_context
+from hypothesis.errors import FailedHealthCheck, Unsatisfiable
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, HypothesisProvider
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -50,7 +51,15 @@ def _settings(count: int) -> settings:
 
 
 def draw(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]:
-    """Up to `count` different Cases of a strategy, numbered: the simplest first, which draws no number."""
+    """Up to `count` different Cases of a strategy, numbered: the simplest first, which draws no number. None of one
+    that has none to give, or throws away all that Hypothesis is ready to try."""
+    try:
+        return _numbered(_drawn(strategy, count, seed))
+    except (Unsatisfiable, FailedHealthCheck):
+        return []
+
+
+def _drawn(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]:
     first: list[Case] = []
     numbers: list[Any] = []
 
@@ -63,7 +72,7 @@ def draw(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]
 
     begin()
     others = drawing.values(strategy, count - 1, numbers[0], PlainProvider)
-    return _numbered(by_engine(strategy, count, seed) if others is None else [*first, *others])
+    return by_engine(strategy, count, seed) if others is None else [*first, *others]
 
 
 def by_engine(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[Case]:

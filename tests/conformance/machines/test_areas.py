@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from assay_conformance.machines import areas, drawing, plan, scenes
@@ -23,7 +24,7 @@ from assay_conformance.machines.mixed import case_of
 from assay_conformance.machines.policies import RATES, SETTINGS, Rules
 from assay_conformance.machines.surroundings import Around
 from assay_conformance.machines.terms import Terms
-from assay_conformance.model.case import Case, Isolation
+from assay_conformance.model.case import Case, Isolation, Step, Who
 from assay_conformance.model.fault import AnswerError, Cut, OnFrame, Refuse
 
 COUNT, SEED = 30, 11
@@ -221,6 +222,32 @@ def test_what_is_drawn_is_what_the_engine_draws(area: Area) -> None:
 def test_a_case_too_long_for_the_engine_is_left_to_it() -> None:
     long = st.lists(st.integers(), min_size=5_000)
     assert drawing.values(long, 3, random.Random(SEED), plan.PlainProvider) is None
+
+
+@st.composite
+def _assumed(draw: Any) -> Case:
+    case: Case = draw(_SENDING)
+    assume(draw(st.integers(0, 9)) == 7)
+    return case
+
+
+_SENDING = st.lists(st.just(Step(Who.AGENT, "send")), max_size=9).map(
+    lambda steps: Case(id="x", title="x", requirements=(), steps=tuple(steps))
+)
+_NOTHING = {
+    "nothing": st.nothing(),
+    "one of none": st.one_of([]),
+    "all filtered": _SENDING.filter(lambda _: False),
+}
+
+
+@pytest.mark.parametrize("name", _NOTHING)
+def test_of_a_strategy_that_has_nothing_to_give_nothing_is_drawn(name: str) -> None:
+    assert plan.draw(_NOTHING[name], COUNT, SEED) == []
+
+
+def test_what_a_strategy_takes_back_is_left_to_the_engine() -> None:
+    assert len(plan.draw(_assumed(), COUNT, SEED)) > 1
 
 
 def _unnamed(case: Case) -> bytes:
