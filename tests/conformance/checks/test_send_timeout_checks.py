@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.timeouts import SendTimeout
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Outcome
+
+AHEAD_NS = 40 * MS
+"""How far an agent's clock may be taken to be ahead of the bench's, on a busy machine."""
 
 
 def _codes(check: Check) -> list[str]:
@@ -44,6 +50,20 @@ def test_early_time_out_of_the_oldest_send_is_found() -> None:
     story = _timed()
     story.at(300).unknown(0)
     assert _codes(trial(SendTimeout, story.done())) == ["early"]
+
+
+@pytest.mark.parametrize(("took_ms", "codes"), [(500, []), (300, ["early"])])
+def test_how_long_a_send_took_is_judged_by_the_agents_own_clock(took_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=500)
+    call = story.at(100).send(0)
+    story.send_frame(0)
+    called_ns = call.t_ns + AHEAD_NS
+    done_ns = called_ns + took_ms * MS
+    story.at(100 + took_ms).complete(
+        call, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, called_ns=called_ns, done_ns=done_ns
+    )
+    assert _codes(trial(SendTimeout, story.done())) == codes
 
 
 def test_young_sends_may_die_with_the_oldest() -> None:
