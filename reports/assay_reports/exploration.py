@@ -100,7 +100,7 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
 
 class Exploration(Header, frozen=True, kw_only=True):
     """`unexercised` are the clauses that no Case reached, of those this client could be asked; `gave_nothing` the areas
-    of which no Case could be drawn."""
+    of which no Case could be drawn. `broke_off` is what it broke off of, trouble of assay's own; empty else."""
 
     run: str
     agent: str
@@ -109,6 +109,7 @@ class Exploration(Header, frozen=True, kw_only=True):
     gave_nothing: tuple[str, ...] = ()
     seed: int
     interrupted: bool
+    broke_off: str = ""
     figures: Figures
     goals: tuple[Goal, ...]
     found: tuple[Found, ...]
@@ -200,10 +201,12 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
     )
     for area in told.gave_nothing:
         yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"
-    if not (figures.cases or told.interrupted or told.gave_nothing):
+    if not (figures.cases or told.interrupted or told.broke_off or told.gave_nothing):
         yield f"nothing that was drawn had run when {figures.wall_s:.0f} s were over; expected a longer --for"
     if told.interrupted:
         yield "interrupted: what was known by then is kept"
+    if told.broke_off:
+        yield f"broken off: what was known by then is kept; {told.broke_off}"
     yield f"run     {folder}"
 
 

@@ -20,8 +20,11 @@ from tests.end_to_end.running import command_line, mutant
 from assay_conformance.client import Mutation
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut
+from assay_fixtures.cli import _run
 from assay_fixtures.exploration.keeping import EXPLORED
+from assay_fixtures.exploration.tally import Tally
 from assay_fixtures.reference.probe import ReferenceTrial
+from assay_fixtures.runner.explore import Probed
 from assay_fixtures.runner.folder import StoredRun
 from assay_reports.exploration import read_exploration
 from assay_reports.replay import read_replay
@@ -194,3 +197,45 @@ def test_a_killed_exploration_leaves_nobody(tmp_path: Path) -> None:
     eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the end of its processes", 10)
     (folder,) = tmp_path.iterdir()
     assert assay("check", str(folder)).returncode == 130
+
+
+# --- trouble of its own -----------------------------------------------------------------------------------------------
+
+
+def _backroom_of(pid: int) -> list[int]:
+    """The processes of an exploration that draw and judge."""
+    return [child for child in descendants(pid) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+def test_an_exploration_that_cannot_judge_any_more_tells_what_is_known(tmp_path: Path) -> None:
+    with exploring(tmp_path) as process:
+        eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)
+        os.kill(_backroom_of(process.pid)[0], signal.SIGKILL)
+        told, said = process.communicate(timeout=120)
+    assert process.returncode == 4
+    assert said.splitlines()[-1].startswith("assay: a process that draws and judges Cases is gone")
+    assert "broken off: what was known by then is kept; a process that draws and judges" in told
+    (folder,) = tmp_path.iterdir()
+    assert read_exploration((folder / "exploration.json").read_bytes(), "").figures.cases
+    assert (folder / "report.html").is_file()
+    checked = assay("check", str(folder))
+    assert (checked.returncode, "the run broke off" in checked.stdout) == (130, True)
+
+
+def test_a_bug_in_the_middle_of_an_exploration_leaves_its_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, counted = Tally.add, list[object]()
+
+    def stumbles(tally: Tally, probed: Probed) -> None:
+        add(tally, probed)
+        counted.append(probed)
+        if len(counted) == 3:
+            raise RuntimeError("a bug")
+
+    monkeypatch.setattr(Tally, "add", stumbles)
+    assert _run(["explore", "reference", "--area", "ordering", "--jobs", "4", "--run-dir", str(tmp_path)]) == 4
+    told = capsys.readouterr()
+    assert "an error of assay itself, not of the client: RuntimeError: a bug. Traceback:" in told.err
+    assert "ran     3 Cases" in told.out
+    assert "broken off: what was known by then is kept; RuntimeError: a bug" in told.out
