@@ -9,7 +9,7 @@ import msgspec
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.checks.base import Check
 from assay_conformance.model.case import Case
-from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source
+from assay_conformance.model.requirement import Disposition, Level, Requirement, RequirementId, Side, Source, Statement
 from assay_reports.words import fault_words
 
 
@@ -42,6 +42,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: tuple[str, ...]
     profiles: tuple[str, ...]
     check: str
+    covers: tuple[Statement, ...]
     tested: tuple[Tested, ...]
 
 
@@ -77,6 +78,7 @@ def explanation(
         counts=_counts(requirement),
         capabilities=requirement.capabilities,
         profiles=tuple(name for name, profile in catalogue.profiles.items() if profile.takes(requirement)),
+        covers=tuple(catalogue.statements[name] for name in requirement.covers),
         check=dotted(checks.get(requirement.id)),
         tested=tuple(_tested(requirement.id, cases)),
     )
@@ -103,6 +105,8 @@ def _tested(requirement: RequirementId, cases: Iterable[Case]) -> Iterator[Teste
 def sections(told: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(heading, its lines), in the order in which a person asks."""
     yield "Clause", (told.clause, f"{told.level}, the {told.side} side's duty, {told.status}")
+    if told.covers:
+        yield "It covers", tuple(f"{statement.name}: {statement.words}" for statement in told.covers)
     yield "Sources", tuple(f"{source.name}  {source.link}".rstrip() for source in told.sources)
     if told.why:
         yield "Why it matters", (told.why,)

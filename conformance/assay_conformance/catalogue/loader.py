@@ -13,20 +13,22 @@ from typing import Any, TypeVar
 import msgspec
 
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.requirement import Capability, Profile, Requirement
+from assay_conformance.model.requirement import Capability, Profile, Requirement, Statement
 
-Entry = TypeVar("Entry", Requirement, Capability, Profile)
+Entry = TypeVar("Entry", Requirement, Capability, Profile, Statement)
 
 _CAPABILITIES = "capabilities.toml"
 _CHAPTERS = "chapters.toml"
 _PROFILES = "profiles.toml"
+_STATEMENTS = "statements.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """`requirements` in catalogue order; `revision` is a digest of their text, so a verdict names what it judged.
 
-    `broken` says of a chapter what an application meets when a requirement of it does not hold.
+    `broken` says of a chapter what an application meets when a requirement of it does not hold; `statements` are the
+    details that requirements cover, or that none does.
     """
 
     requirements: Mapping[str, Requirement]
@@ -35,6 +37,7 @@ class Catalogue:
     revision: str
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
+    statements: Mapping[str, Statement] = field(default_factory=dict)
 
     def members(self, profile: Profile) -> tuple[Requirement, ...]:
         """The requirements of a profile, in catalogue order."""
@@ -46,6 +49,7 @@ class Catalogue:
             (self.requirements, other.requirements),
             (self.capabilities, other.capabilities),
             (self.profiles, other.profiles),
+            (self.statements, other.statements),
         ):
             if twice := set(mine) & set(theirs):
                 raise UsageError(f"catalogue: {sorted(twice)[0]!r} is stated twice; a plug-in's ids carry its prefix")
@@ -55,6 +59,7 @@ class Catalogue:
             chapters={**other.chapters, **self.chapters},
             profiles={**self.profiles, **other.profiles},
             broken={**other.broken, **self.broken},
+            statements={**self.statements, **other.statements},
             revision=hashlib.sha256((self.revision + other.revision).encode()).hexdigest()[:12],
         )
 
@@ -66,18 +71,20 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     """
     requirements: dict[str, Requirement] = {}
     for name, text in documents.items():
-        if name not in (_CAPABILITIES, _CHAPTERS, _PROFILES):
+        if name not in (_CAPABILITIES, _CHAPTERS, _PROFILES, _STATEMENTS):
             requirements.update(_entries(name, text, Requirement, "id"))
     capabilities = _entries(_CAPABILITIES, documents.get(_CAPABILITIES, ""), Capability, "name")
     chapters = _tables(_CHAPTERS, documents.get(_CHAPTERS, ""))
     profiles = _entries(_PROFILES, documents.get(_PROFILES, ""), Profile, "name")
     needs = {str(stated.id): stated.capabilities for stated in requirements.values()}
     needs |= {f"profile {profile.name}": (*profile.capabilities, *profile.about) for profile in profiles.values()}
-    _known(needs, {*capabilities, *borrowed})
+    _known(needs, {*capabilities, *borrowed}, "capability", _CAPABILITIES)
+    statements = _statements(documents.get(_STATEMENTS, ""))
+    _known({str(one.id): one.covers for one in requirements.values()}, statements, "statement", _STATEMENTS)
     digest = hashlib.sha256("\0".join(f"{name}\0{documents[name]}" for name in sorted(documents)).encode())
     titles = {name: str(table["title"]) for name, table in chapters.items()}
     broken = {name: str(table["broken"]) for name, table in chapters.items() if "broken" in table}
-    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12], profiles, broken)
+    return Catalogue(requirements, capabilities, titles, digest.hexdigest()[:12], profiles, broken, statements)
 
 
 @cache
@@ -96,20 +103,33 @@ def _tables(name: str, text: str) -> dict[str, dict[str, Any]]:
 
 
 def _entries(name: str, text: str, kind: type[Entry], key: str) -> dict[str, Entry]:
-    found: dict[str, Entry] = {}
-    for words, table in _tables(name, text).items():
-        try:
-            found[words] = msgspec.convert({**table, key: words}, kind, strict=True)
-        except msgspec.ValidationError as error:
-            raise UsageError(f"{name}: {words!r}: {error}") from error
+    tables = _tables(name, text)
+    return {words: _converted(name, words, {**table, key: words}, kind) for words, table in tables.items()}
+
+
+def _converted(name: str, words: str, fields: Mapping[str, Any], kind: type[Entry]) -> Entry:
+    try:
+        return msgspec.convert(fields, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {words!r}: {error}") from error
+
+
+def _statements(text: str) -> dict[str, Statement]:
+    """By section and name; one that is only a sentence is covered by some requirement."""
+    found: dict[str, Statement] = {}
+    for section, table in _tables(_STATEMENTS, text).items():
+        for name, told in table.items():
+            fields = told if isinstance(told, dict) else {"words": told}
+            if name != "title":
+                fields = {**fields, "name": f"{section}/{name}", "title": table.get("title", section)}
+                found[fields["name"]] = _converted(_STATEMENTS, fields["name"], fields, Statement)
     return found
 
 
-def _known(needs: Mapping[str, Iterable[str]], capabilities: Collection[str]) -> None:
-    for who, named in needs.items():
-        for capability in named:
-            if capability not in capabilities:
+def _known(named: Mapping[str, Iterable[str]], stated: Collection[str], what: str, where: str) -> None:
+    for who, names in named.items():
+        for name in names:
+            if name not in stated:
                 raise UsageError(
-                    f"{who}: capability {capability!r} is not stated in {_CAPABILITIES}; "
-                    f"expected one of {', '.join(sorted(capabilities))}"
+                    f"{who}: {what} {name!r} is not stated in {where}; expected one of {', '.join(sorted(stated))}"
                 )

@@ -47,10 +47,20 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     link: str = ""
 
 
+class Statement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A detail of how clients or brokers behave, in few words. `reason` is why no requirement holds anybody to it."""
+
+    name: str
+    title: str
+    words: str
+    reason: str = ""
+
+
 class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One sentence a client (or broker) must keep, and what it takes to judge it.
 
     `reason` is why an entry is not tested, and there only: who is free to differ, or which lever was tried in vain.
+    `covers` are statements that clause and check hold somebody to.
     """
 
     id: RequirementId
@@ -65,6 +75,7 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     reason: str = ""
     capabilities: tuple[str, ...] = ()
     why: str = ""
+    covers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         tested = self.disposition is Disposition.TESTED

@@ -25,6 +25,11 @@ def test_clause_comes_with_level_side_and_status() -> None:
     assert told("resend.keeps-queue-order")["Clause"].endswith("MUST, the client side's duty, de-facto")
 
 
+def test_what_a_requirement_covers_is_told_in_words() -> None:
+    text = told("flow.across-partitions")["It covers"]
+    assert text.startswith("5/V-5: A partition's queue is the lesser of its limit")
+
+
 def test_source_comes_with_its_link() -> None:
     assert "https://github.com/apache/pulsar/pull/12779" in told("resend.keeps-queue-order")["Sources"]
 
