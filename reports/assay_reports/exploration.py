@@ -88,7 +88,8 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Once(msgspec.Struct, frozen=True, kw_only=True):
-    """A breach that did not come again when its Case was run again. What was seen is kept at `replay`."""
+    """A breach that did not come again when its Case was run again. What was seen is kept at `replay`, if the disk had
+    room for it."""
 
     requirement: str
     code: str
@@ -186,7 +187,8 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
         yield f"known   {listed.requirement}: {listed.code}, in {seen}; listed for {listed.listed_in}"
     for once in told.once:
         again = f"again in {once.confirmed} of {once.tries} fresh runs"
-        yield f"once    {once.requirement}: {once.code}, {again}; {folder}/{once.replay}"
+        kept = f"{folder}/{once.replay}" if once.replay else "what was seen could not be written"
+        yield f"once    {once.requirement}: {once.code}, {again}; {kept}"
     figures = told.figures
     yield (
         f"ran     {counted(figures.cases, 'Case')} in {figures.wall_s:.0f} s, and {figures.more_runs} to confirm and "
