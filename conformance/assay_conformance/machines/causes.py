@@ -70,11 +70,15 @@ class Causes:
         return left
 
     def add(self, cause: Cause) -> Cause:
-        """The cause as it stands from now on: itself, or the one that it turned out to be, with the smaller Case."""
-        for known in self.found:
+        """The cause as it stands from now on: itself, or the one that it turned out to be. A Case that nothing can be
+        taken from stands for one that was not reduced to the end."""
+        for index, known in enumerate(self.found):
             same = cause.breach in known.breaches or known.breach in cause.breaches
             if same and (known.words <= cause.words or cause.words <= known.words):
-                return self._merged(known, cause)
+                # What is listed is told by the Case that it was recognised in.
+                smaller = cause.minimal and not known.minimal and not (cause.listed or known.listed)
+                self.found[index] = self._merged(cause, known) if smaller else self._merged(known, cause)
+                return self.found[index]
         self.found.append(cause)
         return cause
 

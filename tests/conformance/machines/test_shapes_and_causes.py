@@ -95,6 +95,14 @@ def test_a_failure_that_reduced_to_the_same_shape_is_no_second_cause() -> None:
     assert [cause.seen for cause in causes.found] == [2]
 
 
+def test_a_reduced_case_stands_for_one_that_was_not_reduced_to_the_end() -> None:
+    causes = Causes()
+    causes.add(Cause(TWICE, _case("send", "seek", "ack", drop=True), also=frozenset({LOSS}), minimal=False, seen=3))
+    small = causes.add(Cause(LOSS, _case("send", drop=True)))
+    assert causes.found == [small]
+    assert (small.breach, small.also, small.seen) == (LOSS, frozenset({TWICE}), 4)
+
+
 def test_two_shapes_of_one_finding_are_two_causes() -> None:
     causes = Causes()
     causes.add(Cause(LOSS, _case("send", drop=True)))
