@@ -38,8 +38,9 @@ _FEW: Final = 16
 
 @dataclass
 class Reducer:
-    """Ask `proposals`, run the Case without each, tell `accept` what can be taken together; finished when there are no
-    more proposals: without any one step or fault the Case passes."""
+    """Ask `proposals`, run the Case without each, tell `accept` what can be taken together; when there are no more
+    proposals, ask `doubts` likewise. Finished when nothing of these can be taken: without any one step or fault the
+    Case passes."""
 
     case: Case
     _stage: int = 0
@@ -54,12 +55,17 @@ class Reducer:
             self._stage += 1
         return []
 
+    def doubts(self) -> list[Edit]:
+        """Each step and each fault once more: that a Case passed once without one may be a busy machine's doing."""
+        return [*_stretches(len(self.case.steps), 1), *_faults(self.case)]
+
     def accept(self, edit: Edit | None) -> None:
         """Go on without this; None: the Case needs each of the proposals."""
         if edit is None:
             self._refused |= {_text(one.of(self.case)) for one in self.proposals()}
             return
         self.case = edit.of(self.case)
+        self._stage = min(self._stage, len(_STAGES) - 1)
 
     def _untried(self, edits: Iterable[Edit]) -> list[Edit]:
         seen, found = {_text(self.case), *self._refused}, []
