@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from assay_conformance.catalogue.sources import homes, linked
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import Capability, Profile, Requirement, Statement
 
@@ -20,7 +21,9 @@ Entry = TypeVar("Entry", Requirement, Capability, Profile, Statement)
 _CAPABILITIES = "capabilities.toml"
 _CHAPTERS = "chapters.toml"
 _PROFILES = "profiles.toml"
+_SOURCES = "sources.toml"
 _STATEMENTS = "statements.toml"
+_NO_CHAPTER = frozenset({_CAPABILITIES, _CHAPTERS, _PROFILES, _SOURCES, _STATEMENTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,10 @@ def parse(documents: Mapping[str, str], *, borrowed: Collection[str] = ()) -> Ca
     """
     requirements: dict[str, Requirement] = {}
     for name, text in documents.items():
-        if name not in (_CAPABILITIES, _CHAPTERS, _PROFILES, _STATEMENTS):
+        if name not in _NO_CHAPTER:
             requirements.update(_entries(name, text, Requirement, "id"))
+    known = homes(_tables(_SOURCES, documents.get(_SOURCES, "")))
+    requirements = {id: linked(stated, known) for id, stated in requirements.items()}
     capabilities = _entries(_CAPABILITIES, documents.get(_CAPABILITIES, ""), Capability, "name")
     chapters = _tables(_CHAPTERS, documents.get(_CHAPTERS, ""))
     profiles = _entries(_PROFILES, documents.get(_PROFILES, ""), Profile, "name")
