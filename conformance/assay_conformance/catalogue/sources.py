@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,5 +33,10 @@ def linked(requirement: Requirement, homes: Mapping[str, str]) -> Requirement:
 
 
 def _home(name: str, homes: Mapping[str, str]) -> str:
-    fitting = [words for words in homes if re.match(rf"{re.escape(words)}(?!\w)", name)]
+    fitting = [words for words in homes if name.startswith(words) and not _goes_on(name[len(words) :])]
     return homes[max(fitting, key=len)] if fitting else ""
+
+
+def _goes_on(rest: str) -> bool:
+    """Whether a word was cut."""
+    return rest[:1].isalnum() or rest[:1] == "_"
