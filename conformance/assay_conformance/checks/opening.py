@@ -21,6 +21,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.requirement import RequirementId
 
 _NOT_READY = "ServiceNotReady"
+_LOOK_UP = ""
 
 
 @dataclass(slots=True)
@@ -32,6 +33,9 @@ class _Opening:
     tries: int = 0
     first: dict[str, Frame] = field(default_factory=dict)
     """Topic -> its first PRODUCER or SUBSCRIBE."""
+    refused: set[str] = field(default_factory=set)
+    """Topics, or "" for a look-up, that it was told no of, and not for now: an opening of several ends by one of them,
+    whatever becomes of the others."""
     waits: bool = False
     """The broker has it wait for its turn, however long."""
 
@@ -73,6 +77,14 @@ class KeepsOpening(Check):
     def looked_up(self, event: Frame) -> None:
         if from_client(event):
             self._tried()
+            for opening in self._openings.values():
+                opening.refused.discard(_LOOK_UP)
+
+    @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+    def told(self, event: Frame) -> None:
+        if to_client(event) and event.fields.get("response") == "Failed" and event.fields.get("error") != _NOT_READY:
+            for opening in self._openings.values():
+                opening.refused.add(_LOOK_UP)
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
@@ -99,8 +111,12 @@ class KeepsOpening(Check):
             opening.waits = True
         elif handle is not None and event.command != "ERROR":
             self._had.add((handle, topic))
-        if handle is not None and event.fields.get("error") == _NOT_READY and (handle, topic) not in self._had:
+        if handle is None or event.command != "ERROR" or (handle, topic) in self._had:
+            return
+        if event.fields.get("error") == _NOT_READY:
             self._set_back(handle, event)
+        elif opening is not None:
+            opening.refused.add(topic)
 
     @on(Closed)
     def lost(self, event: Closed) -> None:
@@ -120,7 +136,7 @@ class KeepsOpening(Check):
             return
         self._opened.add(event.handle)
         was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._guessed
-        if was_none and event.outcome is Outcome.OK:
+        if was_none if event.outcome is Outcome.OK else opening.refused:
             return
         if opening.setback is None:
             if opening.tries:
@@ -147,7 +163,9 @@ class KeepsOpening(Check):
     def _registered(self, event: Frame, handle: int | None) -> None:
         if handle is not None:
             self._registrations[event.conn, event.request_id] = handle
-            self._topics[event.conn, event.request_id] = str(event.fields.get("topic", ""))
+            topic = self._topics[event.conn, event.request_id] = str(event.fields.get("topic", ""))
+            if handle in self._openings:
+                self._openings[handle].refused.discard(topic)
             self._in_time(handle, event)
         self._tried()
 

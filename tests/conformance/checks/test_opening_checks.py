@@ -15,12 +15,15 @@ class _Opening(Script):
         super().__init__()
         self.asked: Invoke = self.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
 
-    def asks(self, request: int = 7, conn: int = 0) -> None:
-        fields = {"topic": self.full("t"), "subscription": "s"}
+    def asks(self, request: int = 7, conn: int = 0, topic: str = "t") -> None:
+        fields = {"topic": self.full(topic), "subscription": "s"}
         self.up("SUBSCRIBE", conn, consumer_id=0, request_id=request, fields=fields)
 
     def is_not_ready(self, request: int = 7) -> None:
-        self.down("ERROR", request_id=request, fields={"error": "ServiceNotReady"})
+        self.is_refused(request, "ServiceNotReady")
+
+    def is_refused(self, request: int = 7, error: str = "TooManyRequests") -> None:
+        self.down("ERROR", request_id=request, fields={"error": error})
 
     def judged(self) -> tuple[list[str], int]:
         check = trial(KeepsOpening, self.done())
@@ -160,3 +163,52 @@ def test_opening_that_ends_well_had_no_need_of_a_connection_that_was_lost_beside
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked)
     assert story.judged()[0] == []
+
+
+def test_opening_that_is_refused_one_of_its_partitions_need_not_wait_for_another() -> None:
+    story = _Opening()
+    story.connected()
+    story.connected(1)
+    story.asks(topic="t-partition-0")
+    story.asks(8, conn=1, topic="t-partition-1")
+    story.is_refused()
+    story.cut(1, ClosedBy.FAULT)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged() == ([], 0)
+
+
+def test_opening_that_asks_again_where_it_was_refused_waits_for_the_others_too() -> None:
+    story = _Opening()
+    story.connected()
+    story.connected(1)
+    story.asks(topic="t-partition-0")
+    story.is_refused()
+    story.asks(8, topic="t-partition-0")
+    story.asks(9, conn=1, topic="t-partition-1")
+    story.cut(1, ClosedBy.FAULT)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged()[0] == ["gave-up"]
+
+
+def test_opening_that_is_reported_as_done_is_not_excused_by_a_refusal() -> None:
+    story = _Opening()
+    story.connected()
+    story.connected(1)
+    story.asks(topic="t-partition-0")
+    story.asks(8, conn=1, topic="t-partition-1")
+    story.is_refused()
+    story.cut(1, ClosedBy.FAULT)
+    story.complete(story.asked)
+    assert story.judged()[0] == ["gave-up"]
+
+
+def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() -> None:
+    story = _Opening()
+    story.connected()
+    story.connected(1)
+    story.asks(conn=1, topic="t-partition-1")
+    story.up("LOOKUP", request_id=8, fields={"topic": story.full("t-partition-0")})
+    story.down("LOOKUP_RESPONSE", request_id=8, fields={"response": "Failed", "error": "AuthorizationError"})
+    story.cut(1, ClosedBy.FAULT)
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert story.judged() == ([], 0)
