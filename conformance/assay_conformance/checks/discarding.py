@@ -33,12 +33,19 @@ class _Unreadable:
     frame: Frame
     entry: Entry
     reason: str
+    messages: int
     reported: bool = False
+    delivered: int = 0
+
+    @property
+    def handed(self) -> int:
+        """How many of its messages left the client's queue: one that it takes for good lies there until it is taken."""
+        return self.messages if self.reported else min(self.delivered, self.messages)
 
 
 @dataclass(slots=True)
 class _Permits:
-    """What one session granted, and what came for it. `handed` are the messages that left the client's queue."""
+    """What one session granted, and what came for it. `handed` are the readable ones that left the client's queue."""
 
     granted: int = 0
     dispatched: int = 0
@@ -85,8 +92,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
         permits.last_ns = event.t_ns
         reason = self.reason(event)
         if reason is not None:
-            permits.handed += count
-            self._unreadable.append(_Unreadable(session, event, entry, reason))
+            self._unreadable.append(_Unreadable(session, event, entry, reason, count))
         else:
             self.came_beside(event, Fate.ALTERED)
             key = (session.consumer.handle, entry)
@@ -102,6 +108,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
         count = self._delivered[key] = self._delivered.get(key, 0) + 1
         unreadable = next((d for d in self._unreadable if d.session.consumer is consumer and d.entry == entry), None)
         if unreadable is not None and count > self._intact.get(key, 0):
+            unreadable.delivered += 1
             self.breach(
                 f"{self.state}-delivered",
                 f"consumer {event.handle} handed {entry} to the application at {ms(event.t_ns)}; it had come at "
@@ -173,7 +180,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
                     unreadable.frame,
                     event,
                 )
-        self._permits_back(session, mine[-1], event)
+        self._permits_back(session, mine, event)
 
     def _closed_over(self, unreadable: _Unreadable, event: Closed) -> None:
         if event.by is not ClosedBy.CLIENT or self.may_leave(event.conn):
@@ -187,11 +194,12 @@ class Discarding(ConsumerCheck, LeavingCheck):
                 event,
             )
 
-    def _permits_back(self, session: ConsumerSession, last: _Unreadable, event: Event) -> None:
+    def _permits_back(self, session: ConsumerSession, mine: list[_Unreadable], event: Event) -> None:
         permits = self._permits[session.request.seq]
         assert session.consumer is not None
         queue = queue_of(self.view, session)
-        starved = permits.granted <= permits.dispatched <= permits.handed
+        handed = permits.handed + sum(unreadable.handed for unreadable in mine)
+        starved = permits.granted <= permits.dispatched <= handed
         if queue and permits.granted and starved and late("answer", permits.last_ns, event.t_ns):
             self.suspect(
                 "answer",
@@ -201,6 +209,6 @@ class Discarding(ConsumerCheck, LeavingCheck):
                 f"consumer {session.consumer.handle} granted {permits.granted} permits, which {permits.dispatched} "
                 f"messages used up by {ms(permits.last_ns)}, {self.state} ones among them; it granted no more until "
                 f"{ms(event.t_ns)} although its queue was empty",
-                last.frame,
+                mine[-1].frame,
                 event,
             )

@@ -257,6 +257,29 @@ def test_permits_of_garbled_messages_that_are_kept_are_found() -> None:
     assert _judged(story, GarbledMessage) == (["permit-not-returned"], 2)
 
 
+def test_garbled_messages_that_are_taken_for_good_wait_in_the_queue_with_their_permits() -> None:
+    story = Reading()
+    for number in range(2):
+        story.garbled(number)
+    story.after(1_000)
+    assert _judged(story, GarbledMessage) == (["not-reported", "not-reported"], 0)
+
+
+def test_permits_of_garbled_messages_that_were_delivered_are_found() -> None:
+    story = Reading()
+    for number in range(2):
+        story.garbled(number)
+        story.received(number)
+    story.after(1_000)
+    assert _judged(story, GarbledMessage)[0] == [
+        "garbled-delivered",
+        "garbled-delivered",
+        "not-reported",
+        "not-reported",
+        "permit-not-returned",
+    ]
+
+
 def test_garbled_message_that_was_delivered_is_not_counted_twice() -> None:
     """Two are used up, and one of them is still in the client's queue: it owes no permit for that."""
     story = Reading()
