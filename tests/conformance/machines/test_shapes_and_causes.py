@@ -71,9 +71,10 @@ def test_a_shape_says_what_is_untrue_of_a_stored_entry() -> None:
 
 def test_a_case_with_all_a_cause_needs_is_explained_by_it_and_counted() -> None:
     causes = Causes()
-    cause = causes.add(Cause(LOSS, _case("send", drop=True)))
-    assert causes.unexplained(_case("send", "seek", drop=True), [LOSS]) == []
-    assert cause.seen == 2
+    cause = causes.add(Cause(LOSS, _case("send", drop=True), also=frozenset({TWICE}), shown_in={"generated/1"}))
+    for _ in range(2):
+        assert causes.unexplained(_case("send", "seek", drop=True), [LOSS, TWICE]) == []
+    assert cause.shown_in == {"generated/1", "generated/x"}
 
 
 def test_a_case_that_lacks_what_a_cause_needs_has_another_one() -> None:
@@ -90,15 +91,47 @@ def test_what_breaks_beside_it_in_its_reduced_case_is_the_same_cause() -> None:
 
 def test_a_failure_that_reduced_to_the_same_shape_is_no_second_cause() -> None:
     causes = Causes()
-    first = causes.add(Cause(LOSS, _case("send", drop=True)))
-    assert causes.add(Cause(LOSS, _case("send", "send", drop=True))) is first
-    assert [cause.seen for cause in causes.found] == [2]
+    first = causes.add(Cause(LOSS, _case("send", drop=True), shown_in={"1", "2"}))
+    assert causes.add(Cause(LOSS, _case("send", "send", drop=True), shown_in={"2", "3"})) is first
+    assert [cause.seen for cause in causes.found] == [3]
+
+
+def test_what_does_not_come_again_is_the_doing_of_what_was_found_of_its_code() -> None:
+    causes = Causes()
+    assert causes.for_want_of_a_cause(LOSS) is None
+    cause = causes.add(Cause(LOSS, _case("send", drop=True), also=frozenset({TWICE})))
+    assert causes.for_want_of_a_cause(LOSS) is causes.for_want_of_a_cause(TWICE) is cause
+
+
+def test_what_shows_beside_something_that_never_came_again_is_not_its_doing() -> None:
+    causes = Causes()
+    causes.add(Cause(LOSS, _case("send", drop=True), also=frozenset({TWICE}), reproduced=False))
+    assert causes.for_want_of_a_cause(TWICE) is None
+
+
+def test_what_never_came_again_gives_its_place_to_what_did() -> None:
+    causes = Causes()
+    never = causes.add(Cause(LOSS, _case("send", "seek"), reproduced=False))
+    other = causes.add(Cause(TWICE, _case("send", "seek", "ack"), reproduced=False))
+    cause = Cause(LOSS, _case("send", drop=True))
+    assert causes.displace(cause) == [never]
+    assert causes.add(cause) is cause
+    assert causes.found == [other, cause]
+
+
+def test_what_came_again_keeps_its_place() -> None:
+    causes = Causes()
+    first = causes.add(Cause(LOSS, _case("send", "seek")))
+    assert causes.displace(Cause(LOSS, _case("send", drop=True))) == []
+    assert causes.displace(Cause(LOSS, _case("send"), reproduced=False)) == []
+    assert causes.found == [first]
 
 
 def test_a_reduced_case_stands_for_one_that_was_not_reduced_to_the_end() -> None:
     causes = Causes()
-    causes.add(Cause(TWICE, _case("send", "seek", "ack", drop=True), also=frozenset({LOSS}), minimal=False, seen=3))
-    small = causes.add(Cause(LOSS, _case("send", drop=True)))
+    large = _case("send", "seek", "ack", drop=True)
+    causes.add(Cause(TWICE, large, also=frozenset({LOSS}), minimal=False, shown_in={"1", "2", "3"}))
+    small = causes.add(Cause(LOSS, _case("send", drop=True), shown_in={"4"}))
     assert causes.found == [small]
     assert (small.breach, small.also, small.seen) == (LOSS, frozenset({TWICE}), 4)
 
