@@ -17,7 +17,7 @@ from pathlib import Path
 from bench.past_bugs.certifying import certified
 from bench.past_bugs.evidence import evidence, keep, kept
 from bench.past_bugs.judging import Detection, judged
-from bench.past_bugs.page import PAGE, page
+from bench.past_bugs.page import PAGE, counts, page
 from bench.past_bugs.pairs import PAIRS, clauses_of
 
 from assay_conformance.model.errors import AssayError
@@ -43,6 +43,8 @@ def main() -> int:
     for row, result in results.items():
         by = ", ".join(sorted({f"{sign.requirement} in {sign.case}: {','.join(sign.codes)}" for sign in result.signs}))
         print(f"{row} {result.detection}: {rows[row].bug}{f' ({by})' if by else ''}")
+    for line in counts({row: result for row, result in results.items() if rows[row].reproduced}):
+        print(line.replace("*", ""))
     if said.write:
         for one in found.values():
             keep(one)

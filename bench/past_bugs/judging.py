@@ -28,16 +28,27 @@ class Sign:
     requirement: str
     case: str
     codes: tuple[str, ...]
+    verdict: Verdict
     fixed: Verdict | None
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`signs` are those that decided; `clean`: the fixed version keeps one of their clauses in every Case."""
+    """`signs` are those that decided; `clean`: their clauses that the fixed version keeps in every Case."""
 
     detection: Detection
     signs: tuple[Sign, ...] = ()
     clean: tuple[str, ...] = ()
+
+    @property
+    def everywhere(self) -> bool:
+        """The fixed version keeps one of the clauses in every Case."""
+        return self.detection is Detection.DETECTED and bool(self.clean)
+
+    @property
+    def rests_on(self) -> set[Verdict]:
+        """How the affected version broke the clauses that the fixed one keeps in every Case."""
+        return {sign.verdict for sign in self.signs if sign.requirement in self.clean}
 
 
 def judged(pair: Pair, affected: Evidence, fixed: Evidence) -> Result:
@@ -58,7 +69,8 @@ def _signs(pair: Pair, affected: Evidence, fixed: Evidence) -> Iterator[Sign]:
         there = fixed.cells.get(requirement, {})
         for case, seen in affected.cells.get(requirement, {}).items():
             if seen.verdict in BROKEN and (not pair.codes or set(pair.codes) & set(seen.codes)):
-                yield Sign(requirement, case, seen.codes, there[case].verdict if case in there else None)
+                come_to = there[case].verdict if case in there else None
+                yield Sign(requirement, case, seen.codes, seen.verdict, come_to)
 
 
 def _breaks(found: Evidence, requirement: str) -> bool:

@@ -11,6 +11,8 @@ from bench.past_bugs.evidence import Evidence
 from bench.past_bugs.judging import Detection, Result, judged
 from bench.past_bugs.pairs import NOT_RUN, PAIRS, Pair
 
+from assay_conformance.model.verdict import Verdict
+
 PAGE: Final = Path(__file__).parents[2] / "docs" / "past-bugs.md"
 
 _HEAD = """\
@@ -18,9 +20,15 @@ _HEAD = """\
 
 Bugs that released versions of the Python client had, and the first versions without them. Each version is certified
 like any other (`assay certify pulsar-python@VERSION`): no Case was written for a version, and the expectations of newer
-ones play no part. *detected*: the affected version breaks a clause in a Case in which the fixed one keeps it; *noisy*:
-both break it alike; *missed*: the affected one breaks none of the clauses that the bug is about. The bugs below were
-shown by a script on the wire before they were looked for here.
+ones play no part. *detected*: the affected version breaks a requirement in a Case in which the fixed one keeps it;
+*noisy*: both break it alike; *missed*: the affected one breaks none of the requirements that the bug is about. The bugs
+below were shown by a script on the wire before they were looked for here.
+
+There are two ways to count. By the first, the fixed version keeps the same requirement in **all Cases** of its run,
+those that are about something else included: that is what is claimed here. By the second, it keeps it in the **Case**
+that showed the bug, and may break it elsewhere, by another deviation, which is named. Where the affected version never
+came to what a requirement is about (*untestable*: its process died, or its call never ended), the requirement counts as
+broken, as it does in a certificate.
 
 `python -m bench.past_bugs` certifies what has not been certified yet and writes this page; what is kept of the runs is
 in [fixtures/golden/past_bugs](../fixtures/golden/past_bugs).
@@ -48,8 +56,18 @@ def page(found: Mapping[str, Evidence]) -> str:
     told = results(found)
     known = {row: result for row, result in told.items() if PAIRS[row].reproduced}
     others = {row: result for row, result in told.items() if row not in known}
-    parts = [_HEAD, f"{_counted(known)}.", "", *_table(known)]
-    parts += ["", "## Known by their fixes alone", "", _OTHERS, f"{_counted(others)}.", "", *_table(others)]
+    parts = [_HEAD, f"{_counted(known)}:", "", *counts(known), "", *_table(known)]
+    parts += [
+        "",
+        "## Known by their fixes alone",
+        "",
+        _OTHERS,
+        f"{_counted(others)}:",
+        "",
+        *counts(others),
+        "",
+        *_table(others),
+    ]
     return "\n".join((*parts, "", "## Not tried", "", *_not_run())) + "\n"
 
 
@@ -59,14 +77,25 @@ def _counted(told: Mapping[str, Result]) -> str:
     return f"{said}, of {len(told)}"
 
 
+def counts(told: Mapping[str, Result]) -> Iterator[str]:
+    """Both, and which bugs are in the second alone, or rest on what the affected version never came to."""
+    everywhere = [row for row, result in told.items() if result.everywhere]
+    there = [row for row, result in told.items() if result.detection is Detection.DETECTED and not result.everywhere]
+    silent = [row for row in everywhere if told[row].rests_on == {Verdict.UNTESTABLE}]
+    beside = f"; without {', '.join(there)}" if there else ""
+    resting = f"; {', '.join(silent)} by what was untestable" if silent else ""
+    yield f"- the same requirement in all Cases: **{len(everywhere)} of {len(told)}**{beside}{resting}"
+    yield f"- the same requirement in the Case that showed it: {len(everywhere) + len(there)} of {len(told)}"
+
+
 def _table(told: Mapping[str, Result]) -> Iterator[str]:
-    yield "| bug | affected | fixed | | noticed by |"
-    yield "|---|---|---|---|---|"
+    yield "| bug | affected | fixed | | kept by the fixed version | noticed by |"
+    yield "|---|---|---|---|---|---|"
     for row, result in told.items():
         pair = PAIRS[row]
         yield (
             f"| [{row}]({pair.issue}): {pair.bug} | {pair.affected} | {pair.fixed} | {result.detection} "
-            f"| {_noticed(pair, result)} |"
+            f"| {_kept(result)} | {_noticed(pair, result)} |"
         )
 
 
@@ -75,6 +104,12 @@ def _not_run() -> Iterator[str]:
     yield "|---|---|"
     for why, rows in NOT_RUN.items():
         yield f"| {', '.join(rows)} | {why} |"
+
+
+def _kept(result: Result) -> str:
+    if result.detection is not Detection.DETECTED:
+        return ""
+    return "in all Cases" if result.everywhere else "in the Case that shows it"
 
 
 def _noticed(pair: Pair, result: Result) -> str:
@@ -86,10 +121,8 @@ def _noticed(pair: Pair, result: Result) -> str:
     if not by:
         named = ", ".join(f"`{requirement}`" for requirement in pair.requirements)
         return f"nothing; it is about {named}" if named else "nothing; no clause is about it"
-    return "; ".join(
-        f"`{requirement}` ({', '.join(sorted(codes[requirement]))}) in {_cases(cases)}{_elsewhere(result, requirement)}"
-        for requirement, cases in by.items()
-    )
+    told = (f"`{one}` ({', '.join(sorted(codes[one]))}) in {_cases(cases)}" for one, cases in by.items())
+    return "; ".join(words + _elsewhere(pair, result, one) for words, one in zip(told, by, strict=True))
 
 
 def _cases(cases: list[str]) -> str:
@@ -97,7 +130,9 @@ def _cases(cases: list[str]) -> str:
     return f"{named} and {len(cases) - SHOWN} more" if len(cases) > SHOWN else named
 
 
-def _elsewhere(result: Result, requirement: str) -> str:
+def _elsewhere(pair: Pair, result: Result, requirement: str) -> str:
     if result.detection is not Detection.DETECTED or requirement in result.clean:
         return ""
-    return ", where the fixed version keeps it (elsewhere it breaks it, too)"
+    return (
+        f", where the fixed version keeps it; elsewhere it breaks it by another deviation: {pair.remains[requirement]}"
+    )

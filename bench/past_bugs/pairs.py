@@ -6,13 +6,15 @@ them may notice it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """`issue` is where the bug is told, `requirements` what a client breaks that has it.
 
+    `remains`: requirement -> why the fixed version breaks it in other Cases; without these it keeps what it is about.
     `codes`: where a clause is broken in other ways, too, the findings that this bug would make. `reproduced`: a script
     is known that shows it on the wire; the others are known by their fixes alone.
     """
@@ -23,6 +25,7 @@ class Pair:
     fixed: str
     requirements: tuple[str, ...]
     codes: tuple[str, ...] = ()
+    remains: Mapping[str, str] = field(default_factory=dict)
     reproduced: bool = True
 
 
@@ -35,21 +38,35 @@ PAIRS: dict[str, Pair] = {
         "metadata of more than 64 KiB overflows a buffer, and the process dies",
         "3.5.0",
         "3.6.1",
-        ("robustness.odd-messages-round-trip",),
+        ("robustness.odd-metadata-round-trips",),
     ),
     "CPP-02": Pair(
         f"{CPP}392",
         "a message that is too large gives back its place twice; later sends are refused for a full queue",
         "3.4.0",
         "3.5.0",
-        ("flow.full-queue-answers",),
+        ("flow.full-queue-answers", "flow.bounded-pending"),
+        remains={
+            "flow.full-queue-answers": (
+                "[a batch that is too large keeps its room](findings.md#a-batch-that-is-too-large-keeps-its-room)"
+            ),
+        },
     ),
     "CPP-06": Pair(
         f"{CPP}546",
         "the last sequence id is too high after a batch, which carries its last id instead of its first",
         "3.10.0",
         "3.11.0",
-        ("dedup.resumes-after-last-id", "ordering.sequence-ids-step-by-one", "batching.names-all-ids"),
+        ("batching.goes-by-lowest-id", "dedup.resumes-after-last-id", "ordering.sequence-ids-step-by-one"),
+        remains={
+            "dedup.resumes-after-last-id": (
+                "[`initial_sequence_id=0` is ignored](findings.md#initial_sequence_id0-is-ignored)"
+            ),
+            "ordering.sequence-ids-step-by-one": (
+                "[a reconnect before the first receipt]"
+                "(findings.md#a-reconnect-before-the-first-receipt-sets-the-numbering-back)"
+            ),
+        },
     ),
     "CPP-10": Pair(
         f"{CPP}303",
@@ -99,13 +116,19 @@ PAIRS: dict[str, Pair] = {
         "3.7.0",
         "3.8.0",
         ("robustness.operations-end", "ack.foreign-refused"),
+        remains={
+            "robustness.operations-end": (
+                "CPP-14, [chunks that wait for room]"
+                "(findings.md#a-chunked-message-that-waits-for-room-stops-the-client), and what else never ends"
+            ),
+        },
     ),
     "CPP-20": Pair(
         f"{CPP}293",
         "a passing error to the first SUBSCRIBE is not retried, and the dead consumer is handed out",
         "3.2.0",
         "3.3.0",
-        ("connection.keeps-opening",),
+        ("connection.retries-not-ready",),
     ),
     "CPP-21": Pair(
         f"{CPP}396",
@@ -127,7 +150,8 @@ PAIRS: dict[str, Pair] = {
         "behind a seek to the end or by time, whether there is more is told from where the reader began",
         "3.4.0",
         "3.5.0",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-any",),
+        remains={"seek.knows-whether-any": "CPP-29"},
         reproduced=False,
     ),
     "CPP-29": Pair(
@@ -135,7 +159,7 @@ PAIRS: dict[str, Pair] = {
         "behind a seek past the last message, more messages are announced to a reader that begins with what it names",
         "3.10.0",
         "3.11.0",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-any",),
         reproduced=False,
     ),
     "CPP-33": Pair(
@@ -144,6 +168,7 @@ PAIRS: dict[str, Pair] = {
         "3.0.0",
         "3.1.0",
         ("connection.follows-redirects",),
+        remains={"connection.follows-redirects": "redirects without end are followed for ever; 3.3 ends them"},
     ),
     "CPP-34": Pair(
         f"{CPP}131",
@@ -159,6 +184,12 @@ PAIRS: dict[str, Pair] = {
         "3.0.0",
         "3.1.0",
         ("robustness.operations-end",),
+        remains={
+            "robustness.operations-end": (
+                "CPP-01, [a message that is not allowed]"
+                "(findings.md#a-message-that-is-not-allowed-blocks-its-producer-for-ever), and what else ends 3.1.0"
+            ),
+        },
         codes=("operation-never-ended",),
         reproduced=False,
     ),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from bench.past_bugs.evidence import Evidence, Seen, kept
-from bench.past_bugs.judging import Detection, judged
-from bench.past_bugs.page import PAGE, page
+from bench.past_bugs.judging import Detection, Result, judged
+from bench.past_bugs.page import PAGE, counts, page, results
 from bench.past_bugs.pairs import NOT_RUN, PAIRS, Pair
 
 from assay_conformance.model.verdict import Verdict
@@ -17,9 +17,13 @@ BROKEN = Seen(Verdict.FAIL, ("flushed-early",))
 PASSED = Seen(Verdict.PASS)
 
 
-def _said(affected: dict[str, Seen], fixed: dict[str, Seen], clause: str = CLAUSE) -> Detection:
+def _judged(affected: dict[str, Seen], fixed: dict[str, Seen], clause: str = CLAUSE) -> Result:
     versions = (Evidence(version="1.0", cells={clause: affected}), Evidence(version="1.1", cells={clause: fixed}))
-    return judged(PAIR, *versions).detection
+    return judged(PAIR, *versions)
+
+
+def _said(affected: dict[str, Seen], fixed: dict[str, Seen], clause: str = CLAUSE) -> Detection:
+    return _judged(affected, fixed, clause).detection
 
 
 def test_clause_that_only_the_affected_version_breaks_is_a_detection() -> None:
@@ -32,6 +36,33 @@ def test_clause_that_both_break_in_the_same_case_is_noise() -> None:
 
 def test_clause_that_both_break_is_a_detection_in_a_case_that_tells_them_apart() -> None:
     assert _said({"a": BROKEN, "b": BROKEN}, {"a": BROKEN, "b": PASSED}) is Detection.DETECTED
+
+
+def test_clause_that_the_fixed_version_keeps_in_all_cases_counts_by_both_counts() -> None:
+    told = {"CPP-01": _judged({"a": BROKEN, "b": PASSED}, {"a": PASSED, "b": PASSED})}
+    assert list(counts(told)) == [
+        "- the same requirement in all Cases: **1 of 1**",
+        "- the same requirement in the Case that showed it: 1 of 1",
+    ]
+
+
+def test_clause_that_the_fixed_version_breaks_elsewhere_counts_by_the_second_alone() -> None:
+    told = {"CPP-01": _judged({"a": BROKEN}, {"a": PASSED, "b": BROKEN})}
+    assert list(counts(told)) == [
+        "- the same requirement in all Cases: **0 of 1**; without CPP-01",
+        "- the same requirement in the Case that showed it: 1 of 1",
+    ]
+
+
+def test_clause_that_the_affected_version_never_came_to_is_told_apart() -> None:
+    told = {"CPP-01": _judged({"a": Seen(Verdict.UNTESTABLE, ("untestable",))}, {"a": PASSED})}
+    assert next(counts(told)).endswith("**1 of 1**; CPP-01 by what was untestable")
+
+
+def test_at_least_ten_of_twelve_are_noticed_by_a_requirement_that_the_fixed_version_keeps_in_all_cases() -> None:
+    known = {row: result for row, result in results(kept()).items() if PAIRS[row].reproduced and row != "CPP-33"}
+    assert len(known) == 12
+    assert sum(result.everywhere for result in known.values()) >= 10
 
 
 def test_fixed_version_that_was_not_judged_decides_nothing() -> None:

@@ -129,6 +129,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "receipts for nothing that is pending make the client connect again and again, and its sends never end",
     ),
     Mutation.REFUSED_RETURN_IS_FINAL: (frozenset({"RSD-001"}), "what fails with its producer is not sent again"),
+    Mutation.BATCH_GOES_BY_HIGHEST_ID: (frozenset({"DDP-006"}), "a first batch does not go by the first id"),
     Mutation.OPENS_FOR_EVER: (frozenset({"ROB-009"}), "an opening that goes on does not end"),
     Mutation.RECEIPT_ENDS_ONE_CALL: (frozenset({"ROB-009"}), "the calls behind it do not end"),
     Mutation.AWAITS_OLD_BROKER: (frozenset({"ROB-009"}), "what waits for an answer that never comes does not end"),

@@ -399,7 +399,7 @@ BREACHES: Final[tuple[tuple[Callable[[], Day], str], ...]] = (
     (_grants_one_too_many, "flow.permits-within-queue"),
     (_passes_over_what_is_older, "ordering.keeps-send-order"),
     (_gets_from_a_partition, "delivery.acked-is-delivered"),
-    (_is_stored_under_a_key, "robustness.odd-messages-round-trip"),
+    (_is_stored_under_a_key, "robustness.odd-metadata-round-trips"),
     (_names_several_to_an_old_broker, "connection.agreed-version"),
     (_leaves_one_out, "ack.one-command-a-flush"),
     (_leaves_out_what_is_acked_again, "ack.one-command-a-flush"),

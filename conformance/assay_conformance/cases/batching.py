@@ -172,7 +172,7 @@ def names_all_ids() -> Case:
     return plan.case(
         "batching/names-all-ids",
         "Two batches of three messages",
-        ("batching.names-all-ids",),
+        ("batching.names-all-ids", "batching.goes-by-lowest-id"),
         producer={**FAR, "batching_max_messages": 3},
     )
 

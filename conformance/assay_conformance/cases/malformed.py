@@ -94,7 +94,7 @@ def odd_messages() -> Case:
     return plan.case(
         "robustness/odd-messages",
         "Empty and tiny payloads, empty and foreign keys, large properties, an event time of 0",
-        ("robustness.odd-messages-round-trip",),
+        ("robustness.odd-messages-round-trip", "robustness.odd-metadata-round-trips"),
         capabilities=("producer",),
         consumer=EARLIEST,
     )
@@ -113,7 +113,7 @@ def odd_entries() -> Case:
     return plan.case(
         "robustness/odd-entries",
         "A null value, a key that is no text, and a batch of nothing but empty messages",
-        ("robustness.odd-messages-round-trip",),
+        ("robustness.odd-messages-round-trip", "robustness.odd-metadata-round-trips"),
         consumer=EARLIEST,
     )
 

@@ -196,7 +196,7 @@ def more_to_read() -> Case:
     return plan.case(
         "seek/more-to-read",
         "A reader reads ten messages, the last two again, and again by their time, and is asked for more at each turn",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-more", "seek.knows-whether-any"),
         consumer=EARLIEST,
     )
 
@@ -213,7 +213,7 @@ def nothing_to_read() -> Case:
     return plan.case(
         "seek/nothing-to-read",
         "A reader begins at the end, and another seeks behind the last message",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-any",),
         consumer=EARLIEST,
     )
 
@@ -229,7 +229,7 @@ def nothing_that_late() -> Case:
     return plan.case(
         "seek/nothing-that-late",
         "Readers that began at the beginning, at the end and that have read seek to a time behind the last message",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-any",),
         consumer=EARLIEST,
     )
 
@@ -242,7 +242,7 @@ def nothing_that_late_inclusive() -> Case:
     return plan.case(
         "seek/nothing-that-late-inclusive",
         "A reader that is to begin with the message it names seeks to a time behind the last message",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-any",),
         consumer=EARLIEST,
     )
 
@@ -254,7 +254,7 @@ def empty_topic() -> Case:
     return plan.case(
         "seek/empty-topic",
         "A reader of a topic without messages is asked for more",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-any",),
         consumer=EARLIEST,
     )
 
@@ -270,7 +270,7 @@ def more_of_a_batch() -> Case:
     return plan.case(
         "seek/more-of-a-batch",
         "A reader reads a batch of five in two parts, and the last of them again",
-        ("seek.knows-whether-more",),
+        ("seek.knows-whether-more", "seek.knows-whether-any"),
         capabilities=("batching",),
         consumer=EARLIEST,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
@@ -30,7 +31,8 @@ class _Opening:
 
     invoke: Invoke
     setback: Event | None = None
-    tries: int = 0
+    overcome: set[type[Event]] = field(default_factory=set)
+    """Of what kind the setbacks were that something followed."""
     first: dict[str, Frame] = field(default_factory=dict)
     """Topic -> its first PRODUCER or SUBSCRIBE."""
     refused: set[str] = field(default_factory=set)
@@ -40,15 +42,16 @@ class _Opening:
     """The broker has it wait for its turn, however long."""
 
 
-class KeepsOpening(Check):
-    """A setback is followed by another attempt, or by the end of the time that an opening may take, and that by none.
+class _Openings(Check):
+    """A setback is followed by another attempt, or by the end of the time that an opening may take.
 
     Whose a look-up or a new connection is, nobody knows: it is taken for an attempt of every opening that is under way,
     and a connection that ends before its handshake for the setback of one that has the client to itself.
     """
 
-    requirement = RequirementId("connection.keeps-opening")
     skips_plain = True
+    setbacks: ClassVar[type[Event]]
+    """Of what kind they are here; one of another kind takes the place of one of this."""
 
     def start(self) -> None:
         self._openings: dict[int, _Opening] = {}
@@ -138,15 +141,15 @@ class KeepsOpening(Check):
         was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._guessed
         if was_none if event.outcome is Outcome.OK else opening.refused:
             return
-        if opening.setback is None:
-            if opening.tries:
+        if not isinstance(opening.setback, self.setbacks):
+            if self._shown(opening):
                 self.exercise(event)
             return
         limit_ns = self._limit_ns(event.handle)
         until_ns, slack_ns = opening.invoke.t_ns + limit_ns, TOLERANCES["reconnect"].slack_ns
         # Pauses double: in the second half of the time the next one may not fit any more.
         if opening.setback.t_ns + max(slack_ns, limit_ns // 2) >= until_ns:
-            if opening.tries:
+            if self._shown(opening):
                 self.exercise(event)
         else:
             self.breach(
@@ -169,11 +172,42 @@ class KeepsOpening(Check):
             self._in_time(handle, event)
         self._tried()
 
+    def _shown(self, opening: _Opening) -> bool:
+        return self.setbacks in opening.overcome
+
+    def _in_time(self, handle: int, event: Frame) -> None:
+        """What is registered, in its time or behind it."""
+
+    def _limit_ns(self, handle: int) -> int:
+        limit = self.view.client_setting(handle, "operation_timeout_ms")
+        return (limit if isinstance(limit, int) else 30_000) * MS
+
+    def _set_back(self, handle: int, event: Event) -> None:
+        opening = self._openings.get(handle)
+        if opening is not None:
+            opening.setback = event
+
+    def _tried(self) -> None:
+        for opening in self._openings.values():
+            if opening.setback is not None:
+                opening.overcome.add(type(opening.setback))
+                opening.setback = None
+
+
+class KeepsOpening(_Openings):
+    """A lost connection is a setback; and whatever set an opening back, nothing is tried behind its time."""
+
+    requirement = RequirementId("connection.keeps-opening")
+    setbacks = Closed
+
+    def _shown(self, opening: _Opening) -> bool:
+        return bool(opening.overcome)
+
     def _in_time(self, handle: int, event: Frame) -> None:
         """The time of an opening may begin before its first registration, and not later."""
         opening = self._openings.get(handle)
         first = None if opening is None else opening.first.setdefault(str(event.fields.get("topic", "")), event)
-        if opening is None or first is None or not (opening.setback or opening.tries) or opening.waits:
+        if opening is None or first is None or not (opening.setback or opening.overcome) or opening.waits:
             return
         until_ns = first.t_ns + self._limit_ns(handle)
         timing = self.tracker.load.timing(first.t_ns, until_ns, event.t_ns, TOLERANCES["reconnect"])
@@ -188,20 +222,12 @@ class KeepsOpening(Check):
                 event,
             )
 
-    def _limit_ns(self, handle: int) -> int:
-        limit = self.view.client_setting(handle, "operation_timeout_ms")
-        return (limit if isinstance(limit, int) else 30_000) * MS
 
-    def _set_back(self, handle: int, event: Event) -> None:
-        opening = self._openings.get(handle)
-        if opening is not None:
-            opening.setback = event
+class RetriesNotReady(_Openings):
+    """A broker that is not ready is a setback."""
 
-    def _tried(self) -> None:
-        for opening in self._openings.values():
-            if opening.setback is not None:
-                opening.setback = None
-                opening.tries += 1
+    requirement = RequirementId("connection.retries-not-ready")
+    setbacks = Frame
 
 
 def _what(setback: Event) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay_conformance.checks.base import CAME, ms, on
+from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.checks.consumption import entry_on
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.direction import Direction
-from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received
+from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -20,11 +20,9 @@ _PASSED, _TO_CLIENT = Fate.PASSED, Direction.TO_CLIENT
 
 
 class RoundTrip(HandoverCheck):
-    """Empty and one-byte payloads, null values, keys, properties and event times of any size.
+    """Empty and one-byte payloads, and null values.
 
-    Content is compared with what is stored, the rest with what the application asked for. An empty key and none, and
-    an event time of 0 and none, look the same through most interfaces, and are not told apart. What is joined of chunks
-    is another chapter's.
+    Content is compared with what is stored. What is joined of chunks is another chapter's.
     """
 
     requirement = RequirementId("robustness.odd-messages-round-trip")
@@ -32,6 +30,52 @@ class RoundTrip(HandoverCheck):
 
     def start(self) -> None:
         super().start()
+        self._altered: set[Entry] = set()
+
+    @on(Frame, "MESSAGE", seen=CAME)
+    def message(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is None or session.consumer is None or event.dir is not _TO_CLIENT:
+            return
+        if _is_altered(event):
+            self._altered.add(entry_on(session, event.ids[0]))
+            return
+        for member in event.members:
+            if member.size <= 1:
+                self.handover.offer(session, event)
+                return
+
+    @on(Received)
+    def received(self, event: Received) -> None:
+        entry = self.tracker.entries.get(event.seq)
+        if entry is None or event.handle not in self.tracker.opened_consumers or entry in self._altered:
+            return
+        stored = self.tracker.stored_at.get(entry)
+        member = _member(stored, event)
+        if member is None:
+            return
+        if event.digest != member.digest or event.size != member.size:
+            came = f"{event.size} bytes of digest {event.digest:08x}"
+            self.breach("changed", _changed(event, entry, came, f"{member.size} bytes"), *_events(stored), event)
+        elif member.size <= 1:
+            self.exercise(event)
+
+    def what(self, offer: Offer) -> str:
+        del offer
+        return "an empty message or one of a single byte"
+
+
+class MetadataRoundTrip(Check):
+    """Keys, properties and event times of any size.
+
+    Keys are compared with what is stored, the rest with what the application asked for. An empty key and none, and an
+    event time of 0 and none, look the same through most interfaces, and are not told apart.
+    """
+
+    requirement = RequirementId("robustness.odd-metadata-round-trips")
+    skips_plain = True
+
+    def start(self) -> None:
         self._asked: dict[tuple[int, int], Invoke] = {}
         """Sends that asked for something besides, by handle and number."""
         self._altered: set[Entry] = set()
@@ -43,35 +87,23 @@ class RoundTrip(HandoverCheck):
 
     @on(Frame, "MESSAGE", seen=CAME)
     def message(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or event.dir is not _TO_CLIENT:
-            return
-        if event.intact is False or (event.fate is not _PASSED and event.fate in _TORN):
+        if _is_altered(event) and (session := self.tracker.consumer_of(event)) is not None:
             self._altered.add(entry_on(session, event.ids[0]))
-            return
-        for member in event.members:
-            if member.size <= 1:
-                self.handover.offer(session, event)
-                return
 
     @on(Received)
     def received(self, event: Received) -> None:
         entry = self.tracker.entries.get(event.seq)
-        if entry is None or event.handle not in self.tracker.opened_consumers:
+        if entry is None or event.handle not in self.tracker.opened_consumers or entry in self._altered:
             return
-        if self._altered and entry in self._altered:
-            return
-        member = self._member(entry, max(event.message_id.batch_index, 0))
+        member = _member(self.tracker.stored_at.get(entry), event)
         if member is None:
             return
-        if event.digest != member.digest or event.size != member.size:
-            self._differs(event, entry, f"{event.size} bytes of digest {event.digest:08x}", f"{member.size} bytes")
-        elif (event.key or None) != (member.key or None):
+        if (event.key or None) != (member.key or None):
             self._differs(event, entry, f"key {event.key!r}", repr(member.key))
-        else:
-            args = self._args(event, entry) if self._asked else {}
-            if not self._asked_differently(event, entry, args) and _is_odd(member, args):
-                self.exercise(event)
+            return
+        args = self._args(event, entry) if self._asked else {}
+        if not self._asked_differently(event, entry, args) and (member.key or not _ODD_FIELDS.isdisjoint(args)):
+            self.exercise(event)
 
     def _asked_differently(self, event: Received, entry: Entry, args: Mapping[str, Any]) -> bool:
         if not args:
@@ -88,12 +120,7 @@ class RoundTrip(HandoverCheck):
 
     def _differs(self, event: Received, entry: Entry, came: str, sent: str) -> None:
         stored = self.tracker.stored_at.get(entry)
-        self.breach(
-            "changed",
-            f"consumer {event.handle} handed {entry} over at {ms(event.t_ns)} with {came}, expected {sent}",
-            *([stored] if stored is not None else []),
-            event,
-        )
+        self.breach("changed", _changed(event, entry, came, sent), *_events(stored), event)
 
     def _args(self, event: Received, entry: Entry) -> Mapping[str, Any]:
         """What the application asked for besides the payload."""
@@ -108,16 +135,21 @@ class RoundTrip(HandoverCheck):
         letter = base_topic(entry.topic) != opening.args.get("topic", entry.topic)
         return {} if letter else invoke.args
 
-    def _member(self, entry: Entry, index: int) -> Member | None:
-        stored = self.tracker.stored_at.get(entry)
-        if stored is None or stored.meta.chunk_id is not None:
-            return None
-        return stored.members[index] if index < len(stored.members) else None
 
-    def what(self, offer: Offer) -> str:
-        del offer
-        return "an empty message or one of a single byte"
+def _is_altered(event: Frame) -> bool:
+    return event.intact is False or (event.fate is not _PASSED and event.fate in _TORN)
 
 
-def _is_odd(member: Member, args: Mapping[str, Any]) -> bool:
-    return member.size <= 1 or bool(member.key) or not _ODD_FIELDS.isdisjoint(args)
+def _member(stored: Stored | None, event: Received) -> Member | None:
+    index = max(event.message_id.batch_index, 0)
+    if stored is None or stored.meta.chunk_id is not None:
+        return None
+    return stored.members[index] if index < len(stored.members) else None
+
+
+def _changed(event: Received, entry: Entry, came: str, sent: str) -> str:
+    return f"consumer {event.handle} handed {entry} over at {ms(event.t_ns)} with {came}, expected {sent}"
+
+
+def _events(stored: Stored | None) -> list[Stored]:
+    return [] if stored is None else [stored]

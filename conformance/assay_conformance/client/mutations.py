@@ -136,6 +136,7 @@ class Mutation(StrEnum):
     BATCH_FAILS_FIRST_ONLY = "batch-fails-first-only"
     FULL_QUEUE_STOPS_BATCH_TIMER = "full-queue-stops-batch-timer"
     OMITS_HIGHEST_SEQUENCE_ID = "omits-highest-sequence-id"
+    BATCH_GOES_BY_HIGHEST_ID = "batch-goes-by-highest-id"
     OMITS_SINGLE_SEQUENCE_IDS = "omits-single-sequence-ids"
     KEYS_SHARE_A_BATCH = "keys-share-a-batch"
     KEYED_BATCH_WITHOUT_KEY = "keyed-batch-without-key"
@@ -191,6 +192,7 @@ class Mutation(StrEnum):
     UNKNOWN_COMMAND_CLOSES = "unknown-command-closes"
     BAD_METADATA_CLOSES = "bad-metadata-closes"
     EMPTY_PAYLOAD_DROPPED = "empty-payload-dropped"
+    LARGE_PROPERTIES_LOST = "large-properties-lost"
     ONE_CHUNK_BUFFER = "one-chunk-buffer"
     ACKS_LAST_CHUNK_ONLY = "acks-last-chunk-only"
     NEVER_EVICTS_CHUNKS = "never-evicts-chunks"
@@ -795,6 +797,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "a batch carries its lowest sequence id alone",
         "C++ and Go clients: the broker takes the lowest id of a batch for the last",
     ),
+    Mutation.BATCH_GOES_BY_HIGHEST_ID: Broken(
+        "BAT-009",
+        "a batch carries its highest sequence id as its own",
+        "pulsar-client-cpp#546: batches went by their last id, and what was counted from it was too high",
+    ),
     Mutation.OMITS_SINGLE_SEQUENCE_IDS: Broken(
         "BAT-009",
         "messages inside a batch carry no sequence ids",
@@ -1180,6 +1187,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.EMPTY_PAYLOAD_DROPPED: Broken(
         "ROB-008", "a message without payload is acknowledged and not handed over", "nothing taken for no message"
+    ),
+    Mutation.LARGE_PROPERTIES_LOST: Broken(
+        "ROB-008",
+        "a message whose metadata are larger than 64 KiB leaves without its properties",
+        "pulsar-client-cpp#443: a buffer for metadata that has room for 64 KiB",
     ),
     Mutation.IGNORES_AGREED_VERSION: Broken(
         "CON-002", "acknowledgments leave together whatever the broker's version", "a version read and never used"

@@ -104,7 +104,8 @@ class OpBuilder:
 
     def batch(self, batch: Sequence[Sent], max_message_bytes: int, created_ns: int, unix_ms: int) -> Op:
         """One unit of these messages, numbered by the lowest and the highest id. Raises TooLargeError."""
-        metadata = self._metadata(batch[0], unix_ms, whole=False)
+        by_highest = Mutation.BATCH_GOES_BY_HIGHEST_ID in self._mutations
+        metadata = self._metadata(batch[-1 if by_highest else 0], unix_ms, whole=False)
         if Mutation.OMITS_HIGHEST_SEQUENCE_ID not in self._mutations:
             metadata.highest_sequence_id = batch[-1].sequence_id
         return self._batch(metadata, batch, max_message_bytes, created_ns)
@@ -171,6 +172,8 @@ class OpBuilder:
             return metadata
         message = sent.message
         metadata.properties.extend(_properties(message))
+        if Mutation.LARGE_PROPERTIES_LOST in self._mutations and metadata.ByteSize() > 65_536:
+            del metadata.properties[:]
         _tell_keys(metadata, message)
         if message.event_time_ms is not None:
             metadata.event_time = message.event_time_ms

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
-from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
+from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, GoesByLowestId, NamesAllIds
 from assay_conformance.checks.batching.outcome import EndsAsOne
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import (
@@ -278,12 +278,20 @@ def test_message_that_waits_for_a_receipt_is_not_stuck() -> None:
 # --- what an entry says ---
 
 
-def _ids(**fields: Any) -> NamesAllIds:
+def _batch_of_three(**fields: Any) -> Script:
     story = Script()
     story.producer(batching=True)
     meta = Meta(producer_name=NAME, sequence_id=0, highest_sequence_id=2, batch=3)
     story.send_frame(0, 1, 2, batch=True, **{"highest_sequence_id": 2, "meta": meta, **fields})
-    return trial(NamesAllIds, story.done())
+    return story
+
+
+def _ids(**fields: Any) -> NamesAllIds:
+    return trial(NamesAllIds, _batch_of_three(**fields).done())
+
+
+def _lowest(**fields: Any) -> GoesByLowestId:
+    return trial(GoesByLowestId, _batch_of_three(**fields).done())
 
 
 def test_batch_with_all_its_ids_is_accepted() -> None:
@@ -300,8 +308,24 @@ def test_batch_whose_metadata_lacks_the_highest_id_is_found() -> None:
     assert [finding.code for finding in _ids(meta=meta).findings] == ["no-highest-id"]
 
 
+def test_batch_that_tells_another_id_as_its_highest_is_found() -> None:
+    assert [finding.code for finding in _ids(highest_sequence_id=5).findings] == ["wrong-highest-id"]
+
+
+def test_batch_that_goes_by_its_lowest_id_is_accepted() -> None:
+    check = _lowest()
+    assert (check.findings, check.exercised) == ([], 1)
+
+
 def test_batch_that_goes_by_its_highest_id_is_found() -> None:
-    assert [finding.code for finding in _ids(sequence_id=2).findings] == ["wrong-range"]
+    members = tuple(Member(size=1, digest=0, sequence_id=id) for id in range(3))
+    assert [finding.code for finding in _lowest(sequence_id=2, members=members).findings] == ["other-id"]
+    assert _ids(sequence_id=2, members=members).findings == []
+
+
+def test_batch_whose_metadata_goes_by_another_id_is_found() -> None:
+    meta = Meta(producer_name=NAME, sequence_id=2, highest_sequence_id=2, batch=3)
+    assert [finding.code for finding in _lowest(meta=meta).findings] == ["other-id"]
 
 
 def test_batch_whose_messages_have_no_ids_is_found() -> None:
@@ -313,12 +337,14 @@ def test_batch_whose_messages_have_no_ids_is_found() -> None:
     )
     story.send_frame(0, 1, batch=True, highest_sequence_id=1, members=members)
     assert [finding.code for finding in trial(NamesAllIds, story.done()).findings] == ["no-single-ids"]
+    assert trial(GoesByLowestId, story.done()).exercised == 0
 
 
 def test_range_of_a_batch_whose_ids_begin_anew_inside_is_not_judged() -> None:
     members = tuple(Member(size=1, digest=0, sequence_id=id) for id in (3, 0, 1))
     meta = Meta(producer_name=NAME, sequence_id=3, highest_sequence_id=1, batch=3)
     assert _ids(members=members, meta=meta, sequence_id=3, highest_sequence_id=1).findings == []
+    assert _lowest(members=members, meta=meta, sequence_id=3, highest_sequence_id=1).findings == []
 
 
 def test_ids_of_a_key_based_batch_are_not_judged() -> None:

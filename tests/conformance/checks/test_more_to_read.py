@@ -9,7 +9,7 @@ import pytest
 from tests.conformance.checks.consuming import Consuming, client
 
 from assay_conformance.checks.seek.bits import BatchBits
-from assay_conformance.checks.seek.more_to_read import KnowsWhetherMore
+from assay_conformance.checks.seek.more_to_read import KnowsWhetherAny, KnowsWhetherMore
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Fate, Sides
 
@@ -40,21 +40,36 @@ class Passing(Reading):
 @pytest.mark.parametrize(
     ("story", "more"),
     [
+        (lambda: Reading(3, 0, 1), True),
+        (lambda: Reading(3, 0, 1, 2), False),
+    ],
+    ids=["half-way", "read"],
+)
+def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Reading], more: bool) -> None:
+    assert story().says(more).judged(KnowsWhetherMore) == ([], 1)
+    assert story().says(not more).judged(KnowsWhetherMore)[0] == ["says-no-more" if more else "says-more"]
+    assert story().says(not more).judged(KnowsWhetherAny) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("story", "any_there"),
+    [
         (lambda: Reading(3), True),
         (lambda: Reading(0), False),
         (lambda: Reading(3, begins="latest"), False),
-        (lambda: Reading(3, 0, 1), True),
-        (lambda: Reading(3, 0, 1, 2), False),
         (lambda: Reading(3, 0, 1, 2).seeks(message_id=[1, 1, -1, -1, 0]), True),
         (lambda: Reading(3, 0).seeks(message_id=[1, 2, -1, -1, 0]), False),
         (lambda: Reading(3, 0, 1, 2).seeks(publish_time_ms=0), True),
         (lambda: Reading(3, 0).seeks(publish_time_ms=10**12), False),
     ],
-    ids=["first", "empty", "at-the-end", "half-way", "read", "sought", "sought-last", "time-of-all", "time-to-come"],
+    ids=["first", "empty", "at-the-end", "sought", "sought-last", "time-of-all", "time-to-come"],
 )
-def test_reader_that_knows_is_told_from_one_that_does_not(story: Callable[[], Reading], more: bool) -> None:
-    assert story().says(more).judged(KnowsWhetherMore) == ([], 1)
-    assert story().says(not more).judged(KnowsWhetherMore)[0] == ["says-no-more" if more else "says-more"]
+def test_reader_that_knows_what_lies_ahead_is_told_from_one_that_does_not(
+    story: Callable[[], Reading], any_there: bool
+) -> None:
+    assert story().says(any_there).judged(KnowsWhetherAny) == ([], 1)
+    assert story().says(not any_there).judged(KnowsWhetherAny)[0] == ["says-more" if not any_there else "says-no-more"]
+    assert story().says(not any_there).judged(KnowsWhetherMore) == ([], 0)
 
 
 class Inclusive(Reading):
@@ -66,12 +81,12 @@ class Inclusive(Reading):
 
 
 def test_time_to_come_is_the_end_for_a_reader_that_takes_what_it_names() -> None:
-    assert Inclusive(3).seeks(publish_time_ms=10**12).says(True).judged(KnowsWhetherMore)[0] == ["says-more"]
-    assert Inclusive(3).seeks(publish_time_ms=10**12).says(False).judged(KnowsWhetherMore) == ([], 1)
+    assert Inclusive(3).seeks(publish_time_ms=10**12).says(True).judged(KnowsWhetherAny)[0] == ["says-more"]
+    assert Inclusive(3).seeks(publish_time_ms=10**12).says(False).judged(KnowsWhetherAny) == ([], 1)
 
 
 def test_reader_that_takes_what_it_names_is_not_judged_behind_a_message_it_sought() -> None:
-    assert Inclusive(3, 0).seeks(message_id=[1, 2, -1, -1, 0]).says(True).judged(KnowsWhetherMore) == ([], 0)
+    assert Inclusive(3, 0).seeks(message_id=[1, 2, -1, -1, 0]).says(True).judged(KnowsWhetherAny) == ([], 0)
 
 
 def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
@@ -81,7 +96,7 @@ def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
         story.connected(conn) if conn else story.down("CLOSE_CONSUMER", consumer_id=0)
         story.subscribed(conn, durable=False)
         story.cut(conn)
-    assert story.says(True).judged(KnowsWhetherMore) == ([], 0)
+    assert story.says(True).judged(KnowsWhetherAny) == ([], 0)
 
 
 def test_copy_that_a_fault_made_is_there_to_be_read() -> None:
@@ -93,7 +108,7 @@ def test_copy_that_a_fault_made_is_there_to_be_read() -> None:
 def test_what_was_damaged_on_its_way_need_not_be() -> None:
     story = Reading(1)
     story.message(0, fate=Fate.ALTERED, sides=Sides.RECEIVER, intact=False)
-    assert story.says(False).judged(KnowsWhetherMore) == ([], 0)
+    assert story.says(False).judged(KnowsWhetherAny) == ([], 0)
 
 
 def test_answer_during_a_receive_is_not_judged() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.opening import KeepsOpening
+from assay_conformance.checks.opening import KeepsOpening, RetriesNotReady
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Invoke, Outcome
@@ -25,8 +25,8 @@ class _Opening(Script):
     def is_refused(self, request: int = 7, error: str = "TooManyRequests") -> None:
         self.down("ERROR", request_id=request, fields={"error": error})
 
-    def judged(self) -> tuple[list[str], int]:
-        check = trial(KeepsOpening, self.done())
+    def judged(self, by: type[KeepsOpening | RetriesNotReady] = RetriesNotReady) -> tuple[list[str], int]:
+        check = trial(by, self.done())
         return [finding.code for finding in check.findings], check.exercised
 
 
@@ -48,6 +48,7 @@ def test_consumer_that_is_handed_out_unadmitted_is_found() -> None:
     story.is_not_ready()
     story.complete(story.asked)
     assert story.judged()[0] == ["gave-up"]
+    assert story.judged(KeepsOpening) == ([], 0)
 
 
 def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> None:
@@ -60,7 +61,7 @@ def test_opening_that_fails_when_its_next_pause_would_not_fit_is_accepted() -> N
     story.at(16_000)
     story.is_not_ready(8)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
-    assert story.judged() == ([], 1)
+    assert story.judged(KeepsOpening) == ([], 1)
 
 
 def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
@@ -68,7 +69,8 @@ def test_opening_that_fails_over_a_lost_connection_is_found() -> None:
     story.opened(1)
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
-    assert story.judged()[0] == ["gave-up"]
+    assert story.judged(KeepsOpening)[0] == ["gave-up"]
+    assert story.judged(RetriesNotReady) == ([], 0)
 
 
 def test_opening_that_waits_for_its_time_out_without_another_attempt_is_found() -> None:
@@ -118,7 +120,7 @@ def test_refusal_of_another_that_comes_back_is_no_setback() -> None:
     again = story.producer_asks()
     story.down("ERROR", request_id=again.request_id, fields={"error": "ServiceNotReady"})
     story.complete(asked)
-    check = trial(KeepsOpening, story.done())
+    check = trial(RetriesNotReady, story.done())
     assert (check.findings, check.exercised) == ([], 0)
 
 
@@ -142,7 +144,8 @@ def test_opening_that_asks_again_behind_its_time_is_found() -> None:
     story.is_not_ready()
     story.at(32_000)
     story.asks(8)
-    assert story.judged()[0] == ["went-on"]
+    assert story.judged(KeepsOpening)[0] == ["went-on"]
+    assert story.judged(RetriesNotReady)[0] == []
 
 
 def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -> None:
@@ -154,7 +157,7 @@ def test_opening_that_failed_in_its_time_behind_several_attempts_is_accepted() -
     story.asks(8)
     story.is_not_ready(8)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TIMEOUT)
-    assert story.judged() == ([], 1)
+    assert story.judged(KeepsOpening) == ([], 1)
 
 
 def test_opening_that_ends_well_had_no_need_of_a_connection_that_was_lost_beside_it() -> None:
@@ -162,7 +165,7 @@ def test_opening_that_ends_well_had_no_need_of_a_connection_that_was_lost_beside
     story.opened(1)
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked)
-    assert story.judged()[0] == []
+    assert story.judged(KeepsOpening)[0] == []
 
 
 def test_opening_that_is_refused_one_of_its_partitions_need_not_wait_for_another() -> None:
@@ -174,7 +177,7 @@ def test_opening_that_is_refused_one_of_its_partitions_need_not_wait_for_another
     story.is_refused()
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged() == ([], 0)
+    assert story.judged(KeepsOpening) == ([], 0)
 
 
 def test_opening_that_asks_again_where_it_was_refused_waits_for_the_others_too() -> None:
@@ -187,7 +190,7 @@ def test_opening_that_asks_again_where_it_was_refused_waits_for_the_others_too()
     story.asks(9, conn=1, topic="t-partition-1")
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged()[0] == ["gave-up"]
+    assert story.judged(KeepsOpening)[0] == ["gave-up"]
 
 
 def test_opening_that_is_reported_as_done_is_not_excused_by_a_refusal() -> None:
@@ -199,7 +202,7 @@ def test_opening_that_is_reported_as_done_is_not_excused_by_a_refusal() -> None:
     story.is_refused()
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked)
-    assert story.judged()[0] == ["gave-up"]
+    assert story.judged(KeepsOpening)[0] == ["gave-up"]
 
 
 def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() -> None:
@@ -211,4 +214,16 @@ def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() 
     story.down("LOOKUP_RESPONSE", request_id=8, fields={"response": "Failed", "error": "AuthorizationError"})
     story.cut(1, ClosedBy.FAULT)
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
-    assert story.judged() == ([], 0)
+    assert story.judged(KeepsOpening) == ([], 0)
+
+
+def test_broker_that_was_not_ready_before_the_connection_was_lost_was_not_what_ended_the_opening() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    story.is_not_ready()
+    story.asks(8)
+    story.cut()
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
+    assert story.judged(RetriesNotReady) == ([], 1)
+    assert story.judged(KeepsOpening)[0] == ["gave-up"]

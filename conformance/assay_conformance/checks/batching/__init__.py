@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
 from assay_conformance.checks.batching.economy import FramesByBatchSize, LargerBatchesCostLess, WiderLimitsSave
-from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, NamesAllIds
+from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, GoesByLowestId, NamesAllIds
 from assay_conformance.checks.batching.keyed import KeyedKeepsOrder, KeyedTellsHighest, OneKeyPerEntry
 from assay_conformance.checks.batching.outcome import EndsAsOne
 from assay_conformance.checks.batching.oversize import OversizeFailsOwn
@@ -19,6 +19,7 @@ __all__ = [
     "EndsAsOne",
     "FlushClosesBatch",
     "FramesByBatchSize",
+    "GoesByLowestId",
     "HalfBuilds",
     "KeyedKeepsOrder",
     "KeyedTellsHighest",

@@ -10,14 +10,13 @@ from assay_conformance.model.event import Frame, Meta
 from assay_conformance.model.requirement import RequirementId
 
 
-class NamesAllIds(Check):
-    """A batch of several messages goes by its lowest sequence id, tells its highest, and each message has its own.
+class _Ids(Check):
+    """What a batch of several messages says of the sequence ids inside.
 
     Of a key-based batch this is not said: the ids of several such batches interleave. Nor of one whose ids begin anew
     in its middle: that they do is a matter of `ordering.sequence-ids-step-by-one`.
     """
 
-    requirement = RequirementId("batching.names-all-ids")
     needs = (Trait.BATCH,)
 
     @on(Frame, "SEND")
@@ -25,10 +24,21 @@ class NamesAllIds(Check):
         unit, meta = self.tracker.lines.first(event), event.meta
         if unit is None or meta is None or len(event.members) < 2:
             return
-        if self.view.producer_setting(unit.line.handle or 0, "batching_type") == "key_based":
-            return
+        if self.view.producer_setting(unit.line.handle or 0, "batching_type") != "key_based":
+            ids = [member.sequence_id for member in event.members if member.sequence_id is not None]
+            self._judge(unit, event, meta, ids)
+
+    def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
+        raise NotImplementedError
+
+
+class NamesAllIds(_Ids):
+    """It tells its highest sequence id, and each message has its own."""
+
+    requirement = RequirementId("batching.names-all-ids")
+
+    def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
         self.exercise(event)
-        ids = [member.sequence_id for member in event.members if member.sequence_id is not None]
         if len(ids) < len(event.members):
             self.breach(
                 "no-single-ids",
@@ -36,24 +46,38 @@ class NamesAllIds(Check):
                 "sequence id of their own, expected all",
                 event,
             )
-        elif ids == sorted(ids):
-            self._range(unit, event, meta, ids[0], ids[-1])
-
-    def _range(self, unit: Unit, event: Frame, meta: Meta, lowest: int, highest: int) -> None:
-        told = {
-            "SEND": (event.sequence_id, event.highest_sequence_id or 0),
-            "its metadata": (meta.sequence_id, meta.highest_sequence_id),
-        }
-        for where, (low, high) in told.items():
-            if (low, high) == (lowest, highest):
+            return
+        told = {"SEND": event.highest_sequence_id or 0, "its metadata": meta.highest_sequence_id}
+        for where, highest in told.items() if ids == sorted(ids) else ():
+            if highest == ids[-1]:
                 continue
             self.breach(
-                "no-highest-id" if low == lowest and not high else "wrong-range",
-                f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence ids {lowest} to {highest}; {where} says "
-                f"{low} to {high or 'nothing'}",
+                "wrong-highest-id" if highest else "no-highest-id",
+                f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {where} says "
+                f"that the highest is {highest or 'nothing'}",
                 event,
             )
             return
+
+
+class GoesByLowestId(_Ids):
+    """Where not every message has an id of its own, nobody knows the lowest."""
+
+    requirement = RequirementId("batching.goes-by-lowest-id")
+
+    def _judge(self, unit: Unit, event: Frame, meta: Meta, ids: list[int]) -> None:
+        if len(ids) < len(event.members) or ids != sorted(ids):
+            return
+        self.exercise(event)
+        for where, lowest in {"SEND": event.sequence_id, "its metadata": meta.sequence_id}.items():
+            if lowest != ids[0]:
+                self.breach(
+                    "other-id",
+                    f"{unit.line}: the batch at {ms(event.t_ns)} holds sequence ids {ids[0]} to {ids[-1]}; {where} "
+                    f"goes by {lowest}",
+                    event,
+                )
+                return
 
 
 class CompressedAsOne(Check):

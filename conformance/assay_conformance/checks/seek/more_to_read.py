@@ -7,6 +7,7 @@ does not depend on when it was given.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import in_force, is_torn
@@ -20,11 +21,12 @@ QUESTION = "has_message_available"
 _WRITES = {"store_entries", "set_policy", "delete", "migrate"}
 
 
-class KnowsWhetherMore(Check):
+class _Answers(Check):
     """Each answer, with where the reader was when it was asked: behind a message, at a time sought, or at an end."""
 
-    requirement = RequirementId("seek.knows-whether-more")
     needs = ((Invoke, QUESTION),)
+    place: ClassVar[type[Invoke | Received]]
+    """Where answers are judged: behind a message that was handed over, or where nothing has been yet."""
 
     def start(self) -> None:
         topology = self.view.case.topology
@@ -94,6 +96,8 @@ class KnowsWhetherMore(Check):
             consumer = self.tracker.opened_consumers.get(answer.handle or 0)
             if consumer is None or len(consumer.topics) != 1 or lost_its_place(consumer, at, answer):
                 continue
+            if not isinstance(at, self.place):
+                continue
             if not (_names_a_place(at) and in_force(self.view, consumer, "start_inclusive")):
                 self._judge(consumer, at, answer)
 
@@ -124,6 +128,16 @@ class KnowsWhetherMore(Check):
         if (time_ms := at.args.get("publish_time_ms")) is not None:
             return any(entry.meta.publish_time_ms >= time_ms for entry in stored)
         return _is_behind(stored, MessageId(*at.args["message_id"]))
+
+
+class KnowsWhetherMore(_Answers):
+    requirement = RequirementId("seek.knows-whether-more")
+    place = Received
+
+
+class KnowsWhetherAny(_Answers):
+    requirement = RequirementId("seek.knows-whether-any")
+    place = Invoke
 
 
 def _is_behind(stored: list[Stored], id: MessageId) -> bool:
