@@ -1,0 +1,44 @@
+"""The last section of docs/findings.md has whatever is listed, and certify shows what it says that certify shows."""
+
+from __future__ import annotations
+
+from bench.by_version import PAGE, TITLE, Shown, kept, listed, rows, section
+
+from assay_fixtures.agents import manifest
+from assay_fixtures.packs import load_packs
+from assay_fixtures.runner.selection import select
+from assay_reports.expectations import Expectation, Occurs
+
+ENTRY = Expectation(requirement="chunking.permits-return", case="generated/x", code="stuck", versions="*", reason="r")  # type: ignore[arg-type]
+
+
+def test_versions_stand_beside_each_other_from_the_oldest_on() -> None:
+    first, *_, last = (one.version for one in kept())
+    assert (first, last) == ("3.4.0", "3.13.0")
+
+
+def test_a_version_that_shows_nothing_of_it_has_an_empty_place() -> None:
+    found = [Shown("1.0", {"flow.across-partitions": {"late": 2}}), Shown("1.1", {})]
+    assert "| `flow.across-partitions` | `late` | 2 |  |" in section(found, ())
+
+
+def test_what_no_run_showed_stands_in_a_table_of_its_own() -> None:
+    assert "| `chunking.permits-return` | `stuck` | `*` | a generated Case |" in section([], [ENTRY])
+    assert "`*`" not in section([Shown("1.0", {"chunking.permits-return": {"stuck": 1}})], [ENTRY])
+
+
+def test_whatever_certify_always_shows_has_a_row() -> None:
+    packs, facts = load_packs(), manifest.find("pulsar-python").facts("3.13.0")
+    run = {case.id for case in select(packs.cases, facts, packs.catalogue).run}
+    always = {
+        (str(entry.requirement), entry.code)
+        for entry in listed()
+        if entry.occurs is Occurs.ALWAYS and (entry.case in run or entry.case.startswith("@"))
+    }
+    assert always - set(rows(kept())) == set()
+
+
+def test_the_section_says_what_is_kept() -> None:
+    page = PAGE.read_text("utf-8")
+    assert page.endswith(section(kept(), listed()))
+    assert page.count(TITLE) == 1
