@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from assay_conformance.machines.edit import Edit, Key
-from assay_conformance.model.case import Case, ClientConfig, Topic, Topology
+from assay_conformance.model.case import Case, ClientConfig, Topic, Topology, Who
 from assay_conformance.model.fault import Cut, Fault, OnFrame
 from assay_conformance.model.needs import changed
 
@@ -88,6 +88,7 @@ def without_unfired(case: Case, fired: Collection[int]) -> Case:
 
 def _bold(case: Case) -> Iterator[Edit]:
     """Much at once."""
+    yield from _pauses(case)
     yield from _stretches(len(case.steps), len(case.steps) // 2, least=_WIDEST)
     if case.faults:
         yield Edit(faults=frozenset(range(len(case.faults))))
@@ -101,6 +102,7 @@ def _bold(case: Case) -> Iterator[Edit]:
 
 def _single(case: Case) -> Iterator[Edit]:
     """One thing, or a few steps in a row."""
+    yield from _pauses(case)
     yield from _stretches(len(case.steps), _WIDEST)
     yield from _faults(case)
     yield Edit(topology=True)
@@ -140,6 +142,15 @@ def _told_otherwise(case: Case) -> Iterator[Edit]:
 
 _Stage = Callable[[Case], Iterator[Edit]]
 _STAGES: tuple[_Stage, ...] = (_bold, _single, _told_otherwise)
+
+
+def _pauses(case: Case) -> Iterator[Edit]:
+    """All waits of so many milliseconds, and each: first, for where one of these would do, or a wait for something, the
+    other is to stay. It is as long as a machine needs, and the Case fails on a busy one, too."""
+    found = [index for index, step in enumerate(case.steps) if (step.who, step.verb) == (Who.WAIT, "ms")]
+    if len(found) > 1:
+        yield Edit(steps=frozenset(found))
+    yield from (Edit(steps=frozenset({index})) for index in found)
 
 
 def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:

@@ -70,6 +70,14 @@ def test_a_step_that_a_number_made_necessary_goes_when_the_number_does() -> None
     assert [step.verb for step in left.steps] == ["send"]
 
 
+def test_of_a_pause_and_a_wait_for_something_the_wait_stays() -> None:
+    waits = (Step(Who.WAIT, "ops"), Step(Who.WAIT, "ms", {"ms": 50}), Step(Who.WAIT, "ms", {"ms": 400}))
+    for steps in (waits, waits[::-1]):
+        case = Case(id="x", title="x", requirements=(), steps=steps)
+        left, _ = _reduced(case, lambda case: any(step.who is Who.WAIT for step in case.steps))
+        assert [step.verb for step in left.steps] == ["ops"]
+
+
 def test_nothing_is_proposed_twice_of_a_case_that_needs_all_it_has() -> None:
     case = _case("send", "ack", "nack", faults=(LOST, LOST))
     proposed: list[Case] = []
