@@ -19,9 +19,22 @@ settings.register_profile("nightly", max_examples=1_000, deadline=None, print_bl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def pytest_configure() -> None:
-    """A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start."""
+NIGHT = "ASSAY_NIGHT"
+"""What is not Hypothesis's own choice is drawn of this number at night; who sets it has that night again."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" and not hasattr(config, "workerinput"):
+        # Workers of xdist are started later, with the environment as it is then.
+        os.environ.setdefault(NIGHT, str(int.from_bytes(os.urandom(4))))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Told at once, and not in the header, which `-q` leaves out."""
+    if NIGHT in os.environ and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
+        terminal.write_line(f"{NIGHT}={os.environ[NIGHT]}")
 
 
 @pytest.fixture
