@@ -1,0 +1,212 @@
+"""How fast is a counterexample small, and is it as small as can be? Planted bugs, explored until they are found.
+
+    python -m bench.reduction [--mutants 20] [--seed 1] [--for 120] [--kept FOLDER]
+
+`assay explore` is run on the reference client with one rule broken after the other, until a finding of the requirement
+that tells of it is confirmed and reduced. Of that are printed the seconds from its first confirmation to the last run
+of what was left, steps and faults of the reduced Case, and whether it is 1-minimal: without any one of them it passes.
+That is tried anew, one removal after the other, in virtual time; a Case that needs real time to fail is tried over
+sockets, where a breach counts if two of three runs show it. The status is 1 where a Case was not minimal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import msgspec
+from tests.end_to_end.running import command_line, mutant
+from tests.exam.test_both_ways import PACK
+
+from assay_conformance.client import Mutation
+from assay_conformance.client.mutations import MUTATIONS
+from assay_conformance.machines.areas import Area
+from assay_conformance.model.case import Case
+from assay_fixtures.reference.probe import ReferenceTrial
+from assay_fixtures.runner.explore import Breach, Confirmation
+from assay_fixtures.runner.load import LoadSampler
+from assay_reports.exploration import Exploration, Found, read_exploration
+from assay_reports.replay import read_replay
+from assay_reports.text import counted
+
+GOAL_S: Final = 20.0
+LOOK_EVERY_S: Final = 0.2
+LAST_WORDS_S: Final = 60.0
+
+PLANTED: Final[Mapping[Mutation, Area]] = {
+    Mutation.FAILS_PENDING_ON_LOSS: Area.RESEND,
+    Mutation.COMPLETES_OUT_OF_ORDER: Area.ORDERING,
+    Mutation.OTHER_UUID: Area.CHUNKING,
+    Mutation.ACKS_ONE_BY_ONE: Area.ACK,
+    Mutation.NACK_EARLY: Area.NACK,
+    Mutation.FAILS_DUPLICATE_RECEIPT: Area.DEDUP,
+    Mutation.LESS_PERMITS_AFTER_RECONNECT: Area.CONSUMING,
+    Mutation.EPOCH_STAYS: Area.PRODUCER,
+    Mutation.SEND_TIMEOUT_LATE: Area.MIXED,
+    Mutation.REVERSES_BATCH: Area.ORDERING,
+    Mutation.RESENDS_RECEIPTED: Area.RESEND,
+    Mutation.DELIVERS_FRAGMENTS: Area.CHUNKING,
+    Mutation.CLOSE_DROPS_ACKS: Area.ACK,
+    Mutation.NACK_LATE: Area.NACK,
+    Mutation.RECONNECTS_NAMELESS: Area.DEDUP,
+    Mutation.SEEK_KEEPS_PREFETCH: Area.CONSUMING,
+    Mutation.CLAIMS_GIVEN_NAME: Area.PRODUCER,
+    Mutation.RESTAMPS_RESEND: Area.RESEND,
+    Mutation.SKIPS_SEQUENCE_ID: Area.ORDERING,
+    Mutation.IGNORES_CLOSE_PRODUCER: Area.TOPICS,
+}
+"""Mutant -> the area that comes upon it soon: what is measured is how a Case becomes small, not how it is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """What became of one mutant. `minimal` is None where the Case did not fail when it was run anew."""
+
+    found: Found
+    minimal: bool | None
+
+    def __str__(self) -> str:
+        found, words = self.found, {True: "1-minimal", False: "NOT 1-MINIMAL", None: "did not fail anew"}
+        left = "" if found.minimal else ", not reduced to the end"
+        return (
+            f"{found.requirement}: {found.code}, {found.took_s:.1f} s, {counted(found.steps, 'step')} and "
+            f"{counted(found.faults, 'fault')}, {words[self.minimal]}{left}"
+        )
+
+
+# --- found and reduced ------------------------------------------------------------------------------------------------
+
+
+def explored(planted: Mutation, area: Area, seed: int, for_s: float, folder: Path) -> tuple[Exploration, Path]:
+    """Until there is a cause of its requirement; the folder is the run's."""
+    agent, runs = mutant(folder, planted.value), folder / "runs"
+    words = ("--area", area.value, "--seed", str(seed), "--for", f"{for_s:g}s", "--run-dir", str(runs))
+    with subprocess.Popen(
+        command_line("explore", str(agent), *words),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as exploring:
+        while exploring.returncode is None and not _has_found(runs, planted):
+            with suppress(subprocess.TimeoutExpired):
+                exploring.wait(LOOK_EVERY_S)
+        exploring.send_signal(signal.SIGINT)
+        _, said = exploring.communicate(timeout=LAST_WORDS_S)
+    told = sorted(runs.glob("*/exploration.json"))
+    if not told:
+        sys.exit(f"bench.reduction: {planted.value} was not explored (exit {exploring.returncode}): {said}")
+    return read_exploration(told[-1].read_bytes(), str(told[-1])), told[-1].parent
+
+
+def _requirements(planted: Mutation) -> frozenset[str]:
+    """Those of the row it breaks."""
+    row = MUTATIONS[planted].row
+    return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row)
+
+
+def _has_found(runs: Path, planted: Mutation) -> bool:
+    """The history of a reduced Case is named after the requirement, and written when all is over."""
+    return any(any(runs.glob(f"*/history/generated/{one}-*")) for one in _requirements(planted))
+
+
+def first_of(causes: Sequence[Found], requirements: Collection[str]) -> Found | None:
+    """The first cause of one of these; else the first in whose Case one of these breaks as well."""
+    named = (cause for cause in causes if cause.requirement in requirements)
+    beside = (cause for cause in causes if any(word.partition(":")[0] in requirements for word in cause.also))
+    return next(chain(named, beside), None)
+
+
+# --- is it minimal ----------------------------------------------------------------------------------------------------
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Without each of its steps, and without each of its faults. Whether a fault acts on what is left does not matter:
+    a Case that fails without has one thing too many."""
+    may = tuple(msgspec.structs.replace(fault, optional=True) for fault in case.faults)
+    for index in range(len(case.steps)):
+        yield msgspec.structs.replace(case, steps=case.steps[:index] + case.steps[index + 1 :], faults=may)
+    for index in range(len(may)):
+        yield msgspec.structs.replace(case, faults=may[:index] + may[index + 1 :])
+
+
+def is_minimal(case: Case, shows: Sequence[Callable[[Case], bool]]) -> bool | None:
+    """By the first of these ways to run a Case in which it fails; None where it fails in none."""
+    for fails in shows:
+        if fails(case):
+            return not any(map(fails, smaller(case)))
+    return None
+
+
+def _ways(planted: Mutation, breach: Breach) -> tuple[Callable[[Case], bool], ...]:
+    """To run a Case with this client, and see whether it fails so."""
+    trial, wanted = ReferenceTrial(client=frozenset({planted})), Confirmation()
+
+    def in_virtual_time(case: Case) -> bool:
+        return breach in trial.in_virtual_time(case).probed.breaches
+
+    def over_sockets(case: Case) -> bool:
+        return sum(asyncio.run(_breaks(trial, case, breach)) for _ in range(wanted.tries)) >= wanted.needed
+
+    return in_virtual_time, over_sockets
+
+
+async def _breaks(trial: ReferenceTrial, case: Case, breach: Breach) -> bool:
+    sampler = LoadSampler()
+    await sampler.start()
+    try:
+        return breach in (await replace(trial, sampler=sampler).over_sockets(case)).probed.breaches
+    finally:
+        await sampler.stop()
+
+
+# --- the figures ------------------------------------------------------------------------------------------------------
+
+
+def reduced(planted: Mutation, area: Area, seed: int, for_s: float, folder: Path) -> Reduced | None:
+    told, run = explored(planted, area, seed, for_s, folder)
+    found = first_of(told.found, _requirements(planted))
+    if found is None:
+        return None
+    case = read_replay((run / found.replay).read_bytes(), found.replay).case
+    return Reduced(found, is_minimal(case, _ways(planted, (found.requirement, found.code))))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutants", type=int, default=len(PLANTED))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--for", dest="for_s", type=float, default=120, help="seconds to find each, at most")
+    parser.add_argument("--kept", type=Path, default=Path("runs", "reduction"))
+    said = parser.parse_args()
+    asked = dict(islice(PLANTED.items(), said.mutants))
+    came: list[Reduced] = []
+    for planted, area in asked.items():
+        one = reduced(planted, area, said.seed, said.for_s, said.kept / planted.value)
+        came += [one] if one else []
+        print(f"{planted.value}: {one or 'was not found'}", flush=True)
+    if not came:
+        return 1
+    took = [one.found.took_s for one in came]
+    soon, minimal = sum(one < GOAL_S for one in took), sum(one.minimal is True for one in came)
+    print(
+        f"{len(came)} of {len(asked)} found; {median(took):.1f} s to reduce one (median), {max(took):.1f} at most, "
+        f"{soon} under {GOAL_S:g} s; {minimal} 1-minimal\n"
+        f"{os.getloadavg()[1]:.1f} at work on {os.cpu_count()} cores, over the last five minutes"
+    )
+    return int(any(one.minimal is False for one in came))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
