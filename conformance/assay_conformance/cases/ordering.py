@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down, up
-from assay_conformance.cases.stored import batch, plains
+from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Direction, Drop, Fault, Hold, Until
 from assay_conformance.model.policy import BrokerSettings
@@ -149,6 +149,26 @@ def delivery_across_a_cut() -> Case:
     )
 
 
+def keys_across_a_cut() -> Case:
+    """Two keys in turn, a batch of each among them; of what had come nothing was acknowledged, so all comes again."""
+    plan = Schedule()
+    singles = [plain(number) | {"key": "ab"[number % 2]} for number in range(6)]
+    batches = [batch(range(6, 9)) | {"key": "a"}, batch(range(9, 12)) | {"key": "b"}]
+    plan.broker("store_entries", topic="t", entries=[*singles[:4], *batches, *singles[4:]])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 7))
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    plan.wait_ops(plan.receive(consumer, 12, 1_500))
+    return plan.case(
+        "ordering/keys-across-a-cut",
+        "Messages of two keys, alone and in batches, are handed over in order, before and after a reconnect",
+        ("ordering.key-handed-over-in-order",),
+        consumer={"subscription_type": "key_shared"},
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
 def ids_across_a_new_ledger() -> Case:
     """Every load of a topic begins a ledger."""
     plan = Schedule()
@@ -197,4 +217,5 @@ CASES = (
     ids_of_batches(),
     callbacks_of_late_receipts(),
     delivery_across_a_cut(),
+    keys_across_a_cut(),
 )

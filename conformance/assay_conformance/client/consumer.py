@@ -258,7 +258,8 @@ class Consumer(Handler):
         # their permits here; those it had acknowledged were never charged (ACK-012).
         if len(opened) == entry.size or not self.shared.mutated(Mutation.COMPACTED_KEEPS_PERMIT):
             self._permits.give_back(max(0, charged - len(wanted)))
-        if self.shared.mutated(Mutation.REVERSES_BATCH):
+        by_key = self._settings.subscription_type is SubscriptionType.KEY_SHARED
+        if self.shared.mutated(Mutation.REVERSES_BATCH) or (by_key and self.shared.mutated(Mutation.KEY_LAST_FIRST)):
             wanted.reverse()
         if self._dead_letters.keep(entry, wanted, redelivery_count):
             self._permits.give_back(len(wanted))

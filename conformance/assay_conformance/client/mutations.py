@@ -16,6 +16,7 @@ class Mutation(StrEnum):
     OVERTAKES_RESEND = "overtakes-resend"
     SKIPS_SEQUENCE_ID = "skips-sequence-id"
     REVERSES_BATCH = "reverses-batch"
+    KEY_LAST_FIRST = "key-last-first"
     KEEPS_OLD_EPOCH = "keeps-old-epoch"
     COMPLETES_OUT_OF_ORDER = "completes-out-of-order"
     FAILS_PENDING_ON_LOSS = "fails-pending-on-loss"
@@ -290,6 +291,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.REVERSES_BATCH: Broken(
         "ORD-005", "the messages of a batch are handed over last first", "a stack where a queue was meant"
+    ),
+    Mutation.KEY_LAST_FIRST: Broken(
+        "ORD-006",
+        "a Key_Shared consumer hands the messages of a batch over last first",
+        "work of one key that several threads take off one queue",
     ),
     Mutation.COMPLETES_OUT_OF_ORDER: Broken(
         "ORD-004",

@@ -13,7 +13,8 @@ STATEMENTS = {
     "3.1": """
         ids-in-call-order queued-in-call-order new-behind-resent added-while-iterating broker-keeps-arrival
         consumer-queue-is-fifo delayed-behind-open-batch keyed-flush-rises keyed-flush-tells-highest
-        time-out-leaves-holes epoch-drops-older key-stays key-drains-first key-order-given-up partitions-apart
+        time-out-leaves-holes epoch-drops-older key-stays key-drains-first key-to-the-application
+        key-order-given-up partitions-apart
     """,
     "3.2": """
         accepted-while-away registers-as-itself resends-from-the-head closed-does-not-resend schema-before-resend
