@@ -58,7 +58,9 @@ def _of_step(step: Step) -> Iterator[str]:
 
 
 def _of_entry(entry: Mapping[str, Any]) -> Iterator[str]:
-    """Of what lies in a topic: its codec, and what its metadata says otherwise than is true."""
+    """Of what lies in a topic: whether in chunks, its codec, and what its metadata says otherwise than is true."""
+    if entry.get("chunk_id") is not None:
+        yield "stored in chunks"
     said = {"compression": entry.get("compression"), **entry.get("metadata", {})}
     for key, value in said.items():
         if value is not None:

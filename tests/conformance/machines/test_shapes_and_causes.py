@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from assay_conformance.cases.stored import compressed, plain
+from assay_conformance.cases.stored import chunks, compressed, plain
 from assay_conformance.machines.causes import MOST_SHAPES, Breach, Cause, Causes
 from assay_conformance.machines.shape import shape
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
@@ -61,6 +61,12 @@ def test_a_shape_says_what_topic_and_configuration_change() -> None:
         _case("send", batching=True), topology=Topology(topics=(Topic(name="t", partitions=3),))
     )
     assert {"topic partitions", "producer batching=True"} <= shape(case)
+
+
+def test_a_shape_says_what_is_stored_in_chunks() -> None:
+    told = {"entries": chunks(0, 2)}
+    case = msgspec.structs.replace(_case(), steps=(Step(Who.BROKER, "store_entries", told),))
+    assert shape(case) == {"broker store_entries", "stored in chunks"}
 
 
 def test_a_shape_says_what_is_untrue_of_a_stored_entry() -> None:
