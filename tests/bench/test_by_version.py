@@ -40,5 +40,5 @@ def test_whatever_certify_always_shows_has_a_row() -> None:
 
 def test_the_section_says_what_is_kept() -> None:
     page = PAGE.read_text("utf-8")
-    assert page.endswith(section(kept(), listed()))
+    assert page.endswith(section(kept(), listed())), "python -m bench.by_version writes it anew"
     assert page.count(TITLE) == 1
