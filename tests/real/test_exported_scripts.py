@@ -40,7 +40,7 @@ def _exported(replay: Path, folder: Path) -> tuple[Path, Path]:
     return script, plan
 
 
-EVERY = 9
+EVERY = 16
 """Of so many one is in the short form."""
 
 

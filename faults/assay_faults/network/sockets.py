@@ -38,8 +38,9 @@ class _SocketListener:
 
 
 class SocketNetwork:
-    """TCP, bound to loopback; the port is the kernel's choice unless one is given. `name` is what clients call this
-    machine, where that is not the address."""
+    """TCP, bound to loopback; the port is the kernel's choice unless one is given, and then the first listener has it:
+    those of further brokers are told to clients. `name` is what these call this machine, where that is not the
+    address."""
 
     def __init__(self, host: str = _LOOPBACK, port: int = 0, name: str | None = None) -> None:
         self._host = host
@@ -50,7 +51,6 @@ class SocketNetwork:
         loop = asyncio.get_running_loop()
         try:
             server = await loop.create_server(factory, self._host, self._port, backlog=512, ssl=tls)
-            return _SocketListener(server, self._name, SCHEME if tls is None else TLS_SCHEME)
         except OSError as error:
             hint = "another process listens there" if error.errno == errno.EADDRINUSE else "choose another address"
             # An address that was asked for is the caller's to change.
@@ -58,6 +58,8 @@ class SocketNetwork:
             # The loop's own text repeats the address.
             why = os.strerror(error.errno) if error.errno else error.strerror
             raise kind(f"cannot listen on {self._host}:{self._port}: {why}; {hint}") from error
+        self._port = 0
+        return _SocketListener(server, self._name, SCHEME if tls is None else TLS_SCHEME)
 
     async def connect(self, factory: Factory, url: str, tls: ssl.SSLContext | None = None) -> asyncio.Transport:
         try:

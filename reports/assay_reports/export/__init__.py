@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,13 +17,14 @@ import msgspec
 
 from assay_conformance.model.case import SUITE_DEFAULTS
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.fault import AfterStep
 from assay_conformance.model.needs import means
 from assay_conformance.model.outside import Means
-from assay_reports.export.steps import Calls
+from assay_reports.export.steps import Calls, planned, stand_alone
 from assay_reports.replay import Breach, Replay
 
 CLIENT = "pulsar-client"
+REDUCED = "reduced from "
+"""How the titles of generated Cases begin that say nothing outside of the suite."""
 
 Options = Mapping[str, Mapping[str, str]]
 """Role -> the suite's configuration key -> the client's option, as agent.toml has them."""
@@ -39,15 +41,18 @@ def export(replay: Replay, options: Options, name: str) -> Exported:
     if replay.client != CLIENT:
         raise UsageError(f"{replay.client} is exported to no language yet; expected a replay of {CLIENT}")
     if outside := means(replay.case) - {Means.FRAMES}:
-        raise UsageError(f"a fault by {', '.join(sorted(outside))} has no stand-alone form; expected faults of frames")
-    known = _symptoms()
+        raise UsageError(
+            f"a fault by {', '.join(sorted(outside))} has no stand-alone form, for the broker of a script has frames "
+            "alone to act on; expected faults of frames, or the replay file itself on the issue: assay replay FILE"
+        )
+    known = symptom_sources()
     shown = [breach for breach in replay.breaches if function_name(breach) in known]
     if not shown:
         codes = ", ".join(f"{breach.requirement}: {breach.code}" for breach in replay.breaches)
-        raise UsageError(f"no script can tell this finding without the suite: {codes}")
-    for number, fault in enumerate(replay.case.faults):
-        if fault.until.step is not None:
-            raise UsageError(f"fault {number} ends with a step, which has no stand-alone form")
+        raise UsageError(
+            f"no script can tell this finding without the suite: {codes}; expected a symptom of it in "
+            "assay_reports/export/symptoms, or the replay file itself on the issue: assay replay FILE"
+        )
     return Exported(_script(replay, shown, options, name, known), _plan(replay))
 
 
@@ -57,7 +62,7 @@ def function_name(breach: Breach) -> str:
 
 def _plan(replay: Replay) -> str:
     case = replay.case
-    faults = [fault for fault in case.faults if not isinstance(fault.trigger, AfterStep)]
+    faults = [stand_alone(case.faults[index]) for index in planned(case)]
     written = {"topology": msgspec.to_builtins(case.topology), "faults": msgspec.to_builtins(faults)}
     # What the values leave out is their default; a topic is named even so, or no step could speak of it.
     written["topology"]["topics"] = msgspec.to_builtins(case.topology.topics)
@@ -71,12 +76,15 @@ def _script(replay: Replay, shown: list[Breach], options: Options, name: str, kn
     }
     calls = Calls(replay.case, asked, options)
     body = [line for number, step in enumerate(replay.case.steps) for line in calls.lines(number, step)]
-    functions = [function_name(breach) for breach in shown]
+    # Behind one that closes everything the others could not judge.
+    functions = sorted((function_name(breach) for breach in shown), key=lambda name: "finish()" in known[name])
     expected = " ".join(dict.fromkeys(breach.clause for breach in shown))
+    symptoms = [known[function] for function in _needed(functions, known)]
     parts = [
         _head(replay, shown, name),
-        _without_docstring(_text("standalone.py")),
-        *(known[function] for function in _needed(functions, known)),
+        _imports("\n".join(symptoms)),
+        *(_body(text) for text in (_text("calls.py"), _text("watching.py"))),
+        *symptoms,
         "def schedule() -> None:\n" + "\n".join(f"    {line}" for line in body),
         f'if __name__ == "__main__":\n    main(\n        {expected!r},\n        schedule,\n'
         f"        [{', '.join(functions)}],\n    )\n",
@@ -86,9 +94,9 @@ def _script(replay: Replay, shown: list[Breach], options: Options, name: str, kn
 
 def _head(replay: Replay, shown: list[Breach], name: str) -> str:
     lines = [
-        f"{replay.case.title}.",
+        f"{'Found by chance' if replay.case.title.startswith(REDUCED) else replay.case.title}.",
         "",
-        *(f"Seen with {replay.client} {replay.version}: {breach.sentence}." for breach in shown),
+        *(f"Seen with {replay.client} {replay.version}: {_sentence(breach)}." for breach in shown),
         "",
         "In two terminals:",
         "",
@@ -101,11 +109,18 @@ def _head(replay: Replay, shown: list[Breach], name: str) -> str:
     return f'#!/usr/bin/env python3\n"""{text}\n"""'
 
 
-def _symptoms() -> dict[str, str]:
+def _sentence(breach: Breach) -> str:
+    """A process that was lost is the suite's own: what it is called, and where its log is, means nothing elsewhere."""
+    signal = re.search(r"was killed by signal (\d+)", breach.sentence)
+    return breach.sentence if signal is None else f"the process that runs the client was killed by signal {signal[1]}"
+
+
+def symptom_sources() -> dict[str, str]:
     """Function name -> its source."""
-    text = _text("symptoms.py")
-    found = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-    return {node.name: ast.get_source_segment(text, node) or "" for node in found}
+    found = (
+        (text, node) for text in _symptom_texts() for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
+    )
+    return {node.name: ast.get_source_segment(text, node) or "" for text, node in found}
 
 
 def _needed(functions: list[str], known: Mapping[str, str]) -> Iterator[str]:
@@ -125,10 +140,32 @@ def _needed(functions: list[str], known: Mapping[str, str]) -> Iterator[str]:
         yield from visit(function)
 
 
+def _symptom_texts() -> list[str]:
+    return [one.read_text("utf-8") for one in _FOLDER.joinpath("symptoms").iterdir() if one.name.endswith(".py")]
+
+
+_FOLDER = files(__package__)
+
+
 def _text(name: str) -> str:
-    return files(__package__).joinpath(name).read_text("utf-8")
+    return _FOLDER.joinpath(name).read_text("utf-8")
 
 
-def _without_docstring(text: str) -> str:
-    first = ast.parse(text).body[0]
-    return "\n".join(text.splitlines()[first.end_lineno :])
+def _imports(known: str) -> str:
+    """What both texts import, and of what symptoms import that which `known` names; nothing of the suite."""
+    fixed = {_text(name) for name in ("calls.py", "watching.py")}
+    named = {node.id for node in ast.walk(ast.parse(known)) if isinstance(node, ast.Name)}
+    told = {"from __future__ import annotations"}
+    for text in (*fixed, *_symptom_texts()):
+        for node in ast.parse(text).body:
+            own = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("assay_")
+            if isinstance(node, ast.Import | ast.ImportFrom) and not own:
+                wanted = text in fixed or {alias.name for alias in node.names} & named
+                told |= {ast.unparse(node)} if wanted else set()
+    return "\n".join(sorted(told, key=lambda line: ("__future__" not in line, "pulsar" in line, line)))
+
+
+def _body(text: str) -> str:
+    """Without docstring and imports."""
+    first = next(node for node in ast.parse(text).body[1:] if not isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join(text.splitlines()[first.lineno - 1 :])

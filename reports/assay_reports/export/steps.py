@@ -7,14 +7,19 @@ from typing import Any
 
 import msgspec
 
+from assay_conformance.broker.steps import STEPS
 from assay_conformance.model.case import Case, Config, Step, Who
 from assay_conformance.model.errors import UsageError
-from assay_conformance.model.fault import AfterStep, AtTime
+from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame
 from assay_conformance.model.topic_names import named_topics
 
 NAMESPACE = "persistent://public/default/"
 DEFAULT_BYTES = 64
-NEVER_SET = {"durable"}
+NEVER_SET = {"durable", "max_redeliver_count", "dead_letter_subscription"}
+"""What is not told as it is: a reader is none, and the two others make one policy."""
+NO_FORM = {"router": "an application's own router", "tls_trust_certs": "TLS"}
+SECONDS = {"pattern_auto_discovery_period"}
+"""Options in seconds whose names do not say so."""
 
 ENUMS = {
     "compression_type": "CompressionType",
@@ -39,6 +44,16 @@ MESSAGE_OPTIONS = {
 }
 
 
+def planned(case: Case) -> list[int]:
+    """The faults of the plan: the others begin at a time or behind a step, and the script says when that is."""
+    return [index for index, fault in enumerate(case.faults) if isinstance(fault.trigger, OnFrame)]
+
+
+def stand_alone(fault: Fault) -> Fault:
+    """Without the step that it ends with, which the script tells."""
+    return msgspec.structs.replace(fault, until=msgspec.structs.replace(fault.until, step=None))
+
+
 class Calls:
     """`asked` is the configuration of clients, producers and consumers; `options` what the client calls its keys."""
 
@@ -46,7 +61,6 @@ class Calls:
         self._case = case
         self._asked = asked
         self._options = options
-        self._frame_faults = [n for n, one in enumerate(case.faults) if not isinstance(one.trigger, AfterStep)]
 
     def lines(self, number: int, step: Step) -> Iterator[str]:
         """The lines of one step, and of the faults that begin with it. UsageError for what no script can do."""
@@ -54,13 +68,18 @@ class Calls:
         if write is None:
             raise UsageError(f"step {number}, {step.verb!r}, has no stand-alone form")
         if number == 0:
-            for index, listed in enumerate(self._frame_faults):
-                yield f"FAULTS[{listed}] = {index}"
+            for place, index in enumerate(planned(self._case)):
+                yield f"FAULTS[{index}] = {place}"
+            for index, fault in enumerate(self._case.faults):
+                if isinstance(fault.trigger, AtTime):
+                    yield _called("fault", index, msgspec.to_builtins(stand_alone(fault)))
         yield from write(self, step)
         for index, fault in enumerate(self._case.faults):
             if isinstance(fault.trigger, AfterStep) and fault.trigger.step == number:
-                now = msgspec.structs.replace(fault, trigger=AtTime(at_ms=0))
-                yield f"fault({index}, {msgspec.to_builtins(now)!r})"
+                now = msgspec.structs.replace(stand_alone(fault), trigger=AtTime(at_ms=0))
+                yield _called("fault", index, msgspec.to_builtins(now))
+            if fault.until.step == number:
+                yield _called("heal", index)
 
     # --- the client's calls ---
 
@@ -73,14 +92,11 @@ class Calls:
 
     def open_consumer(self, step: Step) -> Iterator[str]:
         topics = [NAMESPACE + name for name in named_topics(step.args, self._case.topology.topics[0].name)]
-        yield _called(
-            "open_consumer",
-            step.saves,
-            step.args["client"],
-            topics[0] if len(topics) == 1 else topics,
-            step.args.get("subscription", "s"),
-            **self._chosen("consumer", step),
-        )
+        verb, named = "open_consumer", topics[0] if len(topics) == 1 else topics
+        if "pattern" in step.args:
+            verb, named = "open_pattern", NAMESPACE + str(step.args["pattern"])
+        chosen = self._chosen("consumer", step)
+        yield _called(verb, step.saves, step.args["client"], named, step.args.get("subscription", "s"), **chosen)
 
     def send(self, step: Step) -> Iterator[str]:
         sync = {"sync": True} if step.args.get("mode") == "sync" else {}
@@ -118,9 +134,8 @@ class Calls:
         yield _called("settle", "negative_acknowledge", *self._named(step))
 
     def seek(self, step: Step) -> Iterator[str]:
-        if "delivery" not in step.args:
-            raise UsageError("a seek to a publish time has no stand-alone form")
-        yield _called("seek", step.saves, step.args["consumer"], step.args["delivery"])
+        verb, place = ("seek", "delivery") if "delivery" in step.args else ("seek_time", "publish_time_ms")
+        yield _called(verb, step.saves, step.args["consumer"], step.args[place])
 
     def _named(self, step: Step) -> tuple[Any, ...]:
         return step.saves, step.args["consumer"], step.args.get("messages"), step.args.get("numbers")
@@ -129,14 +144,24 @@ class Calls:
         config = {**self._asked[role], **step.args.get("config", {})}
         if config.get("durable") is False:
             raise UsageError("a reader has no stand-alone form")
+        if unknown := [words for key, words in NO_FORM.items() if key in config]:
+            raise UsageError(f"{unknown[0]} has no stand-alone form; expected a Case that reduces without it")
         known = self._options[role]
-        return {known[key]: _value(known[key], config[key]) for key in config if key in known and key not in NEVER_SET}
+        told = {known[key]: _value(known[key], config[key]) for key in config if key in known and key not in NEVER_SET}
+        if count := config.get("max_redeliver_count"):
+            named = {"initial_subscription_name": config.get("dead_letter_subscription")}
+            policy = _called("pulsar.ConsumerDeadLetterPolicy", count, **{k: v for k, v in named.items() if v})
+            told[known["max_redeliver_count"]] = _Text(policy)
+        return told
 
     # --- broker and waits ---
 
     def broker(self, step: Step) -> Iterator[str]:
         args = {key: NAMESPACE + value if key == "topic" else value for key, value in step.args.items()}
         yield _called("broker", step.verb, **args)
+
+    def heal(self, step: Step) -> Iterator[str]:
+        yield _called("heal", *step.args.values())
 
     def wait_ops(self, step: Step) -> Iterator[str]:
         yield _called("wait", *step.args.get("ops", ()), timeout_s=self._deadline_s(step))
@@ -172,8 +197,8 @@ VERBS = {
     (Who.AGENT, "ack"): Calls.ack,
     (Who.AGENT, "nack"): Calls.nack,
     (Who.AGENT, "seek"): Calls.seek,
-    **{(Who.BROKER, verb): Calls.broker for verb in ("store_entries", "hold_store", "release", "move", "unload")},
-    **{(Who.BROKER, verb): Calls.broker for verb in ("terminate", "announce", "set_policy")},
+    **{(Who.BROKER, verb): Calls.broker for verb in STEPS},
+    (Who.BENCH, "heal"): Calls.heal,
     (Who.WAIT, "ops"): Calls.wait_ops,
     (Who.WAIT, "frame"): Calls.wait_frame,
     (Who.WAIT, "fired"): Calls.wait_fired,
@@ -192,8 +217,10 @@ class _Text(str):
 
 
 def _value(option: str, value: Any) -> Any:
-    if option.endswith("_seconds"):
+    if option.endswith("_seconds") or option in SECONDS:
         return max(1, -(-int(value) // 1_000))
+    if option == "authentication":
+        return _Text(_called("tokens", *str(value).split(",")))
     if option in ENUMS:
         word = str(value)
         member = MEMBERS.get(word) or (word if word.isupper() else "".join(p.capitalize() for p in word.split("_")))

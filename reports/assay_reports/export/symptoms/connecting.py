@@ -1,0 +1,79 @@
+"""What connections and openings show."""
+
+from __future__ import annotations
+
+from assay_reports.export.calls import CALLS
+from assay_reports.export.watching import ask, frames, until
+
+
+def _closed() -> str:
+    closed = [one for one in ask("events") if one["kind"] == "closed" and one["by"] == "client"]
+    return f"the client closed connection {closed[0]['conn']}" if closed else ""
+
+
+def compression_garbled_message_reported__connection_closed() -> str:
+    return _closed()
+
+
+def robustness_bad_metadata_discarded__connection_closed() -> str:
+    return _closed()
+
+
+def robustness_unknown_command_ignored__connection_closed() -> str:
+    return _closed()
+
+
+def robustness_bad_frame_ends_connection__kept_open() -> str:
+    return "" if _closed() else "the connection is still open"
+
+
+def connection_limit_of_each__sent_too_large() -> str:
+    large = [one["members"][0]["size"] for one in frames("SEND") if one["conn"] == 0 and one.get("members")]
+    return f"a message of {max(large)} bytes left to the broker that takes 2000" if max(large, default=0) > 2000 else ""
+
+
+def robustness_damaged_message_reported__connection_closed() -> str:
+    return _closed()
+
+
+def _gave_up() -> str:
+    failed = [one for one in CALLS if one.what in {"create_producer", "subscribe"} and one.error]
+    return str(failed[0]) if failed else ""
+
+
+def connection_retries_lookups__gave_up() -> str:
+    return _gave_up()
+
+
+def producer_waits_for_its_turn__gave_up() -> str:
+    return _gave_up()
+
+
+def connection_keeps_opening__waited_in_vain() -> str:
+    tried = len(frames("SUBSCRIBE"))
+    return f"{_gave_up()}, and SUBSCRIBE was sent {tried} time" if _gave_up() and tried == 1 else ""
+
+
+def resend_comes_back_after_close_producer__not_back() -> str:
+    closed = frames("CLOSE_PRODUCER", "b2c")[0]
+
+    def back() -> bool:
+        return any(one["seq"] > closed["seq"] for one in frames("PRODUCER"))
+
+    until(back, 5.0)
+    return "" if back() else "the broker closed the producer, and no PRODUCER came after that"
+
+
+def topics_follows_migration__never_came() -> str:
+    def missing() -> list[str]:
+        broker = {one["conn"]: one.get("broker", 0) for one in ask("events") if one["kind"] == "opened"}
+        told = {
+            (one["fields"]["resource_type"], one["fields"]["resource_id"]): broker[one["conn"]]
+            for one in frames("TOPIC_MIGRATED", "b2c")
+        }
+        came = {("Producer", one["producer_id"]): broker[one["conn"]] for one in frames("PRODUCER")}
+        came |= {("Consumer", one["consumer_id"]): broker[one["conn"]] for one in frames("SUBSCRIBE")}
+        return [f"{kind.lower()} id {id}" for (kind, id), old in told.items() if came[kind, id] == old]
+
+    until(lambda: not missing(), 5.0)
+    return f"told to go to another cluster, and never came there: {', '.join(missing())}" if missing() else ""

@@ -1,0 +1,173 @@
+"""What a consumer shows."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from assay_reports.export.calls import CALLS, HANDLES
+from assay_reports.export.watching import ask, frames, until
+
+
+def _short() -> str:
+    for one in CALLS:
+        if one.what == "receive" and not one.error and one.result is not None and one.result < one.details["count"]:
+            return f"a receive of {one.details['count']} messages ended with {one.result}"
+    return ""
+
+
+def chunking_restarts_at_first_chunk__not_delivered() -> str:
+    return _short()
+
+
+def chunking_filters_repeated_chunk__not_delivered() -> str:
+    return _short()
+
+
+def chunking_delivers_whole_only__not_delivered() -> str:
+    return _short()
+
+
+def chunking_survives_reconnect__not_delivered() -> str:
+    return _short()
+
+
+def seek_starts_at_target__nothing_delivered() -> str:
+    return _short()
+
+
+def _reported(error: str) -> bool:
+    return any(one.get("fields", {}).get("validation_error") == error for one in frames("ACK"))
+
+
+def compression_garbled_message_reported__garbled_delivered() -> str:
+    unpacked = [one.get("meta", {}).get("unpacked_bytes") for one in frames("MESSAGE", "b2c")]
+    came = sum(len(handle.messages) for handle in HANDLES.values())
+    good = sum(size is None for size in unpacked)
+    return f"{came} messages were delivered, and {good} can be decompressed" if came > good else ""
+
+
+def compression_garbled_message_reported__not_reported() -> str:
+    return "" if _reported("DecompressionError") else "no ACK with DecompressionError"
+
+
+def robustness_bad_batch_reported__not_reported() -> str:
+    return "" if _reported("BatchDeSerializeError") else "no ACK with BatchDeSerializeError"
+
+
+def flow_permits_within_queue__more_than_the_queue() -> str:
+    last = max(one["conn"] for one in frames("FLOW"))
+    granted = [one["permits"] for one in frames("FLOW") if one["conn"] == last]
+    return f"FLOW of {granted} on a connection where one message had come" if granted[1:2] and granted[1] > 5 else ""
+
+
+def flow_filtered_earn_nothing__permits_for_filtered() -> str:
+    return flow_permits_within_queue__more_than_the_queue()
+
+
+def nack_steady_refusals__postponed() -> str:
+    asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    refused = [one for one in CALLS if one.what == "negative_acknowledge"]
+    if asked and asked[0]["t_ns"] / 1e9 - frames("MESSAGE", "b2c")[0]["t_ns"] / 1e9 < 0.5:
+        return ""
+    return f"{len(refused)} refusals 50 ms apart, and the first was asked for again only when they had ended"
+
+
+def ack_kept_while_away__lost_while_away() -> str:
+    acked = {tuple(id[:2]) for one in frames("ACK") for id in one.get("ids", ())}
+    taken = {(m.message_id().ledger_id(), m.message_id().entry_id()) for h in HANDLES.values() for m in h.messages}
+    return f"no ACK of {sorted(taken - acked)}, which the application acknowledged" if taken - acked else ""
+
+
+def ack_timeout_ended_by_ack__chunk_left_out() -> str:
+    asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    ids = asked[0].get("ids", []) if asked else []
+    return f"a message in three chunks was asked for again by {ids}" if len(ids) == 1 else ""
+
+
+def seek_forgets_what_was_before__acked_behind_seek() -> str:
+    behind = [one for one in frames("ACK") if one["seq"] > frames("SEEK")[0]["seq"]]
+    return f"ACK of {behind[0].get('ids')} left behind the SEEK" if behind else ""
+
+
+def delivery_flows_after_heal__stalled() -> str:
+    return _short()
+
+
+def compression_common_format__not_delivered() -> str:
+    return _short()
+
+
+def compression_doubts_sizes__stuck() -> str:
+    return _short()
+
+
+def robustness_odd_messages_round_trip__not_delivered() -> str:
+    return _short()
+
+
+def subscription_pattern_follows_topics__not_followed() -> str:
+    return _short()
+
+
+def _stored() -> list[Any]:
+    return [one for one in ask("events") if one["kind"] == "stored"]
+
+
+def flow_first_permits_fill_the_queue__before_success() -> str:
+    answers = {(one["conn"], one.get("request_id")): one["seq"] for one in frames("SUCCESS", "b2c")}
+    for asked in frames("SUBSCRIBE"):
+        answered = answers.get((asked["conn"], asked["request_id"]), sys.maxsize)
+        for one in frames("FLOW"):
+            same = (one["conn"], one["consumer_id"]) == (asked["conn"], asked["consumer_id"])
+            if same and asked["seq"] < one["seq"] < answered:
+                return f"FLOW of {one['permits']} permits left before SUBSCRIBE was answered"
+    return ""
+
+
+def seek_starts_at_target__wrong_start() -> str:
+    for sought in [one for one in CALLS if "publish_time_ms" in one.details]:
+        since = sought.details["publish_time_ms"]
+        ids = [one["id"][:2] for one in _stored() if one["meta"].get("publish_time_ms", 0) >= since]
+        for handle in HANDLES.values():
+            came = [message.message_id() for message in handle.messages[handle.sought :]]
+            if came and ids and [came[0].ledger_id(), came[0].entry_id()] != ids[0]:
+                return f"behind a seek to a publish time came {came[0]} first, expected {ids[0]}"
+    return ""
+
+
+def seek_into_batch_by_bits__wrong_bits() -> str:
+    bare = [one for one in frames("SEEK") if not one.get("ack_sets")]
+    return f"SEEK to {bare[0].get('ids')}, which is in a batch, has no ack_set" if bare else ""
+
+
+def _letters() -> list[Any]:
+    return [one for one in frames("SEND") if one.get("meta", {}).get("letter")]
+
+
+def letters_dead_letter_is_whole__payload_changed() -> str:
+    originals = {member["digest"] for one in _stored() if not one["meta"].get("letter") for member in one["members"]}
+    for one in _letters():
+        if changed := [member for member in one["members"] if member["digest"] not in originals]:
+            return f"a dead letter of {changed[0]['size']} bytes left that no message was a copy of"
+    return ""
+
+
+def letters_buried_then_acked__not_redelivered() -> str:
+    def again() -> list[Any]:
+        asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+        return [one for one in (*_letters(), *asked) if one["seq"] > refused["seq"]]
+
+    refused = frames("ERROR", "b2c")[0]
+    until(lambda: bool(again()), 5.0)
+    return "" if again() else "after its dead letter could not be sent, a message was neither asked for nor sent again"
+
+
+def letters_large_is_buried__never_again() -> str:
+    for handle in HANDLES.values():
+        for at in handle.refused:
+            data = handle.messages[at].data()
+            again = [message for message in handle.messages[at + 1 :] if message.data() == data]
+            if not again and handle.messages[at].redelivery_count() == 0:
+                return f"a message of {len(data)} bytes was refused, and did not come again"
+    return ""

@@ -1,0 +1,205 @@
+"""What a producer shows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pulsar
+
+from assay_reports.export.calls import CALLS, ENDED, HANDLES, Call
+from assay_reports.export.symptoms.ends import robustness_operations_end__operation_never_ended
+from assay_reports.export.watching import ask, frames
+
+
+def batching_names_all_ids__no_highest_id() -> str:
+    for one in frames("SEND"):
+        if one.get("num_messages", 1) > 1 and not one.get("highest_sequence_id"):
+            return f"SEND of {one['num_messages']} messages, sequence_id {one['sequence_id']}, no highest_sequence_id"
+    return ""
+
+
+def batching_flush_closes_batch__stayed_open() -> str:
+    slow = [one for one in CALLS if one.what == "send" and (one.took_s or 99) > 2]
+    return f"a blocking send took {slow[0].took_s:.1f} s: it waited for the publish delay" if slow else ""
+
+
+def batching_delayed_alone__overtakes_batch() -> str:
+    ids = [one["sequence_id"] for one in frames("SEND")]
+    return f"SEND in the order of sequence ids {ids}: the delayed message left first" if ids != sorted(ids) else ""
+
+
+def ordering_callbacks_in_send_order__callback_out_of_order() -> str:
+    numbers = [one.details["number"] for one in ENDED if one.what.startswith("send")]
+    return f"sends completed in the order {numbers}" if numbers != sorted(numbers) else ""
+
+
+def ordering_sequence_ids_step_by_one__id_reused() -> str:
+    sent: dict[object, object] = {}
+    for one in frames("SEND"):
+        if sent.setdefault(one["sequence_id"], one.get("unit")) != one.get("unit"):
+            return f"two messages left with sequence_id {one['sequence_id']}"
+    return ""
+
+
+def dedup_keeps_own_numbering__took_the_brokers() -> str:
+    return ordering_sequence_ids_step_by_one__id_reused()
+
+
+def dedup_resumes_after_last_id__starts_elsewhere() -> str:
+    first = frames("SEND")[0]["sequence_id"]
+    return f"the first SEND has sequence_id {first}, expected one behind initial_sequence_id" if first == 0 else ""
+
+
+def resend_terminated_fails_all__left_pending() -> str:
+    late = [one for one in CALLS if one.what == "send_async" and one.error == str(pulsar.Result.Timeout)]
+    return f"a send waited for its time-out: {late[0]}" if late else robustness_operations_end__operation_never_ended()
+
+
+def resend_terminated_fails_all__comes_back() -> str:
+    again = len(frames("PRODUCER")) - 2
+    return f"PRODUCER was sent again after the topic was said to be terminated, {again} times" if again > 0 else ""
+
+
+def resend_send_timeout__late() -> str:
+    late = [one for one in CALLS if one.what == "send_async" and (one.took_s or 99) > 1.4]
+    return f"send {late[0].details['number']} ended as late as this: {late[0]}" if late else ""
+
+
+def resend_not_allowed_fails_one__sent_again() -> str:
+    again = frames("SEND")[len(CALLS) :]
+    return f"what was refused was sent again: {len(again)} SENDs too many" if again else ""
+
+
+def resend_resends_spoilt_on_the_way__failed() -> str:
+    failed = [one for one in CALLS if one.what == "send_async" and one.error]
+    return f"a send failed: {failed[0]}" if failed else ""
+
+
+def producer_close_settles_pending__failed_though_stored() -> str:
+    receipts = len(frames("SEND_RECEIPT", "b2c"))
+    failed = [one for one in CALLS if one.what == "send_async" and one.error == str(pulsar.Result.AlreadyClosed)]
+    return f"{receipts} receipts came, and {len(failed)} sends failed" if receipts and failed else ""
+
+
+def batching_keyed_entry_tells_highest_id__other_highest() -> str:
+    for one in frames("SEND"):
+        highest = max((member.get("sequence_id") or 0 for member in one.get("members", ())), default=0)
+        if highest > max(one["sequence_id"], one.get("highest_sequence_id") or 0):
+            return f"SEND by sequence_id {one['sequence_id']} with sequence id {highest} inside, which it does not tell"
+    return ""
+
+
+def _lost() -> str:
+    stored = {member["digest"] for one in ask("events") if one["kind"] == "stored" for member in one["members"]}
+    for one in frames("SEND"):
+        for member in one.get("members", ()):
+            if member["digest"] not in stored:
+                return f"SEND of sequence_id {one['sequence_id']} was answered, and its message is not stored"
+    return ""
+
+
+def dedup_effectively_once__lost() -> str:
+    return _lost()
+
+
+def delivery_ok_is_stored__not_stored() -> str:
+    return _lost()
+
+
+def _errors(result: object) -> list[Call]:
+    return [one for one in CALLS if one.what.startswith("send") and one.error == str(result)]
+
+
+def _refused_with_room() -> str:
+    """A message takes a place, and one in chunks as many as it has of them."""
+    largest = frames("CONNECTED", "b2c")[0]["fields"]["max_message_size"]
+    for handle in HANDLES.values():
+        limit = handle.options.get("max_pending_messages", 0)
+        for one in handle.sends:
+            held = [other for other in handle.sends if other.called < one.called and other.is_open_at(one.called)]
+            places = sum(-(-other.size // largest) for other in held)
+            full = one.error == str(pulsar.Result.ProducerQueueIsFull)
+            if full and one.size <= largest and places < limit:
+                return f"{one}, with {places} of {limit} places taken"
+    return ""
+
+
+def flow_full_queue_answers__refused_with_room() -> str:
+    return _refused_with_room()
+
+
+def flow_across_partitions__refused_with_room() -> str:
+    return _refused_with_room()
+
+
+def chunking_permits_return__refused_with_room() -> str:
+    return _refused_with_room()
+
+
+def connection_limit_of_each__refused_though_it_fits() -> str:
+    refused = _errors(pulsar.Result.MessageTooBig)
+    return f"{refused[0]}, on a connection that takes 5 MiB" if refused else ""
+
+
+def chunking_survives_reconnect__chunk_skipped() -> str:
+    sent = [one for one in frames("SEND") if "uuid" in one.get("meta", {})]
+    for before, one in pairwise(sent):
+        receipts = [other for other in frames("SEND_RECEIPT", "b2c") if other["seq"] < one["seq"]]
+        if one["conn"] != before["conn"] and one["meta"].get("chunk_id") and not receipts:
+            return f"SEND goes on with chunk {one['meta']['chunk_id']} on another connection; none had a receipt"
+    return ""
+
+
+def producer_flush_waits__flushed_early() -> str:
+    for at, one in enumerate(CALLS):
+        if one.what != "flush" or one.took_s is None or one.error:
+            continue
+        done = one.called + one.took_s + 0.05
+        if open := [other for other in CALLS[:at] if other.what == "send_async" and other.is_open_at(done)]:
+            return f"{one}; a send asked for before it had not ended: {open[0]}"
+    return ""
+
+
+def resend_not_allowed_fails_one__not_failed() -> str:
+    errors = [one for one in frames("SEND_ERROR", "b2c") if one["fields"]["error"] == "NotAllowedError"]
+    refused = {one["sequence_id"] for one in errors}
+    for one in CALLS:
+        if one.details.get("number") in refused and one.error != str(pulsar.Result.NotAllowedError):
+            return f"the send that was refused did not fail of it: {one}"
+    return ""
+
+
+def batching_small_queue_moves_on__stuck() -> str:
+    stuck = [one for one in CALLS if one.what == "send_async" and one.took_s is None]
+    return f"{len(stuck)} sends have not ended, and nothing is in flight: {stuck[0]}" if stuck else ""
+
+
+def producer_fenced_is_final__left_pending() -> str:
+    return resend_terminated_fails_all__left_pending()
+
+
+def topics_deleted_is_final__left_pending() -> str:
+    return resend_terminated_fails_all__left_pending()
+
+
+def topics_deleted_is_final__kept_trying() -> str:
+    again = len(frames("PRODUCER")) - 2
+    return f"PRODUCER was sent again after the topic was said not to be there, {again} times" if again > 0 else ""
+
+
+def _java_hash(key: str) -> int:
+    units = key.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return value & 0x7FFFFFFF
+
+
+def routing_default_hash__other_default() -> str:
+    partitions = max(one["fields"]["partitions"] for one in frames("PARTITIONED_METADATA_RESPONSE", "b2c"))
+    for one in CALLS:
+        key = str(one.details.get("key", ""))
+        went = None if not key or one.result is None else one.result.partition()
+        if went is not None and went != _java_hash(key) % partitions:
+            return f"key {key!r} went to partition {went}; JavaStringHash makes {_java_hash(key) % partitions}"
+    return ""
