@@ -23,6 +23,8 @@ from assay_reports.export.steps import Calls, planned, stand_alone
 from assay_reports.replay import Breach, Replay
 
 CLIENT = "pulsar-client"
+TEXTS = ("calls.py", "consuming.py", "watching.py")
+"""What every script has, in this order."""
 REDUCED = "reduced from "
 """How the titles of generated Cases begin that say nothing outside of the suite."""
 
@@ -83,7 +85,7 @@ def _script(replay: Replay, shown: list[Breach], options: Options, name: str, kn
     parts = [
         _head(replay, shown, name),
         _imports("\n".join(symptoms)),
-        *(_body(text) for text in (_text("calls.py"), _text("watching.py"))),
+        *(_body(_text(name)) for name in TEXTS),
         *symptoms,
         "def schedule() -> None:\n" + "\n".join(f"    {line}" for line in body),
         f'if __name__ == "__main__":\n    main(\n        {expected!r},\n        schedule,\n'
@@ -152,8 +154,8 @@ def _text(name: str) -> str:
 
 
 def _imports(known: str) -> str:
-    """What both texts import, and of what symptoms import that which `known` names; nothing of the suite."""
-    fixed = {_text(name) for name in ("calls.py", "watching.py")}
+    """What the texts import, and of what symptoms import that which `known` names; nothing of the suite."""
+    fixed = {_text(name) for name in TEXTS}
     named = {node.id for node in ast.walk(ast.parse(known)) if isinstance(node, ast.Name)}
     told = {"from __future__ import annotations"}
     for text in (*fixed, *_symptom_texts()):

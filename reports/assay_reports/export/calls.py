@@ -12,6 +12,7 @@ import struct
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -32,12 +33,15 @@ class Call:
         self.error = ""
         self.result: Any = None
         self.ended = threading.Event()
-        self.size = 0
+        self.size = self.digest = 0
 
     def end(self, result: Any = None, error: object = "") -> None:
         self.took_s, self.result, self.error = time.monotonic() - self.called, result, str(error)
         ENDED.append(self)
         self.ended.set()
+
+    def is_ok(self) -> bool:
+        return self.took_s is not None and not self.error
 
     def is_open_at(self, moment: float) -> bool:
         return self.called <= moment and (self.took_s is None or self.called + self.took_s > moment)
@@ -59,7 +63,7 @@ class Handle:
         self.messages: list[Any] = []
         self.acknowledged: set[int] = set()
         self.refused: set[int] = set()
-        self.sought = 0
+        self.sought: tuple[int, Any] = (0, None)
         self.sends: list[Call] = []
         threading.Thread(target=self.work, daemon=True).start()
 
@@ -170,7 +174,7 @@ def send(
         made = call(producer, saved, "send", lambda: handle.object.send(data, **options), **told)
     else:
         made = asked(saved, "send_async", **told)
-    made.size = size
+    made.size, made.digest = size, zlib.crc32(data)
     handle.sends.append(made)
     if sync:
         return
@@ -196,60 +200,3 @@ def flush(saved: int, producer: int) -> None:
 def close(saved: int, handle: int) -> None:
     HANDLES[handle].closing = True
     call(handle, saved, "close", lambda: HANDLES[handle].object.close())
-
-
-def receive(saved: int, consumer: int, count: int, timeout_ms: int) -> None:
-    """Takes what comes until there are so many, or the time is up."""
-    handle = HANDLES[consumer]
-
-    def job() -> int:
-        until = time.monotonic() + timeout_ms / 1000
-        for got in range(count):
-            left_ms = max(1, round((until - time.monotonic()) * 1000))
-            try:
-                handle.messages.append(handle.object.receive(left_ms))
-            except pulsar.Timeout:
-                return got
-        return count
-
-    call(consumer, saved, "receive", job, count=count)
-
-
-def settle(what: str, saved: int, consumer: int, messages: Any, numbers: Any, cumulative: bool = False) -> None:
-    handle = HANDLES[consumer]
-
-    def job() -> None:
-        had = handle.messages
-        if messages is not None:
-            chosen = [at - 1 for at in messages if at <= len(had)]
-        elif numbers is not None:
-            latest = {number_of(one.data()): at for at, one in enumerate(had)}
-            chosen = [latest[number] for number in numbers if number in latest]
-        else:
-            chosen = [at for at in range(len(had)) if at not in handle.acknowledged]
-        for at in chosen:
-            getattr(handle.object, what)(had[at])
-        (handle.refused if what == "negative_acknowledge" else handle.acknowledged).update(chosen)
-
-    name = "acknowledge_cumulative" if cumulative else what
-    what = name
-    call(consumer, saved, name, job)
-
-
-def seek(saved: int, consumer: int, delivery: int) -> None:
-    handle = HANDLES[consumer]
-    seek_to(saved, consumer, lambda: handle.messages[delivery - 1].message_id())
-
-
-def seek_time(saved: int, consumer: int, publish_time_ms: int) -> None:
-    seek_to(saved, consumer, lambda: publish_time_ms, publish_time_ms=publish_time_ms)
-
-
-def seek_to(saved: int, consumer: int, target: Callable[[], Any], **details: Any) -> None:
-    handle = HANDLES[consumer]
-
-    def job() -> None:
-        handle.object.seek(target())
-        handle.sought = len(handle.messages)
-
-    call(consumer, saved, "seek", job, **details)

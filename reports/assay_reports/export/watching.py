@@ -1,6 +1,6 @@
 """What every exported script goes on with: the broker's steps and faults, what it saw, waits, and the end.
 
-Copied into the script behind `calls.py`, as it stands.
+Copied into the script behind `calls.py` and `consuming.py`, as it stands.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ class Call:
     over: float | None = 0.0
     error: str = ""
     size: int = 10
+    digest: int = 0
     details: dict[str, Any] = field(default_factory=dict)
     result: Any = None
 
@@ -39,12 +40,17 @@ class Call:
     def ended(self) -> threading.Event:
         return threading.Event()
 
+    def is_ok(self) -> bool:
+        return self.over is not None and not self.error
+
     def is_open_at(self, moment: float) -> bool:
         return self.called <= moment and (self.over is None or self.over > moment)
 
 
 def handle(*sends: Call, **told: Any) -> SimpleNamespace:
-    return SimpleNamespace(**{"options": {}, "sends": sends, "messages": [], "refused": set(), "sought": 0, **told})
+    return SimpleNamespace(
+        **{"options": {}, "sends": sends, "messages": [], "refused": set(), "sought": (0, None), **told}
+    )
 
 
 def told(function: str, *events: dict[str, Any], calls: Any = (), handles: Any = ()) -> str:
@@ -125,14 +131,21 @@ def test_large_message_that_was_refused_comes_again(came: tuple[bytes, ...], sho
     assert bool(told("letters_large_is_buried__never_again", handles=there)) is shows
 
 
-@pytest.mark.parametrize(("entry", "shows"), [(1, False), (2, True)])
-def test_seek_to_a_time_starts_at_the_first_entry_of_it(entry: int, shows: bool) -> None:
+@pytest.mark.parametrize(("sought", "first"), [(150, 1), ([1, 1], 2)], ids=["a time", "a message"])
+@pytest.mark.parametrize("entry", [1, 2])
+def test_seek_starts_at_the_first_entry_of_its_time_or_behind_its_message(sought: Any, first: int, entry: int) -> None:
     times = enumerate((100, 200, 300))
     stored = [{"kind": "stored", "id": [1, at, -1, -1, 0], "meta": {"publish_time_ms": ms}} for at, ms in times]
     id = SimpleNamespace(ledger_id=lambda: 1, entry_id=lambda: entry)
-    there = [handle(messages=[SimpleNamespace(message_id=lambda: id)])]
-    seek = Call("seek", details={"publish_time_ms": 150})
-    assert bool(told("seek_starts_at_target__wrong_start", *stored, calls=[seek], handles=there)) is shows
+    there = [handle(messages=[SimpleNamespace(message_id=lambda: id)], sought=(0, sought))]
+    assert bool(told("seek_starts_at_target__wrong_start", *stored, handles=there)) is (entry != first)
+
+
+@pytest.mark.parametrize(("digest", "error", "shows"), [(1, "", False), (2, "", True), (2, LATE, False)])
+def test_message_is_lost_where_its_send_ended_well_alone(digest: int, error: str, shows: bool) -> None:
+    stored = {"kind": "stored", "members": [{"digest": 1}]}
+    there = [handle(Call(error=error, digest=digest))]
+    assert bool(told("delivery_ok_is_stored__not_stored", stored, handles=there)) is shows
 
 
 @pytest.mark.parametrize(("partition", "shows"), [(2, False), (3, True)])
@@ -171,6 +184,20 @@ def test_letter_is_a_copy_of_what_was_stored(digest: int, shows: bool) -> None:
     stored = {"kind": "stored", "members": [{"size": 3, "digest": 1}]}
     letter = {"command": "SEND", "meta": {"letter": {"a": "b"}}, "members": [{"size": 3, "digest": digest}]}
     assert bool(told("letters_dead_letter_is_whole__payload_changed", stored, letter)) is shows
+
+
+@pytest.mark.parametrize(("answered", "shows"), [(3, True), (8, False)])
+def test_seek_ends_with_the_answer_to_the_subscribe_behind_it(answered: int, shows: bool) -> None:
+    order: list[dict[str, Any]] = [
+        {"command": "SUBSCRIBE", "request_id": 3},
+        {"command": "SEEK"},
+        {"command": "CLOSE_CONSUMER", "dir": "b2c"},
+        {"command": "SUBSCRIBE", "request_id": 8},
+        {"command": "SUCCESS", "dir": "b2c", "request_id": answered},
+    ]
+    timed = [{**one, "t_ns": at * 1_000_000} for at, one in enumerate(order)]
+    seek = Call("seek", called=0.0, over=0.004)
+    assert bool(told("seek_ends_when_connected__ended_while_away", *timed, calls=[seek])) is shows
 
 
 def test_process_that_is_lost_is_told_of_from_outside() -> None:

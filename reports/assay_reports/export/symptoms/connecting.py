@@ -49,7 +49,7 @@ def producer_waits_for_its_turn__gave_up() -> str:
     return _gave_up()
 
 
-def connection_keeps_opening__waited_in_vain() -> str:
+def connection_retries_not_ready__waited_in_vain() -> str:
     tried = len(frames("SUBSCRIBE"))
     return f"{_gave_up()}, and SUBSCRIBE was sent {tried} time" if _gave_up() and tried == 1 else ""
 

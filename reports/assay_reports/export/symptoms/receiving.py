@@ -126,13 +126,15 @@ def flow_first_permits_fill_the_queue__before_success() -> str:
 
 
 def seek_starts_at_target__wrong_start() -> str:
-    for sought in [one for one in CALLS if "publish_time_ms" in one.details]:
-        since = sought.details["publish_time_ms"]
-        ids = [one["id"][:2] for one in _stored() if one["meta"].get("publish_time_ms", 0) >= since]
-        for handle in HANDLES.values():
-            came = [message.message_id() for message in handle.messages[handle.sought :]]
-            if came and ids and [came[0].ledger_id(), came[0].entry_id()] != ids[0]:
-                return f"behind a seek to a publish time came {came[0]} first, expected {ids[0]}"
+    for handle in HANDLES.values():
+        had, target = handle.sought
+        if isinstance(target, int):
+            ids = [one["id"][:2] for one in _stored() if one["meta"].get("publish_time_ms", 0) >= target]
+        else:
+            ids = [one["id"][:2] for one in _stored() if target and one["id"][:2] > target]
+        came = [message.message_id() for message in handle.messages[had:]]
+        if came and ids and [came[0].ledger_id(), came[0].entry_id()] != ids[0]:
+            return f"behind a seek came {came[0]} first, expected {ids[0]}"
     return ""
 
 
@@ -170,4 +172,24 @@ def letters_large_is_buried__never_again() -> str:
             again = [message for message in handle.messages[at + 1 :] if message.data() == data]
             if not again and handle.messages[at].redelivery_count() == 0:
                 return f"a message of {len(data)} bytes was refused, and did not come again"
+    return ""
+
+
+def delivery_acked_is_delivered__lost() -> str:
+    came = {(id.ledger_id(), id.entry_id()) for h in HANDLES.values() for id in (m.message_id() for m in h.messages)}
+    lost = [one["id"][:2] for one in _stored() if one.get("members") and tuple(one["id"][:2]) not in came]
+    return f"what is stored at {lost[0]} was acknowledged, and never came" if lost else ""
+
+
+def seek_ends_when_connected__ended_while_away() -> str:
+    at_client = [one for kind in ("SUCCESS", "CLOSE_CONSUMER") for one in frames(kind, "b2c")]
+    at_client = [one for one in at_client if one.get("sides") != "sender"]
+    for asked, sought in zip(frames("SEEK"), [one for one in CALLS if one.what == "seek"], strict=False):
+        over = asked["t_ns"] + (sought.took_s or 0) * 1e9
+        closed = [one for one in at_client if one["command"] == "CLOSE_CONSUMER" and one["t_ns"] < over]
+        if not closed or closed[-1]["t_ns"] < asked["t_ns"]:
+            continue
+        again = {one["request_id"] for one in frames("SUBSCRIBE") if one["seq"] > closed[-1]["seq"]}
+        if not any(one.get("request_id") in again and one["t_ns"] < over + 2e7 for one in at_client):
+            return f"{sought}, with the consumer sent away and not yet subscribed again"
     return ""
