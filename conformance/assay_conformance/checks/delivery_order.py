@@ -11,6 +11,7 @@ from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.event import Fate, Frame, MessageId, Position, Received
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 ORDERED = ("Exclusive", "Failover")
 
@@ -126,7 +127,8 @@ class KeyHandedOverInOrder(Check):
 
     They may go back once for each MESSAGE of the key that the client was sent again or behind a later one, and each
     time that its consumer begins anew: a new registration, a seek, everything asked for again. Which consumer gets a
-    key, and in which order, is the broker's affair (`ordering.key-shared-keeps-order`).
+    key, and in which order, is the broker's affair (`ordering.key-shared-keeps-order`). What a topic keeps nowhere
+    has no id of its own.
     """
 
     requirement = RequirementId("ordering.key-handed-over-in-order")
@@ -134,6 +136,7 @@ class KeyHandedOverInOrder(Check):
 
     def start(self) -> None:
         self._keyed: dict[tuple[int, str], _Keyed] = {}
+        self._kept = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
 
     @on(Frame, "SUBSCRIBE", "SEEK", "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def begins_anew(self, event: Frame) -> None:
@@ -190,6 +193,8 @@ class KeyHandedOverInOrder(Check):
 
     def _of(self, session: ConsumerSession | None) -> _Keyed | None:
         if session is None or session.consumer is None or session.request.fields.get("subType") != "Key_Shared":
+            return None
+        if base_topic(session.topic) not in self._kept:
             return None
         return self._keyed.setdefault((session.consumer.handle, session.topic), _Keyed())
 

@@ -3,12 +3,14 @@ all of key k unless told."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.delivery_order import KeyHandedOverInOrder
 from assay_conformance.checks.key_order import KeySharedKeepsOrder
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import NAME, Script, entry_id
+from assay_conformance.model.case import Topic, Topology
 from assay_conformance.model.event import MessageId, Meta
 
 
@@ -172,6 +174,19 @@ def test_batch_of_a_key_that_is_handed_over_backwards_is_found() -> None:
 def _handed_last(story: Script, number: int, id: MessageId) -> list[str]:
     story.received(number, message_id=id)
     return [finding.code for finding in trial(KeyHandedOverInOrder, story.done()).findings]
+
+
+@pytest.mark.parametrize(("persistent", "codes"), [(True, SWAPPED), (False, [])])
+def test_what_is_kept_nowhere_has_one_id_for_all(persistent: bool, codes: list[str]) -> None:
+    story = Script()
+    story.consumer(kind="Key_Shared")
+    for number, key in enumerate("kl"):
+        story.message(number, ids=(entry_id(0),), meta=Meta(producer_name=NAME, sequence_id=number, key=key))
+    for number in (0, 1):
+        story.received(number, message_id=entry_id(0))
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=persistent),)))
+    said = trial(KeyHandedOverInOrder, story.done(), case)
+    assert [finding.code for finding in said.findings] == codes
 
 
 def test_entry_that_was_sent_again_may_come_behind_later_ones() -> None:
