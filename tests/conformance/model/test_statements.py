@@ -61,7 +61,7 @@ STATEMENTS = {
         V-1 V-2 V-3 V-4 V-5 V-6 V-7 V-8 V-9 V-10
     """,
 }
-"""Section of the design's page -> the statements of its tables and rules, in their order."""
+"""Section -> its statements, in their order."""
 
 CATALOGUE = catalogue.load()
 COVERED = Counter(name for one in CATALOGUE.requirements.values() for name in one.covers)
