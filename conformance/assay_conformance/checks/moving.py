@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
@@ -19,13 +20,14 @@ from assay_conformance.model.event import (
     Fired,
     Frame,
     Invoke,
+    Opened,
     Outcome,
     Received,
     Stepped,
 )
 from assay_conformance.model.payload import is_identified
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.wire.service_urls import names_a_broker
+from assay_conformance.wire.service_urls import named_brokers
 
 _AT_ONCE = ("exclusive", "failover")
 """Types of subscription that hand a topic over in order."""
@@ -238,7 +240,8 @@ class GoesToAssigned(TimedCheck):
     """Who is told where its topic went goes there without asking, once; when that failed, it may ask.
 
     Judged where nobody else of that topic had a reason to ask: nothing was being opened, and no connection was lost or
-    refused since.
+    refused since. Nor does the client still hold one to that broker which was lost before, as far as anybody knows: it
+    fails over that, unseen.
     """
 
     requirement = RequirementId("topics.goes-to-assigned-broker")
@@ -252,6 +255,8 @@ class GoesToAssigned(TimedCheck):
         self._requests: dict[tuple[int, int], _Who] = {}
         self._asking: set[_Who] = set()
         """Who has to ask, since nobody told it a broker, or it was refused, and is not back yet."""
+        self._lost: Counter[str] = Counter()
+        """Address -> how many connections to it were lost and none opened for since."""
 
     @on(Invoke, "open_producer", "open_consumer")
     def open_called(self, event: Invoke) -> None:
@@ -268,14 +273,22 @@ class GoesToAssigned(TimedCheck):
             return
         who = _who(event, session.topic)
         # Who is sent away ahead of the answer to its registration may wait for that, and has to ask when it is over.
-        if session.ready is None or not names_a_broker(event.command, event.fields):
+        named = named_brokers(event.command, event.fields)
+        if session.ready is None or not named or any(self._lost[url] for url in named):
             self._asking.add(who)
             self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
             return
         self._away[who] = _SentAway(event, session.topic)
 
+    @on(Opened)
+    def connection_opened(self, event: Opened) -> None:
+        self._lost[event.url] = max(self._lost[event.url] - 1, 0)
+
     @on(Closed)
     def connection_lost(self, event: Closed) -> None:
+        opened = self.tracker.opened.get(event.conn)
+        if opened is not None and event.by is not ClosedBy.CLIENT:
+            self._lost[opened.url] += 1
         self._asking.update(who for who, conn in self._where.items() if conn == event.conn)
         self._away.clear()
 

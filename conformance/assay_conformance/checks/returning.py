@@ -26,7 +26,7 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
-from assay_conformance.wire.service_urls import names_a_broker
+from assay_conformance.wire.service_urls import named_brokers
 
 _FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
@@ -181,7 +181,7 @@ class ComesBackAfterClose(Check):
         order = eviction.order
         # A lookup that was under way for another producer or consumer of the topic may serve this one as well.
         looked_up = any(order.seq < lookup.seq < back.seq for lookup in self._lookups.get(eviction.line.topic, ()))
-        if looked_up or names_a_broker(order.command, order.fields):
+        if looked_up or named_brokers(order.command, order.fields):
             self.exercise(back)
         else:
             self._breach("no-lookup", eviction, f"PRODUCER followed at {ms(back.t_ns)} without a LOOKUP", back)

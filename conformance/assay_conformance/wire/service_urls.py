@@ -81,6 +81,7 @@ def service_url_fields(kind: CommandType, url: str) -> dict[str, str]:
     return {SERVICE_URL_FIELDS[kind][speaks_tls(url)]: url}
 
 
-def names_a_broker(command: str, fields: Mapping[str, Any]) -> bool:
-    """Whether a recorded frame of this command, with these fields, says where to go."""
-    return any(fields.get(name) for name in SERVICE_URL_FIELDS[CommandType[command]])
+def named_brokers(command: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where a recorded frame of this command, with these fields, says to go: by one URL, by one for each way of
+    speaking, or by none."""
+    return tuple(str(fields[name]) for name in SERVICE_URL_FIELDS[CommandType[command]] if fields.get(name))

@@ -198,6 +198,39 @@ def test_producer_may_ask_when_it_was_not_let_in_there() -> None:
     assert judged(GoesToAssigned, story)[0] == []
 
 
+def _told_behind_a_lost_connection() -> Script:
+    story = Script()
+    story.producer()
+    story.opened(1, broker=1, url=URL["assignedBrokerServiceUrl"])
+    story.cut(1)
+    return story
+
+
+def _is_told_and_looks_up(story: Script) -> list[str]:
+    story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
+    _looks_up(story)
+    story.producer_again()
+    return judged(GoesToAssigned, story)[0]
+
+
+def test_producer_may_ask_when_its_connection_to_that_broker_was_lost_just_then() -> None:
+    assert _is_told_and_looks_up(_told_behind_a_lost_connection()) == []
+
+
+def test_lookup_beside_a_new_connection_to_that_broker_is_found() -> None:
+    story = _told_behind_a_lost_connection()
+    story.opened(2, broker=1, url=URL["assignedBrokerServiceUrl"])
+    assert _is_told_and_looks_up(story) == ["asked-first"]
+
+
+def test_lookup_behind_a_lost_connection_to_another_broker_is_found() -> None:
+    story = Script()
+    story.producer()
+    story.opened(1, broker=2, url="pulsar://third:6650")
+    story.cut(1)
+    assert _is_told_and_looks_up(story) == ["asked-first"]
+
+
 def test_lookup_of_a_consumer_that_was_told_nothing_says_nothing() -> None:
     story = Script()
     story.consumer(conn=1)
