@@ -280,7 +280,7 @@ class ResumesAfterAcked(DispatchLedger):
                 "passed-over", f"before {name_of(missed)}, which is not acknowledged", group, member, missed, frame
             )
         elif not member.served and position in group.acked and not self._may_forget:
-            if self._crossed(group, position):
+            if self._crossed(group, position) or self._overtaken(group, member, position, frame):
                 return
             self._say("acked-again", "which is acknowledged", group, member, position, frame)
 
@@ -289,6 +289,12 @@ class ResumesAfterAcked(DispatchLedger):
         ends = [member.left for member in group.members]
         closes = [end.t_ns for end in ends if isinstance(end, Frame) and end.dir is Direction.TO_CLIENT]
         return any(0 <= close_ns - group.acked_ns[position] < SETTLED_NS for close_ns in closes)
+
+    def _overtaken(self, group: Group, member: Member, position: Position, frame: Frame) -> bool:
+        """Whether the consumer acknowledged the entry, which it had from before, while its first permits were served:
+        the two may have come together, and the permits first."""
+        acked_ns = group.acked_ns[position]
+        return member.joined.t_ns <= acked_ns and frame.t_ns - acked_ns < SETTLED_NS
 
     def _say(self, code: str, what: str, group: Group, member: Member, other: Position, frame: Frame) -> None:
         place = frame.ids[0].position

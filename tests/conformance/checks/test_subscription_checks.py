@@ -388,6 +388,23 @@ def test_acknowledgement_that_crosses_an_unload_may_be_lost_in_it(pause_ms: int,
     assert _said(ResumesAfterAcked, story)[0] == codes
 
 
+@pytest.mark.parametrize(("pause_ms", "codes"), [(0, []), (250, ["acked-again"])])
+def test_ack_of_before_may_come_while_the_first_permits_are_served(pause_ms: int, codes: list[str]) -> None:
+    """Permits and acknowledgement come in one read, which is written down before the broker answers any of it."""
+    story = Script()
+    story.connected(0)
+    story.subscribed(0)
+    story.message(0)
+    story.message(1)
+    story.cut(0)
+    story.connected(1)
+    story.subscribed(1)
+    story.flow(10, conn=1)
+    story.ack_frame(0, conn=1)
+    story.after(pause_ms).message(0, conn=1)
+    assert _said(ResumesAfterAcked, story) == (codes, 1)
+
+
 def test_ack_that_crosses_the_close_of_its_consumer_settles_nothing() -> None:
     story = Script()
     story.connected(0)
