@@ -5,13 +5,32 @@ Copied into the script behind `calls.py`, as it stands.
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pulsar
 
-from assay_reports.export.calls import HANDLES, call, number_of
+from assay_reports.export.calls import HANDLES, Handle, call, number_of
+
+ARRIVING: dict[Handle, queue.Queue[Any]] = {}
+"""What consumers without a queue wait for, over calls: they cannot be asked with a time-out."""
+
+
+def take(handle: Handle, timeout_ms: int) -> Any:
+    if handle.options.get("receiver_queue_size") != 0:
+        return handle.object.receive(timeout_ms)
+    if handle not in ARRIVING:
+        box = ARRIVING[handle] = queue.Queue[Any]()
+        threading.Thread(target=lambda: box.put(handle.object.receive()), daemon=True).start()
+    try:
+        message = ARRIVING[handle].get(timeout=timeout_ms / 1000)
+    except queue.Empty:
+        raise pulsar.Timeout from None
+    del ARRIVING[handle]
+    return message
 
 
 def receive(saved: int, consumer: int, count: int, timeout_ms: int) -> None:
@@ -23,7 +42,7 @@ def receive(saved: int, consumer: int, count: int, timeout_ms: int) -> None:
         for got in range(count):
             left_ms = max(1, round((until - time.monotonic()) * 1000))
             try:
-                handle.messages.append(handle.object.receive(left_ms))
+                handle.messages.append(take(handle, left_ms))
             except pulsar.Timeout:
                 return got
         return count

@@ -125,6 +125,20 @@ def flow_first_permits_fill_the_queue__before_success() -> str:
     return ""
 
 
+def flow_permit_for_receive__more_than_one() -> str:
+    granted: dict[tuple[int, int], int] = {}
+    events = [*frames("SUBSCRIBE"), *frames("FLOW"), *frames("MESSAGE", "b2c")]
+    for one in sorted(events, key=lambda one: one["seq"]):
+        consumer = one["conn"], one["consumer_id"]
+        if one["command"] == "SUBSCRIBE":
+            granted[consumer] = 0
+        else:
+            granted[consumer] += one["permits"] if one["command"] == "FLOW" else -1
+        if granted[consumer] > 1:
+            return f"a consumer without a queue granted {granted[consumer]} permits for one receive"
+    return ""
+
+
 def seek_starts_at_target__wrong_start() -> str:
     for handle in HANDLES.values():
         had, target = handle.sought
