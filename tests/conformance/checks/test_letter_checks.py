@@ -375,6 +375,25 @@ def test_original_of_a_letter_that_could_not_be_sent_comes_again_with_a_new_conn
     assert _codes(story.judged(BuriedThenAcked)) == []
 
 
+def test_letter_that_did_not_leave_by_its_producer_is_over_with_the_connection() -> None:
+    """One that is too large for a broker's largest message is refused by its own client, which nobody sees."""
+    story = _refused_twice()
+    story.cut()
+    story.connected(1)
+    story.subscribed(1, kind="Shared")
+    story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
+    assert _codes(story.judged(BuriedThenAcked)) == []
+
+
+def test_letter_whose_first_producer_is_let_in_behind_the_connection_is_still_to_be_sent() -> None:
+    story = _refused_once_more_than_it_may_be()
+    story.cut()
+    story.connected(1)
+    story.subscribed(1, kind="Shared")
+    story.producer_ready(1, producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="letters")
+    assert _codes(story.judged(BuriedThenAcked)) == ["not-posted"]
+
+
 @pytest.mark.parametrize(("registers_first", "codes"), [(False, []), (True, ["not-redelivered"])])
 def test_whoever_registers_behind_a_refused_letter_is_sent_its_original_by_itself(
     registers_first: bool, codes: list[str]

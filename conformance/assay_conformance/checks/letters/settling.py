@@ -41,8 +41,9 @@ TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError
 @dataclass(slots=True, eq=False)
 class _Errand:
     """One message on its way to a letter topic. `source` is the entry to settle: the original, or a copy that came
-    back. `waits` is since when it has been the client's turn; None while it is the broker's. `is_over`: its letter was
-    refused, and the original comes again with a new connection; some clients send the letter again, too."""
+    back. `waits` is since when it has been the client's turn; None while it is the broker's. `is_ready`: its letter had
+    a producer to go by. `is_over`: its letter was refused, by its own client perhaps, before it left, and the original
+    comes again with a new connection; some clients send the letter again, too."""
 
     consumer: OpenedConsumer
     source: Entry
@@ -52,6 +53,7 @@ class _Errand:
     letter: Unit | None = None
     receipt: Frame | None = None
     failure: Frame | None = None
+    is_ready: bool = False
     is_over: bool = False
 
     @property
@@ -153,6 +155,7 @@ class _Settling(ConsumerCheck, LetterCheck):
             self.taken(address, request, event)
         for errand in self._unsent(address):
             errand.waits = event.t_ns
+            errand.is_ready = event.command == "PRODUCER_SUCCESS"
             if event.command == "ERROR":
                 errand.failure = event
 
@@ -232,7 +235,7 @@ class _Settling(ConsumerCheck, LetterCheck):
             if errand.source.topic == session.topic and errand.consumer is session.consumer:
                 self._judge(errand, session, event)
                 errand.waits = None
-                errand.is_over = errand.failure is not None
+                errand.is_over = errand.failure is not None or (errand.is_ready and errand.letter is None)
 
     def closing(self, consumer: OpenedConsumer, event: Event) -> None:
         for origin, errand in list(self.errands.items()):
