@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -324,6 +325,25 @@ def test_large_message_that_never_comes_again_is_found() -> None:
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
     assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
+
+
+@pytest.mark.parametrize("refused", [None, "before", "behind"])
+def test_letter_a_chunk_of_which_is_refused_is_none(refused: str | None) -> None:
+    """Whether that is known when the last chunk leaves or not, and whatever receipt that one has."""
+    story = _refused_twice(chunk=0)
+    first = Meta(producer_name="letters", sequence_id=0, uuid="u", chunk_id=0, chunks=2)
+    story.send_frame(0, producer_id=5, handle=STORED, name="letters", meta=first, members=())
+    answer = partial(story.down, "SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
+    if refused == "before":
+        answer()
+    story.posts(uuid="u", chunk_id=1, chunks=2)
+    if refused == "behind":
+        answer()
+    if refused is None:
+        story.receipt(0, producer_id=5)
+    story.receipt(0, producer_id=5)
+    story.redeliver_frame(0)
+    assert _codes(story.judged(LargeIsBuried)) == ([] if refused else ["not-acked"])
 
 
 def _beyond_its_maximum(*entries: int) -> _Letters:

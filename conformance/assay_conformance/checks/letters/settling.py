@@ -71,6 +71,8 @@ class _Settling(ConsumerCheck, LetterCheck):
         self._posted_unasked: dict[Entry, Unit] = {}
         """Original -> the letter of one that nobody here knew to become one: refused again and again, it becomes one
         for a refusal of an earlier delivery."""
+        self._refusals: dict[str | int, Frame] = {}
+        """Letter -> what refused it, or one of its chunks: with the last one it is not whole all the same."""
         self._settled: set[Entry] = set()
         """What became a letter and was acknowledged for it, as long as it has not come again: an application that
         refuses it once more refuses what is settled."""
@@ -164,7 +166,10 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     def posted(self, letter: Letter) -> None:
         errand = self._alike(letter) if letter.origin is None else self.errands.get(letter.origin)
-        if errand is not None:
+        refusal = self._refusals.get(_whole(letter.unit))
+        if errand is not None and refusal is not None:
+            errand.failure, errand.waits = refusal, letter.frame.t_ns
+        elif errand is not None:
             errand.letter, errand.waits, errand.failure, errand.is_over = letter.unit, None, None, False
         elif letter.origin is not None:
             self._posted_unasked[letter.origin] = letter.unit
@@ -172,13 +177,17 @@ class _Settling(ConsumerCheck, LetterCheck):
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answered(self, event: Frame) -> None:
         unit = self.tracker.lines.unit
-        errand = next((each for each in self.errands.values() if each.letter is unit), None) if unit else None
-        if errand is None or not to_client(event):
+        if unit is None or not to_client(event):
             return
         if event.command == "SEND_RECEIPT":
-            errand.receipt, errand.waits = event, event.t_ns
+            for errand in self.errands.values():
+                if errand.letter is unit:
+                    errand.receipt, errand.waits = event, event.t_ns
         elif event.fields.get("error") not in TRANSIENT:
-            errand.failure, errand.letter, errand.waits = event, None, event.t_ns
+            self._refusals[_whole(unit)] = event
+            for errand in self.errands.values():
+                if errand.letter is not None and _whole(errand.letter) == _whole(unit):
+                    errand.failure, errand.letter, errand.receipt, errand.waits = event, None, None, event.t_ns
 
     # --- the original ---
 
@@ -296,6 +305,12 @@ class _Settling(ConsumerCheck, LetterCheck):
             errand.last,
             end,
         )
+
+
+def _whole(unit: Unit) -> str | int:
+    """What the chunks of a letter have in common; of one that is sent whole, what it has with nothing else."""
+    meta = unit.first.meta
+    return id(unit) if meta is None or meta.uuid is None else meta.uuid
 
 
 class RetriedThenAcked(_Settling):
