@@ -42,6 +42,15 @@ def test_sends_are_torn_by_what_was_done_to_a_send(
     assert (found.torn, found.torn_sends) == (torn, sends)
 
 
+@pytest.mark.parametrize(("intact", "forged"), [(True, True), (False, False)])
+def test_a_send_that_goes_on_with_what_nobody_meant_is_forged(intact: bool, forged: bool) -> None:
+    """One that a broker can tell to be spoilt is refused, and has no receipt."""
+    script = Script()
+    script.producer()
+    script.send_frame(0, fate=Fate.ALTERED, intact=intact)
+    assert sort(script.done()).forged_sends is forged
+
+
 @pytest.mark.parametrize("fate", [Fate.PASSED, Fate.CUT])
 def test_a_send_that_passed_or_ended_with_its_connection_is_whole(fate: Fate) -> None:
     script = Script()

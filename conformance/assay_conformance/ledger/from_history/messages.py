@@ -307,8 +307,9 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
 
 
 def _code(message: Message, end: Completion, events: Sorted, found: Messages) -> Result:
-    """An answer that a fault made up says nothing; a failure of what was written twice may be that of its copy."""
-    if events.forged_answers or message.damaged:
+    """An answer that a fault made up says nothing, nor one to what it made up; a failure of what was written twice may
+    be that of its copy."""
+    if events.forged_answers or events.forged_sends or message.damaged:
         return Result.UNKNOWN
     if events.torn_sends and end.message_id is not None and end.message_id.is_duplicate_marker:
         return Result.UNKNOWN

@@ -62,6 +62,8 @@ class Sorted:
     """A payload frame was lost, repeated, held back or changed while its connection went on."""
     torn_sends: bool = False
     """One of them was a SEND: no client can avoid a loss by deduplication then."""
+    forged_sends: bool = False
+    """A SEND went on with what nobody meant, perhaps another's sequence id: its receipt passes for that one's."""
     torn_chunks: set[Identity] = field(default_factory=set)
     """Messages in chunks of which a SEND was torn, or a receipt repeated. All their chunks have one sequence id, so the
     receipt of one passes for that of another: a client may take a message for stored that lacks a chunk."""
@@ -193,6 +195,8 @@ class _Sorting:
         torn = _is_torn(event)
         found.torn = found.torn or torn
         found.torn_sends = found.torn_sends or (torn and event.command == "SEND")
+        is_forged = event.command == "SEND" and event.fate is Fate.ALTERED and event.intact is True
+        found.forged_sends = found.forged_sends or is_forged
 
     def _sent(self, event: Frame) -> None:
         if event.from_sender:
