@@ -1,6 +1,6 @@
 """Would exploration have found the mutants by itself? Mixed lives in virtual time, against one mutant after the other.
 
-    python -m bench.kill_by_exploration --lives FOLDER [--cpu-s 120] [--only MUTANT ...] [--anew]
+    python -m bench.kill_by_exploration --lives FOLDER [--cpu-s 120] [--only MUTANT] [--anew]
 
 FOLDER is what `python -m bench.no_false_alarm --kept FOLDER` kept of the same lives with an honest client. Exploration
 is steered towards clauses: a mutant meets the lives first that exercise the requirement it breaks, in the order they
