@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
@@ -17,20 +16,18 @@ from assay_conformance.checks.consumption import (
     acked_entries,
     entry_on,
     from_client,
-    in_force,
     is_torn,
     late,
     number_in_force,
     plain_acks,
     to_client,
 )
-from assay_conformance.checks.letters.counting import INDIVIDUAL
 from assay_conformance.checks.letters.posting import Address, Letter, LetterCheck
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Received
+from assay_conformance.model.event import Event, Fate, Frame, Invoke
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -39,7 +36,7 @@ TRANSIENT = ("PersistenceError", "MetadataError", "UnknownError", "ChecksumError
 
 
 @dataclass(slots=True, eq=False)
-class _Errand:
+class Errand:
     """One message on its way to a letter topic. `source` is the entry to settle: the original, or a copy that came
     back. `waits` is since when it has been the client's turn; None while it is the broker's. `is_ready`: its letter had
     a producer to go by. `is_over`: its letter was refused, by its own client perhaps, before it left, and the original
@@ -61,12 +58,12 @@ class _Errand:
         return self.receipt or self.failure or self.cause
 
 
-class _Settling(ConsumerCheck, LetterCheck):
+class Settling(ConsumerCheck, LetterCheck):
     """Judged for messages that came alone in their entry, and that the application did not acknowledge itself."""
 
     def start(self) -> None:
         super().start()
-        self.errands: dict[Entry, _Errand] = {}
+        self.errands: dict[Entry, Errand] = {}
         """Original -> errand."""
         self._posted_unasked: dict[Entry, Unit] = {}
         """Original -> the letter of one that nobody here knew to become one: refused again and again, it becomes one
@@ -98,7 +95,7 @@ class _Settling(ConsumerCheck, LetterCheck):
                 earlier.waits = waits
                 return
         origin = self.origin_of(source)
-        errand = self.errands[origin] = _Errand(consumer, source, cause, waits, self._delay_ns(consumer))
+        errand = self.errands[origin] = Errand(consumer, source, cause, waits, self._delay_ns(consumer))
         if (letter := self._posted_unasked.pop(origin, None)) is not None:
             errand.letter, errand.receipt = letter, next(iter(letter.receipts), None)
 
@@ -254,13 +251,13 @@ class _Settling(ConsumerCheck, LetterCheck):
 
     # --- inside ---
 
-    def given_back(self, errand: _Errand, session: ConsumerSession, event: Frame) -> None:
+    def given_back(self, errand: Errand, session: ConsumerSession, event: Frame) -> None:
         """A message on its way to a letter topic is asked for again instead."""
         self._judge(errand, session, event)
         if errand.failure is not None:
             self.exercise(event)
 
-    def _alike(self, letter: Letter) -> _Errand | None:
+    def _alike(self, letter: Letter) -> Errand | None:
         """Whose copy a letter is that does not tell, by what is in it."""
         contents = {member.payload for member in letter.frame.members}
         for errand in self.errands.values():
@@ -273,13 +270,13 @@ class _Settling(ConsumerCheck, LetterCheck):
         keys = ("nack_delay_ms", "nack_backoff_max_ms")
         return MS * max(number_in_force(self.view, consumer, key) or 0 for key in keys)
 
-    def _unsent(self, address: Address) -> Iterator[_Errand]:
+    def _unsent(self, address: Address) -> Iterator[Errand]:
         for errand in self.errands.values():
             unsent = errand.letter is None and not errand.is_over
             if unsent and errand.consumer.subscription == address.consumer.subscription:
                 yield errand
 
-    def _judge(self, errand: _Errand, session: ConsumerSession | None, end: Event) -> None:
+    def _judge(self, errand: Errand, session: ConsumerSession | None, end: Event) -> None:
         """`session`: where the original can be settled. Who is not let in any more settles nothing."""
         if errand.waits is None or session is None or session.ready is None:
             return
@@ -313,7 +310,7 @@ def _whole(unit: Unit) -> str | int:
     return id(unit) if meta is None or meta.uuid is None else meta.uuid
 
 
-class RetriedThenAcked(_Settling):
+class RetriedThenAcked(Settling):
     """Messages that the application had come again later."""
 
     requirement = RequirementId("letters.retried-then-acked")
@@ -327,151 +324,3 @@ class RetriedThenAcked(_Settling):
             entry = None if message is None else self.handed(message)
             if consumer is not None and entry is not None:
                 self.begin(consumer, entry, event, event.t_ns)
-
-
-class _Buried(_Settling):
-    """Messages that were refused when they had been redelivered as often as they may be, or that come once more often
-    than that."""
-
-    needs = (Setting("consumer", "max_redeliver_count"),)
-
-    large: ClassVar[bool]
-    """Whether about those that came in chunks."""
-
-    def start(self) -> None:
-        super().start()
-        self._chunks: dict[tuple[ConsumerSession, str | None], int] = {}
-        """Session and uuid -> the chunk that is to come next."""
-
-    def called(self, call: Call) -> None:
-        most, completion = self._most(call.consumer), call.operation.completion
-        refused = call.invoke.verb == "nack" and completion is not None and self.session_of(call) is not None
-        if refused and completion is not None and most and call.message.redelivery_count >= most:
-            self._buries(call.consumer, call.entry, completion, call.called_ns)
-
-    @on(Frame, "MESSAGE")
-    def sent(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is None or session.consumer is None or not to_client(event) or not event.intact or not event.ids:
-            return
-        most, entry = self._most(session.consumer), entry_on(session, event.ids[0])
-        if not self._came_whole(session, entry):
-            return
-        if most and (event.redelivery_count or 0) > most and self.origin_of(entry) not in self.errands:
-            self._buries(session.consumer, entry, event, event.t_ns)
-
-    def _came_whole(self, session: ConsumerSession, entry: Entry) -> bool:
-        """With this entry, which has just come, its client has all of the message: of some of its chunks alone nobody
-        can make a letter, however often those have come."""
-        stored = self.stored.get(entry)
-        if stored is None or stored.meta.chunk_id is None:
-            return True
-        chunk, key = stored.meta.chunk_id, (session, stored.meta.uuid)
-        if chunk and chunk != self._chunks.get(key):
-            return False
-        if chunk + 1 < (stored.meta.chunks or 0):
-            self._chunks[key] = chunk + 1
-            return False
-        self._chunks.pop(key, None)
-        return True
-
-    def given_back(self, errand: _Errand, session: ConsumerSession, event: Frame) -> None:
-        super().given_back(errand, session, event)
-        if errand.waits is not None and errand.failure is None and errand.letter is None:
-            self.breach(
-                "asked-again",
-                f"consumer {errand.consumer.handle}: {errand.source} had been redelivered as often as it may be by "
-                f"{ms(errand.cause.t_ns)}; no copy of it was sent, nothing had failed on the way, and it was asked for "
-                f"once more at {ms(event.t_ns)}",
-                errand.cause,
-                event,
-            )
-
-    def _most(self, consumer: OpenedConsumer) -> int | None:
-        kind = in_force(self.view, consumer, "subscription_type")
-        return number_in_force(self.view, consumer, "max_redeliver_count") if kind in INDIVIDUAL else None
-
-    def _buries(self, consumer: OpenedConsumer, entry: Entry, cause: Event, since_ns: int) -> None:
-        stored = self.stored.get(entry)
-        if stored is None:
-            return
-        chunk = stored.meta.chunk_id
-        whole = chunk is None or chunk + 1 >= (stored.meta.chunks or 0)  # A message has the place of its last chunk.
-        if whole and (chunk is not None) is self.large:
-            self.begin(consumer, entry, cause, since_ns)
-
-
-class BuriedThenAcked(_Buried):
-    requirement = RequirementId("letters.buried-then-acked")
-    large = False
-
-    def taken(self, address: Address, request: Frame, answer: Frame) -> None:
-        """One that comes back may find itself still there; one that comes for the first time should not have chosen
-        that name."""
-        if request.fields.get("producer_name") and not request.fields.get("epoch"):
-            self.breach(
-                "name-taken",
-                f"a producer of {address.kind}s for subscription {address.consumer.subscription} asked for the name "
-                f"{request.fields['producer_name']!r} at {ms(request.t_ns)}, and another one has it: its letters wait "
-                "until that one goes",
-                request,
-                answer,
-            )
-
-
-class LargeIsBuried(_Buried):
-    """One that is refused and does not come again, as when only some of its chunks do, never gets there. Where a fault
-    took chunks on their way, that is no wonder, nor where its consumer is not subscribed."""
-
-    requirement = RequirementId("letters.large-is-buried")
-    large = True
-
-    def start(self) -> None:
-        super().start()
-        self._torn: set[int] = set()
-        """Consumers to whom something did not come as it was sent."""
-        self._refused: dict[Entry, tuple[Call, int]] = {}
-        """Original -> the refusal below its maximum, and when it should have been asked for."""
-
-    def called(self, call: Call) -> None:
-        super().called(call)
-        most, stored = self._most(call.consumer), self.stored.get(call.entry)
-        chunked = stored is not None and stored.meta.chunk_id is not None
-        if call.invoke.verb == "nack" and chunked and most and call.message.redelivery_count < most:
-            due_ns = call.called_ns + self._delay_ns(call.consumer)
-            self._refused[call.entry] = (call, due_ns)
-
-    @on(Received)
-    def received(self, event: Received) -> None:
-        entry = self.handed(event)
-        if entry is not None:
-            self._refused.pop(entry, None)
-
-    @on(Frame, "MESSAGE")
-    def came(self, event: Frame) -> None:
-        session = self.tracker.consumer_of(event)
-        if session is not None and session.consumer is not None and is_torn(event):
-            self._torn.add(session.consumer.handle)
-
-    @on(Completion, "receive")
-    def receive_ended(self, event: Completion) -> None:
-        operation = self.tracker.operations.get(event.op)
-        short = operation is not None and (event.count or 0) < int(operation.invoke.args.get("count", 1))
-        for entry, (call, due_ns) in list(self._refused.items()):
-            session = call.consumer.live_on(entry.topic)
-            if event.handle in self._torn or session is None or session.ready is None:
-                continue
-            due_ns = max(due_ns, session.ready.t_ns)
-            if short and event.handle == call.consumer.handle and late("answer", due_ns, event.t_ns):
-                del self._refused[entry]
-                self.overdue(
-                    "answer",
-                    due_ns,
-                    event.t_ns,
-                    "never-again",
-                    f"consumer {event.handle}: {entry}, which came in chunks, was refused at {ms(call.called_ns)} and "
-                    f"had not come again by {ms(event.t_ns)}, when a receive ended short",
-                    self.stored[entry],
-                    call.message,
-                    event,
-                )
