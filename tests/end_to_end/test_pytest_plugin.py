@@ -22,7 +22,9 @@ from assay_fixtures.runner.folder import StoredRun
 
 pytest_plugins = ["pytester"]
 
-SUITE = ("--pyargs", "assay_conformance.suite", "-p", "no:cacheprovider")
+SUITE = ("--pyargs", "assay_conformance.suite", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+"""Neither what pytest remembers nor Hypothesis, whose plugin takes a second to begin, has a part in what is tried."""
+
 RESEND_AND_ACK = "resend/same-message or resend/queue-order or ack/steady-acks"
 
 
