@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line
+from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame
 from assay_conformance.model.requirement import RequirementId
@@ -42,6 +43,12 @@ class BacksOff(Check):
         self._outages: dict[int, _Outage] = {}
         self._recovered: dict[int, tuple[Line, _Outage, Frame]] = {}
         self._fired: list[Fired] = []
+        self._sent: dict[int, int] = {}
+        """Connection -> `seq` of the last SEND there."""
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        self._sent[event.conn] = event.seq
 
     @on(Fired)
     def fired(self, event: Fired) -> None:
@@ -126,6 +133,8 @@ class BacksOff(Check):
         lost = None if outage is None else self.tracker.closed.get(ready.conn)
         if outage is None or lost is None or lost.by is ClosedBy.CLIENT or self._hindered(lost, event):
             return
+        if not self._was_heard(ready, lost):
+            return
         timing = self.tracker.load.timing(lost.t_ns, lost.t_ns, event.t_ns, TOLERANCES["reconnect"])
         if timing is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether a reconnect only came late")
@@ -140,6 +149,10 @@ class BacksOff(Check):
             )
         else:
             self.exercise(event)
+
+    def _was_heard(self, ready: Frame, lost: Closed) -> bool:
+        """What was written towards a client just before the end of its connection may never have been read."""
+        return self._sent.get(ready.conn, 0) > ready.seq or lost.t_ns > ready.t_ns + IN_FLIGHT_NS
 
     def _hindered(self, lost: Closed, event: Frame) -> bool:
         """Something else went wrong in between."""

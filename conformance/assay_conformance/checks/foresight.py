@@ -8,7 +8,8 @@ which its opening's completion says; and whose a producer session is.
 A session is a PRODUCER frame and what follows it. It belongs to the producer whose payloads it carries. One that
 carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
 yet, on that topic and under that name. Where two can have, as when one is closed and another opened under its name at
-the same moment, the session is nobody's, and what either of them did not do cannot be told.
+the same moment, the session is nobody's, and what either of them did not do cannot be told. The name of a session that
+was lost before an opening ended is perhaps none that its client ever read: that opening may have gone by another one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from assay_conformance.checks.tolerance import LoadRecord
 from assay_conformance.model.event import (
     AgentEnded,
     Began,
+    Closed,
     Completion,
     Event,
     Fired,
@@ -40,6 +42,8 @@ class _Session:
     topic: str
     candidates: tuple[int, ...]
     claimed_by: int | None = None
+    lost: int | None = None
+    """`seq` of the end of its connection."""
 
 
 @dataclass(slots=True)
@@ -49,6 +53,9 @@ class Foresight:
     load: LoadRecord = field(default_factory=LoadRecord)
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     """Operation -> how it ended."""
+    failed_sends: dict[int, list[Completion]] = field(default_factory=dict)
+    """Producer handle -> how its sends that did not end well ended: a busy bench may hear of it behind what the client
+    made of it."""
     owners: dict[int, int] = field(default_factory=dict)
     """Number (`seq`) of a PRODUCER -> handle of the producer it is for, where that is certain."""
     unsure: set[int] = field(default_factory=set)
@@ -62,6 +69,8 @@ class Foresight:
     _case_number: int = -1
     _topics: dict[str, str] = field(default_factory=dict)
     _openings: dict[int, Invoke] = field(default_factory=dict)
+    _opened: dict[int, int] = field(default_factory=dict)
+    """Producer handle -> `seq` of the end of its opening."""
     _gone: set[int] = field(default_factory=set)
     _sessions: list[_Session] = field(default_factory=list)
     _current: dict[tuple[int, int], _Session] = field(default_factory=dict)
@@ -85,7 +94,16 @@ class Foresight:
         if session.claimed_by is not None:
             return [session.claimed_by]
         name = session.name
-        return [h for h in session.candidates if not name or self.may_be_called(h, name, session.topic)]
+        return [
+            h
+            for h in session.candidates
+            if not name or self.may_be_called(h, name, session.topic) or self._lost_while_opening(session, h)
+        ]
+
+    def _lost_while_opening(self, session: _Session, handle: int) -> bool:
+        """It asked for no name, and whether it was read which one it was given, nobody knows."""
+        unnamed = not session.request.fields.get("producer_name")
+        return unnamed and session.lost is not None and session.lost < self._opened.get(handle, 0)
 
     def may_be_called(self, handle: int, name: str, topic: str) -> bool:
         """Whether this name can be that producer's on `topic`: it is, or nobody said what it is called there.
@@ -129,11 +147,19 @@ class Foresight:
         if handle is None:
             return
         if event.verb == "open_producer":
+            self._opened[handle] = event.seq
             # One that failed to open may have opened on some partitions, and stays a candidate.
             if event.producer_name:
                 self._given_names[handle] = event.producer_name
+        elif event.verb == "send" and event.outcome is not Outcome.OK:
+            self.failed_sends.setdefault(handle, []).append(event)
         elif event.verb == "close" and event.outcome is Outcome.OK:
             self._gone.update(h for h, opening in self._openings.items() if handle in (h, opening.args.get("client")))
+
+    def _closed(self, event: Closed) -> None:
+        for session in self._sessions:
+            if session.request.conn == event.conn and session.lost is None:
+                session.lost = event.seq
 
     def _agent_ended(self, event: AgentEnded) -> None:
         if event.killed:
@@ -188,6 +214,7 @@ _HANDLERS: dict[type, Callable[[Foresight, Any], None]] = {
     Healed: Foresight._healed,
     Invoke: Foresight._invoke,
     Completion: Foresight._completion,
+    Closed: Foresight._closed,
     AgentEnded: Foresight._agent_ended,
 }
 

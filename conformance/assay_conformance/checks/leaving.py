@@ -51,6 +51,12 @@ class LeavingCheck(Check):
         """Clients send again over a new connection."""
         self.reasons_to_leave.add(event.conn)
 
+    @on(Frame, "SEND_RECEIPT")
+    def _receipted(self, event: Frame) -> None:
+        """A receipt ahead of its turn, as of ids that were used anew, says that one was lost."""
+        if event.to_receiver and self.tracker.lines.is_out_of_turn:
+            self.reasons_to_leave.add(event.conn)
+
 
 def is_readable(message: Frame) -> bool:
     """Whether a MESSAGE holds what it was sent with: of what a client makes of another, checks of its own tell."""

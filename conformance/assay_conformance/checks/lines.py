@@ -327,8 +327,15 @@ class Lines:
         # Other bytes under an id that has its receipt, or whose message may have failed, or that has left on this
         # session: the id is used anew. What has none of that would have been cut again.
         last = there[-1]
-        over = bool(last.receipts) or line.handle in self._failed or last.sent_on(session) is not None
+        over = bool(last.receipts) or last.sent_on(session) is not None or self._may_have_failed(line.handle, event)
         return None if over else last
+
+    def _may_have_failed(self, handle: int | None, event: Frame) -> bool:
+        """A send that nothing says the unit of; or any, where its agent told that behind this frame."""
+        if handle is None or handle in self._failed:
+            return handle is not None
+        late = (end for end in self.foresight.failed_sends.get(handle, ()) if end.seq > event.seq)
+        return any(end.done_ns is not None and end.done_ns <= event.t_ns for end in late)
 
     def _place(self, line: Line, event: Frame) -> tuple[int, int, int, int | None]:
         """What tells a unit from others of its line where its messages are not known."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, on
 from assay_conformance.checks.tolerance import MS, Tolerance
+from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import AgentEnded, Completion, Fired, Garbled, Overdue
 from assay_conformance.model.requirement import RequirementId
 
@@ -20,7 +21,7 @@ class OperationsEnd(Check):
 
     A deadline that passed on a machine that did not let the client run proves nothing. A process that a fault of the
     Case has killed owes nothing. Nor does a send without a time-out when frames were taken out of a stream that went
-    on: nobody will answer it.
+    on: nobody will answer it. The client's time begins when it is called: a call waits behind others that block.
     """
 
     requirement = RequirementId("robustness.operations-end")
@@ -61,13 +62,33 @@ class OperationsEnd(Check):
         """A lost agent ends nothing any more, so what was under way then is no finding of its own."""
         if self.findings:
             return
-        for overdue in self._overdue:
+        stuck = [overdue for overdue in self._overdue if not self._ended_in_time(overdue)]
+        for overdue in stuck:
             deadline = Tolerance(overdue.deadline_ms, "the whole deadline was the client's")
             if self.tracker.load.quiet(overdue.t_ns - overdue.deadline_ms * MS, overdue.t_ns, deadline):
                 self.breach(NEVER_ENDED, _stuck(overdue), overdue)
                 return
-        if self._overdue:
-            self.undecided(f"the machine was too busy to judge it: {_stuck(self._overdue[0])}")
+        if stuck:
+            self.undecided(f"the machine was too busy to judge it: {_stuck(stuck[0])}")
+
+    def _ended_in_time(self, overdue: Overdue) -> bool:
+        """Counted from the call, and by itself: what the close of its handle or client has ended had not."""
+        end = self.tracker.operations[overdue.op].completion
+        if end is None or end.called_ns is None:
+            return False
+        done_ns = end.done_ns or end.t_ns
+        return done_ns - end.called_ns < overdue.deadline_ms * MS and not any(
+            close.completion is None or (close.completion.called_ns or 0) < done_ns
+            for close in self._closes(overdue)
+            if close.invoke.seq < end.seq
+        )
+
+    def _closes(self, overdue: Overdue) -> list[Operation]:
+        operations = self.tracker.operations.values()
+        clients = {other.invoke.handle for other in operations if other.invoke.verb == "open_client"}
+        closed = {overdue.handle, *clients}
+        closes = (other for other in operations if other.invoke.verb == "close" and other.invoke.op != overdue.op)
+        return [close for close in closes if close.invoke.handle in closed]
 
 
 def _stuck(overdue: Overdue) -> str:

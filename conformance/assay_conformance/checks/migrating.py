@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.leaving import is_readable
 from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.shut_out import ShutOutCheck
+from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Fate, Frame
 from assay_conformance.model.requirement import RequirementId
 
 Key = tuple[str, int, str]
@@ -24,7 +26,8 @@ class _Migrated:
 
 class FollowsMigration(TimedCheck, ShutOutCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
-    Whoever is refused there has come, and a producer that was told the end before need not."""
+    Whoever is refused there has come, and a producer that was told the end before need not. A client that was sent what
+    is spoilt may leave over that, and nobody can tell whether it read on as far as to what it was told."""
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
@@ -38,8 +41,16 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             for step in self.view.case.steps
             if step.who is Who.BROKER and step.verb == "migrate"
         }
+        self._spoilt: dict[int, Frame] = {}
+        """Connection -> the first frame on it that was spoilt."""
         self._closed: Completion | None = None
         self._cut_ns = 0
+
+    @on(Frame)
+    def came(self, event: Frame) -> None:
+        bad = event.fate is Fate.ALTERED or (event.command == "MESSAGE" and not is_readable(event))
+        if bad and to_client(event):
+            self._spoilt.setdefault(event.conn, event)
 
     @on(Frame, "TOPIC_MIGRATED")
     def told(self, event: Frame) -> None:
@@ -57,9 +68,10 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     @on(Closed)
     def cut(self, event: Closed) -> None:
         """What was written around a cut may never have come, and who was cut off has its time to come."""
-        if event.by is not ClosedBy.CLIENT:
+        unread = {key for key, one in self._migrated.items() if self._may_be_unread(one.told, event)}
+        if unread or event.by is not ClosedBy.CLIENT:
             self._cut_ns = event.t_ns
-            self._migrated = {key: one for key, one in self._migrated.items() if one.told.conn != event.conn}
+            self._migrated = {key: one for key, one in self._migrated.items() if key not in unread}
 
     @on(Frame, "SEND_ERROR")
     def send_refused(self, event: Frame) -> None:
@@ -86,6 +98,13 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
                 migrated.told,
                 event,
             )
+
+    def _may_be_unread(self, told: Frame, closed: Closed) -> bool:
+        if told.conn != closed.conn or closed.by is not ClosedBy.CLIENT:
+            return told.conn == closed.conn
+        spoilt = self._spoilt.get(told.conn)
+        soon = closed.t_ns - told.t_ns <= TOLERANCES["answer"].slack_ns
+        return soon and spoilt is not None and spoilt.seq < told.seq
 
     @on(Completion, "close")
     def closes(self, event: Completion) -> None:

@@ -201,8 +201,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         consumer = self.tracker.opened_consumers.get(handle)
         if consumer is None or len(consumer.topics) != 1 or handle in self._odd:
             return False
-        if all(session.ready is None for session in consumer.sessions):
-            return False  # It was never let in.
+        if not consumer.sessions or consumer.sessions[-1].ready is None:
+            return False  # It is not let in, or its client was not told.
         topic = self.view.case.topology.named(consumer.topics[0])
         alone = not any(
             other is not consumer and other.subscription == consumer.subscription
@@ -290,11 +290,16 @@ class GoesToAssigned(TimedCheck):
         if opened is not None and event.by is not ClosedBy.CLIENT:
             self._lost[opened.url] += 1
         self._asking.update(who for who, conn in self._where.items() if conn == event.conn)
-        self._away.clear()
+        self._may_ask()
 
     @on(Fired)
     def disturbed(self, event: Fired) -> None:
         del event
+        self._may_ask()
+
+    def _may_ask(self) -> None:
+        """Whoever is on the way: it may not have been let in where it was told to go."""
+        self._asking |= self._away.keys()
         self._away.clear()
 
     @on(Frame, "LOOKUP")

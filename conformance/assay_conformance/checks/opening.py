@@ -22,7 +22,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.requirement import RequirementId
 
 _NOT_READY = "ServiceNotReady"
-_LOOK_UP = ""
+_LOOK_UP = "look-up of "
 
 
 @dataclass(slots=True)
@@ -36,8 +36,8 @@ class _Opening:
     first: dict[str, Frame] = field(default_factory=dict)
     """Topic -> its first PRODUCER or SUBSCRIBE."""
     refused: set[str] = field(default_factory=set)
-    """Topics, or "" for a look-up, that it was told no of, and not for now: an opening of several ends by one of them,
-    whatever becomes of the others."""
+    """Topics, and look-ups of topics, that it was told no of, and not for now: an opening of several ends by one of
+    them, whatever becomes of the others."""
     waits: bool = False
     """The broker has it wait for its turn, however long."""
 
@@ -63,6 +63,8 @@ class _Openings(Check):
         self._registrations: dict[tuple[int, int | None], int] = {}
         """Connection and request of a PRODUCER or SUBSCRIBE without an answer -> whose it is."""
         self._topics: dict[tuple[int, int | None], str] = {}
+        self._looked_up: dict[tuple[int, int | None], str] = {}
+        """Connection and request of a look-up -> its topic."""
         self._had: set[tuple[int, str]] = set()
         """Handle and topic of what was registered: if its connection goes, its opening need not wait for it again."""
 
@@ -80,14 +82,18 @@ class _Openings(Check):
     def looked_up(self, event: Frame) -> None:
         if from_client(event):
             self._tried()
+            topic = self._looked_up[event.conn, event.request_id] = str(event.fields.get("topic", ""))
             for opening in self._openings.values():
-                opening.refused.discard(_LOOK_UP)
+                opening.refused.discard(_LOOK_UP + topic)
 
     @on(Frame, "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
     def told(self, event: Frame) -> None:
-        if to_client(event) and event.fields.get("response") == "Failed" and event.fields.get("error") != _NOT_READY:
+        if not to_client(event):
+            return
+        topic = self._looked_up.pop((event.conn, event.request_id), "")
+        if event.fields.get("response") == "Failed" and event.fields.get("error") != _NOT_READY:
             for opening in self._openings.values():
-                opening.refused.add(_LOOK_UP)
+                opening.refused.add(_LOOK_UP + topic)
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:

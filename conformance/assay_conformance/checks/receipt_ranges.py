@@ -38,6 +38,8 @@ class ChecksHighest(LeavingCheck):
             return
         if unit.receipts[:1] != (event,):
             return  # Sent twice, it has its receipt: this one is late news.
+        if unit.given_up or (not unit.numbers and self.tracker.foresight.failed_sends.get(unit.line.handle or 0)):
+            return  # Its sends have timed out, as far as anybody knows: there is nothing left to send again.
         # Whether its SEND tells it, or not, is another clause: a client knows what it has batched.
         ids = [member.sequence_id for member in unit.first.members if member.sequence_id is not None]
         if len(ids) > 1 and event.sequence_id == unit.sequence_id < told != max(ids):

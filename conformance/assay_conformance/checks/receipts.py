@@ -40,6 +40,8 @@ class IgnoresStaleReceipt(Check):
         self._stale: list[tuple[Frame, Line]] = []
         self._spoiled: set[int] = set()
         """Connections on which something else happened that is a reason to leave."""
+        self._ahead: dict[int, Frame] = {}
+        """Producer handle -> the last receipt for something behind its head: to leave over, and another clause's."""
 
     @on(Undecodable)
     def undecodable(self, event: Undecodable) -> None:
@@ -79,6 +81,8 @@ class IgnoresStaleReceipt(Check):
             self._stale.append((event, unit.line))
         elif head is not None:
             self._spoiled.add(event.conn)
+            if not behind:
+                self._ahead[unit.line.handle or 0] = event
 
     @on(Completion, "send")
     def completion(self, event: Completion) -> None:
@@ -101,6 +105,8 @@ class IgnoresStaleReceipt(Check):
             if event.handle in self.tracker.foresight.unsure | self.tracker.lines.unpaired:
                 return
             stale, _ = self._stale[-1]
+            if (ahead := self._ahead.get(event.handle)) is not None and ahead.seq > stale.seq:
+                return
             self.breach(
                 "completed-by-stale-receipt",
                 f"{unit.line}: message {number} was reported as sent at {ms(event.t_ns)}; no receipt for {unit} was "

@@ -71,7 +71,7 @@ class ClosedStaysClosed(Check):
                 back,
             )
             return
-        away = bool(before) and self._is_away(before[-1], line.closing.seq)
+        away = bool(before) and self._is_away(before[-1], line.closing.seq) and not self._came_back(line, closed)
         if away and not self._left_behind(line, before[-1], closed) and not self._left_pending(line, closed):
             self.exercise(closed)
 
@@ -80,6 +80,13 @@ class ClosedStaysClosed(Check):
         ended = self.tracker.closed.get(session.conn)
         unready = session.ready is None or session.ready.seq > seq
         return unready or (ended is not None and ended.seq < seq)
+
+    def _came_back(self, line: Line, closed: Completion) -> bool:
+        """It was admitted before the client was called: a close waits for sends asked for before it that block."""
+        assert line.closing is not None
+        called_ns, asked = closed.called_ns or 0, line.closing.seq
+        admitted = (session.ready for session in line.sessions if session.ready is not None)
+        return any(ready.seq > asked and ready.t_ns < called_ns for ready in admitted)
 
     def _returns(self, line: Line, closed: Completion, session: ProducerSession) -> bool:
         """A PRODUCER behind the close that only this line can have written: under its name, and nobody else there."""

@@ -50,6 +50,12 @@ class _Discarded(ConsumerCheck, LeavingCheck):
         else:
             self.came_beside(event, Fate.ALTERED)
 
+    @on(Frame)
+    def put_in(self, event: Frame) -> None:
+        """Who leaves over a command that nobody asked for, or knows, is told of by checks of their own."""
+        if event.command != "MESSAGE" and to_client(event):
+            self.came_beside(event, Fate.INJECTED)
+
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)

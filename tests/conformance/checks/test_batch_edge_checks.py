@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.batching.oversize import OversizeFailsOwn
 from assay_conformance.checks.batching.single import TakesBatchesOfOne
 from assay_conformance.checks.receipt_ranges import ChecksHighest
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import PRODUCER, Script, entry_id
-from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired
+from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Member
 
 LIMIT = 1_000
 
@@ -106,6 +108,31 @@ def test_message_that_fails_for_a_batch_it_was_not_in_is_found() -> None:
     assert _judged(OversizeFailsOwn, story) == (["failed-with-others"], 2)
 
 
+def _behind_a_second_flush(*, first_ended: bool) -> Script:
+    """Two flushes, a message of 800 bytes between them, and one of 100 behind them: both fail as too large."""
+    story = Script()
+    story.up("CONNECT")
+    story.down("CONNECTED", fields={"max_message_size": LIMIT})
+    story.producer(batching=True)
+    first = story.invoke("flush", 1)
+    if first_ended:
+        story.complete(first)
+    story.send(0, size=800)
+    story.invoke("flush", 1)
+    story.send(1, size=100)
+    for number in range(2):
+        story.fail(number, ErrorClass.TOO_LARGE)
+    return story
+
+
+def test_flush_beside_another_need_not_end_a_batch() -> None:
+    assert _judged(OversizeFailsOwn, _behind_a_second_flush(first_ended=False)) == ([], 2)
+
+
+def test_flush_behind_the_end_of_another_ends_a_batch() -> None:
+    assert _judged(OversizeFailsOwn, _behind_a_second_flush(first_ended=True)) == (["failed-with-others"], 1)
+
+
 def test_batches_that_fit_show_nothing() -> None:
     story = _before_the_flush(100)
     for number in range(3):
@@ -155,6 +182,23 @@ def test_receipt_of_another_range_for_what_has_its_receipt_shows_nothing() -> No
     for _ in range(2):
         story.send_frame(0, 1, 2, highest_sequence_id=2)
     story.receipt(0, highest_sequence_id=2)
+    story.receipt(0, highest_sequence_id=7, fate=Fate.ALTERED)
+    assert _judged(ChecksHighest, story) == ([], 0)
+
+
+@pytest.mark.parametrize("sizes", [64, 0])
+def test_receipt_of_another_range_for_what_has_timed_out_shows_nothing(sizes: int) -> None:
+    """Of messages too small to be told apart as well."""
+    story = Script()
+    story.producer()
+    small: dict[str, Any] = (
+        {} if sizes else {"members": tuple(Member(size=0, digest=0, sequence_id=number) for number in (0, 1))}
+    )
+    for number in (0, 1):
+        story.send(number, size=sizes)
+    story.send_frame(0, 1, highest_sequence_id=1, **small)
+    for number in (0, 1):
+        story.unknown(number)
     story.receipt(0, highest_sequence_id=7, fate=Fate.ALTERED)
     assert _judged(ChecksHighest, story) == ([], 0)
 

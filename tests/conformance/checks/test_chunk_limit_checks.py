@@ -123,6 +123,28 @@ def test_oversize_message_that_fails_otherwise_is_found(error: ErrorClass) -> No
     assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["not-refused"]
 
 
+def test_oversize_message_that_ends_as_its_producer_is_closed_shows_nothing() -> None:
+    story = _oversize()
+    story.invoke("close", PRODUCER)
+    story.unknown(0, ErrorClass.OTHER)
+    check = trial(RefusesOversize, story.done(), CASE)
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+def test_oversize_message_that_is_told_as_sent_while_its_producer_is_closed_is_found() -> None:
+    story = _oversize()
+    story.invoke("close", PRODUCER)
+    story.ok(0)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["not-refused"]
+
+
+def test_oversize_message_that_fails_before_its_producer_is_closed_is_found() -> None:
+    story = _oversize()
+    story.unknown(0, ErrorClass.OTHER)
+    story.invoke("close", PRODUCER)
+    assert _codes(trial(RefusesOversize, story.done(), CASE)) == ["not-refused"]
+
+
 def test_oversize_message_that_waits_for_room_for_ever_is_not_judged() -> None:
     story = _oversize()
     call = next(event for event in story.events if isinstance(event, Invoke) and event.verb == "send")

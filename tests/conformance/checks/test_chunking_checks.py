@@ -417,6 +417,53 @@ def test_altered_chunk_that_is_left_out_is_found() -> None:
     assert altered_on_its_way(resume_at=1).judged(SurvivesReconnect)[0] == ["chunk-skipped"]
 
 
+def refused_before_a_receipt(*, spoilt: int, again: int = CHUNKS, resume_at: int, late: bool = False) -> Story:
+    """All chunks leave, one of them spoilt on its way, and those from `again` on once more; a receipt for each other.
+
+    The error for the spoilt one comes first, as it waits for no store, or `late`, behind the receipts.
+    """
+    story = Story()
+    for chunk in range(CHUNKS):
+        if chunk == spoilt:
+            story.piece(chunk, fate=event.Fate.ALTERED, sides=event.Sides.SENDER)
+            story.piece(chunk, fate=event.Fate.ALTERED, sides=event.Sides.RECEIVER, intact=False)
+        else:
+            story.piece(chunk)
+    receipts = CHUNKS - 1
+    for refused in (not late, late):
+        if refused:
+            story.down("SEND_ERROR", 0, producer_id=0, sequence_id=0, fields={"error": "ChecksumError"})
+            for chunk in range(again, CHUNKS):
+                story.piece(chunk)
+                receipts += 1
+        if refused is not late:
+            for _ in range(receipts):
+                story.receipt(0)
+    story.cut()
+    story.producer_again(1)
+    story.piece(resume_at, conn=1)
+    return story
+
+
+@pytest.mark.parametrize(("spoilt", "resume_at"), [(0, 1), (0, 2), (1, 2)])
+def test_receipt_of_a_chunk_behind_a_spoilt_one_is_not_that_ones(spoilt: int, resume_at: int) -> None:
+    story = refused_before_a_receipt(spoilt=spoilt, resume_at=resume_at)
+    assert story.judged(SurvivesReconnect)[0] == ["chunk-skipped"]
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        refused_before_a_receipt(spoilt=1, resume_at=1),
+        refused_before_a_receipt(spoilt=0, again=0, resume_at=1),
+        refused_before_a_receipt(spoilt=0, resume_at=1, late=True),
+    ],
+    ids=["the sending goes on there", "it was sent again at once", "the receipt was read before the error"],
+)
+def test_chunk_that_a_receipt_may_stand_for_may_be_left_out(story: Story) -> None:
+    assert story.judged(SurvivesReconnect)[0] == []
+
+
 def test_message_that_comes_through_although_a_chunk_was_altered_shows_it() -> None:
     story = altered_on_its_way(resume_at=0)
     story.gets(CHUNKS - 1)

@@ -20,7 +20,7 @@ from assay_conformance.checks.delivery import (
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
-from assay_conformance.model.case import Case, ClientConfig, Rate, Step, Topic, Topology, Who
+from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
 
 Story = Callable[[Script], None]
@@ -295,6 +295,33 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
         s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
 
     assert judged(AckedIsDelivered, story)[0] == codes
+
+
+@pytest.mark.parametrize(
+    ("settings", "codes"),
+    [
+        ({}, ["lost"]),
+        ({"max_pending_chunked_messages": 2}, ["lost"]),
+        ({"max_pending_chunked_messages": 1}, []),
+        ({"expire_incomplete_chunked_ms": 1_000}, ["lost"]),
+        ({"expire_incomplete_chunked_ms": 50}, []),
+    ],
+)
+def test_a_message_in_chunks_that_may_be_given_up_and_is_then_covered_is_not_missed(
+    settings: dict[str, ConfigValue], codes: list[str]
+) -> None:
+    def story(s: Script) -> None:
+        for number, chunk_id in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
+            s.stored(number, meta=meta) if chunk_id else s.stored(number, meta=meta, members=())
+        for number in (0, 1):
+            s.send(number)
+            s.ok(number)
+        got = s.after(100).received(1, entry=3)
+        s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
+    assert judged(AckedIsDelivered, story, case=case)[0] == codes
 
 
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.DROPPED, []), (Fate.PASSED, ["lost"])])

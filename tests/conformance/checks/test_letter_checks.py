@@ -261,6 +261,16 @@ def test_message_at_its_maximum_that_is_asked_for_again_is_found() -> None:
     assert _codes(story.judged(BuriedThenAcked)) == ["asked-again"]
 
 
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["asked-again"]), (Fate.DUPLICATED, [])])
+def test_each_copy_of_what_a_fault_repeated_may_be_asked_for(fate: Fate, codes: list[str]) -> None:
+    story = _Letters(max_redeliver_count=1)
+    for _ in range(2):
+        story.message(0, handle=STORED, redelivery_count=2, fate=fate)
+    story.opens()
+    story.redeliver_frame(0)
+    assert _codes(story.judged(BuriedThenAcked)) == codes
+
+
 def test_message_that_another_consumer_asks_for_is_not_given_back() -> None:
     """One that had it before, and was told late that it is refused."""
     story = _refused_twice()
@@ -331,12 +341,11 @@ def test_large_message_that_never_comes_again_is_found() -> None:
 def test_letter_a_chunk_of_which_is_refused_is_none(refused: str | None) -> None:
     """Whether that is known when the last chunk leaves or not, and whatever receipt that one has."""
     story = _refused_twice(chunk=0)
-    first = Meta(producer_name="letters", sequence_id=0, uuid="u", chunk_id=0, chunks=2)
-    story.send_frame(0, producer_id=5, handle=STORED, name="letters", meta=first, members=())
+    _posts_chunk(story, 0)
     answer = partial(story.down, "SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "NotAllowedError"})
     if refused == "before":
         answer()
-    story.posts(uuid="u", chunk_id=1, chunks=2)
+    _posts_chunk(story, 1)
     if refused == "behind":
         answer()
     if refused is None:
@@ -344,6 +353,36 @@ def test_letter_a_chunk_of_which_is_refused_is_none(refused: str | None) -> None
     story.receipt(0, producer_id=5)
     story.redeliver_frame(0)
     assert _codes(story.judged(LargeIsBuried)) == ([] if refused else ["not-acked"])
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+@pytest.mark.parametrize(("again", "codes"), [(False, ["acked-first"]), (True, [])])
+def test_letter_of_which_a_refused_chunk_is_sent_again_is_one(refused: int, again: bool, codes: list[str]) -> None:
+    story = _refused_twice(chunk=0)
+    for chunk_id in (0, 1):
+        _posts_chunk(story, chunk_id)
+        if chunk_id == refused:
+            story.down("SEND_ERROR", producer_id=5, sequence_id=0, fields={"error": "TooManyRequests"})
+        else:
+            story.receipt(0, producer_id=5)
+    story.closed()
+    story.connected(1)
+    story.subscribed(1, kind="Shared")
+    story.opens(conn=1)
+    for chunk_id in range(refused, 2) if again else ():
+        _posts_chunk(story, chunk_id, conn=1)
+        story.receipt(0, conn=1, producer_id=5)
+    story.ack_frame(0, conn=1)
+    assert _codes(story.judged(LargeIsBuried)) == codes
+
+
+def _posts_chunk(story: _Letters, chunk_id: int, conn: int = 0) -> None:
+    """One of the two chunks of a letter, the last of which holds its message."""
+    if chunk_id:
+        story.posts(conn=conn, uuid="u", chunk_id=1, chunks=2)
+    else:
+        meta = Meta(producer_name="letters", sequence_id=0, uuid="u", chunk_id=0, chunks=2)
+        story.send_frame(0, conn=conn, producer_id=5, handle=STORED, name="letters", meta=meta, members=())
 
 
 def _beyond_its_maximum(*entries: int) -> _Letters:

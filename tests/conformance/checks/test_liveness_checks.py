@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from assay_conformance.checks.liveness import OperationsEnd
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import AgentEnded, Event, Garbled
@@ -30,6 +31,31 @@ def test_operation_that_does_not_end_is_found_once() -> None:
     story.after(10_000).overdue(first)
     story.overdue(second)
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
+
+
+def _behind_one_that_blocks(*, called_ms: int, close_called_ms: int) -> list[tuple[str, Grade]]:
+    """A send whose deadline passes at 10,000 ms, a close asked for at 10,500 ms, and the send's end at 11,000 ms."""
+    story = Script()
+    story.producer()
+    asked = story.send(1)
+    story.after(10_000).overdue(asked)
+    close = story.after(500).invoke("close", PRODUCER)
+    end = story.after(500).complete(asked, called_ns=asked.t_ns + called_ms * MS)
+    story.complete(close, called_ns=end.t_ns + (close_called_ms - 11_000) * MS)
+    return judged(story.done())
+
+
+@pytest.mark.parametrize("called_ms", [1_100, 9_500])
+def test_time_of_a_call_that_waited_behind_others_that_block_begins_when_the_client_is_called(called_ms: int) -> None:
+    assert _behind_one_that_blocks(called_ms=called_ms, close_called_ms=11_000) == []
+
+
+@pytest.mark.parametrize(("called_ms", "close_called_ms"), [(900, 11_000), (1_100, 10_501)])
+def test_call_that_took_too_long_itself_or_until_its_producer_was_closed_is_found(
+    called_ms: int, close_called_ms: int
+) -> None:
+    said = _behind_one_that_blocks(called_ms=called_ms, close_called_ms=close_called_ms)
+    assert said == [("operation-never-ended", Grade.B)]
 
 
 @pytest.mark.parametrize(("timeout_ms", "codes"), [(0, []), (30_000, ["operation-never-ended"])])

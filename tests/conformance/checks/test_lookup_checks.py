@@ -18,7 +18,7 @@ from assay_conformance.checks.proxied import NamesBrokerToProxy
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Meta, Outcome, Sides, Stepped
+from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Fate, Meta, Outcome, Sides, Stepped
 
 
 def _codes(check: Check) -> list[str]:
@@ -169,6 +169,32 @@ def test_producer_that_sends_no_more_need_not_follow_its_topic(error: str, codes
     story.down("TOPIC_MIGRATED", fields=told)
     steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
     check = trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    assert _codes(check) == codes
+
+
+@pytest.mark.parametrize(
+    ("fate", "after_ms", "codes"),
+    [
+        (Fate.ALTERED, 10, []),
+        (Fate.PASSED, 10, ["stayed", "never-came"]),
+        (Fate.ALTERED, 3_000, ["stayed", "never-came"]),
+    ],
+    ids=["spoilt", "whole", "spoilt long ago"],
+)
+def test_client_that_left_over_what_was_spoilt_may_not_have_heard_where_its_topic_went(
+    fate: Fate, after_ms: int, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer()
+    story.consumer()
+    story.message(0, fate=fate)
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.after(after_ms).closed()
+    story.opened(1, 0)
+    story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
     assert _codes(check) == codes
 
 

@@ -86,6 +86,14 @@ def test_connection_closed_beside_a_message_spoilt_in_another_way_is_not_laid_to
     assert judged(BadBatch, story)[0] == []
 
 
+def test_connection_closed_beside_a_command_nobody_knows_is_not_laid_to_a_bad_batch() -> None:
+    story = _consuming()
+    _bad_batch(story)
+    story.down("999", sides=Sides.RECEIVER, fate=Fate.INJECTED)
+    story.closed()
+    assert judged(BadBatch, story)[0] == []
+
+
 def test_connection_closed_over_a_bad_batch_is_found() -> None:
     story = _consuming()
     _bad_batch(story)

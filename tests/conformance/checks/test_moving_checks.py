@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.moving import GoesToAssigned, MovesLoseNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Outcome
+from assay_conformance.model.event import Fate, Outcome, Sides
 
 
 def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
@@ -87,6 +88,16 @@ def test_consumer_that_was_never_let_in_misses_nothing() -> None:
     story.down("CLOSE_PRODUCER", producer_id=0)
     _in_vain(story)
     assert judged(MovesLoseNothing, story)[0] == []
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["lost"]), (Fate.DROPPED, [])])
+def test_consumer_that_was_not_told_that_it_is_let_in_again_misses_nothing(fate: Fate, codes: list[str]) -> None:
+    story = _sent(0, 1)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    story.up("SUBSCRIBE", 1, consumer_id=0, request_id=7, fields={"topic": story.full("t"), "subscription": "s"})
+    story.down("SUCCESS", 1, request_id=7, fate=fate, sides=Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
 
 
 def test_consumer_whose_topic_was_refused_for_good_misses_nothing() -> None:
@@ -196,6 +207,20 @@ def test_producer_may_ask_when_it_was_not_let_in_there() -> None:
     _looks_up(story)
     story.producer_again()
     assert judged(GoesToAssigned, story)[0] == []
+
+
+@pytest.mark.parametrize(("before", "codes"), [("refuse", []), (None, ["asked-first"])])
+def test_lookup_of_a_consumer_that_was_not_let_in_there_says_nothing(before: str | None, codes: list[str]) -> None:
+    story = Script()
+    story.consumer(conn=1)
+    story.producer()
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0, fields=dict(URL))
+    if before is not None:
+        story.fired(0, before)
+    story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story)[0] == codes
 
 
 def _told_behind_a_lost_connection() -> Script:

@@ -217,6 +217,28 @@ def test_opening_that_looked_a_partition_up_in_vain_need_not_wait_for_another() 
     assert story.judged(KeepsOpening) == ([], 0)
 
 
+def _partition_refused_beside_another(looked_up: int) -> _Opening:
+    """A look-up of partition 0 is refused, this partition is looked up, and a third one meets a broker not ready."""
+    story = _Opening()
+    story.connected()
+    story.up("LOOKUP", request_id=8, fields={"topic": story.full("t-partition-0")})
+    story.down("LOOKUP_RESPONSE", request_id=8, fields={"response": "Failed", "error": "NotAllowedError"})
+    story.up("LOOKUP", request_id=9, fields={"topic": story.full(f"t-partition-{looked_up}")})
+    story.down("LOOKUP_RESPONSE", request_id=9, fields={"response": "Connect"})
+    story.asks(topic="t-partition-2")
+    story.is_not_ready()
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER)
+    return story
+
+
+def test_look_up_of_another_partition_takes_no_refusal_back() -> None:
+    assert _partition_refused_beside_another(looked_up=1).judged() == ([], 0)
+
+
+def test_opening_that_looked_a_partition_up_again_has_no_excuse_of_its_refusal() -> None:
+    assert _partition_refused_beside_another(looked_up=0).judged()[0] == ["gave-up"]
+
+
 def test_broker_that_was_not_ready_before_the_connection_was_lost_was_not_what_ended_the_opening() -> None:
     story = _Opening()
     story.connected()

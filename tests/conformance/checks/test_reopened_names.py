@@ -8,10 +8,11 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.dedup import EffectivelyOnce
 from assay_conformance.checks.ordering import KeepsSendOrder
 from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, PRODUCER, Script, digest_of, unit_of
 from assay_conformance.model.case import Case, Topic, Topology
-from assay_conformance.model.event import AgentEnded, Member, Meta
+from assay_conformance.model.event import AgentEnded, ErrorClass, Member, Meta, Outcome
 
 AGAIN = 7
 """The handle of the producer that is opened under the name of the first."""
@@ -139,6 +140,36 @@ def test_other_bytes_under_an_id_whose_message_failed_are_another_message() -> N
     story.send(1, size=10)
     story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
     assert story.judged(SameUnit) == []
+
+
+def _told_late(done_ms: int) -> Story:
+    """Message 0 fails at `done_ms` by its agent's word, which comes behind the SEND at 60 ms of another under its id,
+    and that behind the one of message 2."""
+    story = Story()
+    story.producer()
+    story.sent(0)
+    call = story.send(2, size=10)
+    story.cut()
+    story.producer_again(1)
+    story.send(1, size=10)
+    story.at(50)
+    story.send_frame(2, conn=1, **story.small(2))
+    story.at(60)
+    story.send_frame(1, conn=1, sequence_id=0, **story.small(1))
+    story.at(70)
+    story.complete(story._sends[PRODUCER, 0], Outcome.UNKNOWN, error=ErrorClass.TIMEOUT, done_ns=done_ms * MS)
+    story.complete(call)
+    return story
+
+
+def test_other_bytes_under_an_id_whose_message_failed_are_another_message_however_late_that_is_told() -> None:
+    for check in (SameUnit, KeepsQueueOrder):
+        assert _told_late(done_ms=55).judged(check) == []
+
+
+def test_other_bytes_under_an_id_whose_message_failed_only_later_are_found() -> None:
+    assert _told_late(done_ms=65).judged(SameUnit) == ["bytes-changed"]
+    assert _told_late(done_ms=65).judged(KeepsQueueOrder) == ["out-of-order"]
 
 
 def test_first_messages_of_the_second_are_no_resend() -> None:

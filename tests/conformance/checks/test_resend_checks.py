@@ -308,6 +308,27 @@ def test_send_completed_by_a_stale_receipt_is_found() -> None:
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-by-stale-receipt"]
 
 
+def _stale_and_ahead(*, stale_first: bool) -> Script:
+    """Message 2 receipted while message 1 waits, and message 0 for the second time."""
+    story = _in_flight(3)
+    story.receipt(0)
+    story.ok(0)
+    for number in (0, 2) if stale_first else (2, 0):
+        story.receipt(number)
+    story.ok(1)
+    return story
+
+
+def test_send_completed_behind_a_receipt_ahead_is_not_put_down_to_a_stale_one() -> None:
+    assert _codes(trial(IgnoresStaleReceipt, _stale_and_ahead(stale_first=True).done())) == []
+    assert _codes(trial(LeavesOnReceiptAhead, _stale_and_ahead(stale_first=True).at(5000).done())) == ["stayed"]
+
+
+def test_send_completed_by_a_stale_receipt_behind_one_ahead_is_found() -> None:
+    story = _stale_and_ahead(stale_first=False)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == ["completed-by-stale-receipt"]
+
+
 def test_client_that_leaves_over_a_stale_receipt_is_found() -> None:
     story = _stale()
     story.closed(0)

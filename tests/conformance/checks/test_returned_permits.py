@@ -141,6 +141,33 @@ def test_message_that_came_garbled_is_waited_for_again() -> None:
     assert story.judged(PermitForReceive) == ([], 2)
 
 
+def _throws_one_away(error: str | None) -> Asking:
+    """The application waits; what came is acknowledged, and another permit follows."""
+    story = Asking(queue=0)
+    story.receive(1)
+    story.flow(1)
+    story.message(0)
+    story.ack_frame(0, fields={"validation_error": error} if error else {})
+    story.flow(1)
+    return story
+
+
+def test_message_that_is_reported_as_broken_is_waited_for_again() -> None:
+    assert _throws_one_away("DecompressionError").judged(PermitForReceive) == ([], 2)
+
+
+def test_message_that_is_only_acknowledged_is_not_waited_for_again() -> None:
+    assert _throws_one_away(None).judged(PermitForReceive)[0] == ["unasked"]
+
+
+def test_message_reported_as_broken_twice_is_waited_for_again_once() -> None:
+    story = _throws_one_away("DecompressionError")
+    story.ack_frame(0, fields={"validation_error": "DecompressionError"})
+    story.message(1)
+    story.flow(1)
+    assert story.judged(PermitForReceive)[0] == ["unasked"]
+
+
 def test_two_permits_at_once_are_found() -> None:
     story = Asking(queue=0)
     story.receive(2)

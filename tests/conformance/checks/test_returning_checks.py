@@ -10,7 +10,7 @@ from assay_conformance.checks.returning import ComesBackAfterClose, EpochGrows
 from assay_conformance.checks.staying_away import ClosedStaysClosed
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.model.event import AgentEnded, Invoke, Sides
+from assay_conformance.model.event import AgentEnded, Invoke, Outcome, Sides
 
 
 def _codes(check: Check) -> list[str]:
@@ -192,6 +192,25 @@ def test_epoch_that_does_not_grow_is_found(first: int, second: int, admitted: bo
     assert _codes(_epochs(first, second, admitted=admitted)) == ["epoch-does-not-grow"]
 
 
+def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it_is() -> None:
+    """One failed to open, and the other one's first name was lost with its connection: it goes by another."""
+    story = Script()
+    failing = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected(0)
+    refused = story.producer_asks(name="", epoch=1)
+    story.down("ERROR", request_id=refused.request_id, fields={"error": "NotAllowedError"})
+    story.complete(failing, Outcome.FAIL)
+    opening = story.invoke("open_producer", PRODUCER + 7, args={"topic": "t"})
+    for conn, name in enumerate(("first", "second")):
+        asked = story.producer_asks(conn, producer_id=1, name="", epoch=conn)
+        story.down("PRODUCER_SUCCESS", conn, request_id=asked.request_id, fields={"producer_name": name})
+        if conn == 0:
+            story.cut(conn)
+            story.connected(1)
+    story.complete(opening, producer_name="second")
+    assert _codes(trial(EpochGrows, story.done())) == []
+
+
 # --- closed-stays-closed ----------------------------------------------------------------------------------------------
 
 
@@ -253,6 +272,16 @@ def test_send_left_pending_is_found() -> None:
     story = _Away()
     story.complete(story.close())
     assert _codes(story.judged()) == ["left-pending"]
+
+
+@pytest.mark.parametrize("called_late", [False, True])
+def test_close_that_had_to_wait_until_its_producer_was_back_is_not_one_while_away(called_late: bool) -> None:
+    story = _Away()
+    close = story.close()
+    story.after(100).producer_again(1)
+    back = story.after(10).up("CLOSE_PRODUCER", 1, producer_id=0, request_id=99)
+    story.complete(close, called_ns=back.t_ns if called_late else close.t_ns)
+    assert _codes(story.judged()) == ([] if called_late else ["left-pending"])
 
 
 def _admitted_meanwhile(*, told: bool) -> ClosedStaysClosed:
@@ -336,14 +365,22 @@ def test_few_refusals_show_nothing() -> None:
 
 def test_first_wait_of_the_next_outage_is_short_again() -> None:
     story = _Refused(100, 200, 400)
-    story.cut(1)
+    story.after(200).cut(1)
     story.after(100).producer_again(2)
     check = story.judged()
     assert (check.findings, check.exercised) == ([], 2)
 
 
-def test_wait_that_stays_long_after_a_success_is_found() -> None:
+@pytest.mark.parametrize(
+    ("sends", "stays_ms", "codes"), [(False, 200, ["does-not-reset"]), (True, 0, ["does-not-reset"]), (False, 0, [])]
+)
+def test_wait_that_stays_long_after_a_success_that_was_heard_is_found(
+    sends: bool, stays_ms: int, codes: list[str]
+) -> None:
+    """The client sends, or its connection stands for a while: else it may never have read that it was admitted."""
     story = _Refused(100, 200, 400)
-    story.cut(1)
+    if sends:
+        story.send_frame(0, conn=1)
+    story.after(stays_ms).cut(1)
     story.after(1_600).producer_again(2)
-    assert _codes(story.judged()) == ["does-not-reset"]
+    assert _codes(story.judged()) == codes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.robustness import AnySegmentation, DamagedMessage
 from assay_conformance.checks.trial import trial
@@ -218,6 +220,21 @@ def test_connection_that_a_toxic_ends_need_not_be_kept() -> None:
     story.add(Fired, fault=1, action="limit-data")
     story.closed()
     assert story.judged(AnySegmentation) == ([], 0)
+
+
+@pytest.mark.parametrize(("receipts", "codes"), [((0,), ["connection-closed"]), ((1,), [])])
+def test_connection_that_is_left_over_a_receipt_ahead_of_its_turn_was_not_closed_over_pieces(
+    receipts: tuple[int, ...], codes: list[str]
+) -> None:
+    story = Story()
+    story.producer()
+    story.in_pieces()
+    for number in (0, 1):
+        story.send_frame(number)
+    for number in receipts:
+        story.receipt(number)
+    story.closed(by=ClosedBy.CLIENT)
+    assert story.judged(AnySegmentation)[0] == codes
 
 
 def test_messages_before_the_pieces_do_not_count() -> None:

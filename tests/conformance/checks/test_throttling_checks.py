@@ -134,6 +134,26 @@ def test_bytes_beyond_the_rate_are_found() -> None:
     assert _codes(trial(ByteRateHolds, _read_at((300, 40)), BYTES)) == ["too-fast"]
 
 
+def _large_among_small(*, small: int) -> list:  # type: ignore[type-arg]
+    """Three entries of 2,500 bytes leave at once; the topic holds others, of `small` bytes."""
+    story = Script()
+    for number in range(23):
+        story.stored(number, size=small if number < 20 else 2_500)
+    story.consumer()
+    story.at(300)
+    for number in range(20, 23):
+        story.message(number)
+    return story.done()
+
+
+def test_large_entries_are_read_by_what_the_average_makes_of_the_bytes() -> None:
+    assert _codes(trial(ByteRateHolds, _large_among_small(small=64), BYTES)) == []
+
+
+def test_large_entries_that_no_average_lets_through_together_are_found() -> None:
+    assert _codes(trial(ByteRateHolds, _large_among_small(small=1_000), BYTES)) == ["too-fast"]
+
+
 def test_byte_rate_says_nothing_of_a_topic_with_a_message_rate() -> None:
     assert trial(ByteRateHolds, _read_at((300, 40)), BOTH).exercised == 0
 

@@ -18,7 +18,8 @@ class OversizeFailsOwn(Check):
     """Messages between two flushes may have been one batch. Where together they fit a frame, none of them fails as too
     large. A client that makes batches no larger than the limit fails nobody.
 
-    Judged where nothing is compressed, and no message is too large by itself.
+    Judged where nothing is compressed, and no message is too large by itself. A flush that is asked for while another
+    is under way may join it, and ends no batch.
     """
 
     requirement = RequirementId("batching.oversize-batch-fails-alone")
@@ -27,6 +28,8 @@ class OversizeFailsOwn(Check):
     def start(self) -> None:
         self._limit: int | None = None
         self._groups: dict[int, list[list[Operation]]] = {}
+        self._flushes: dict[int, list[Operation]] = {}
+        """Producer -> the flushes that have not ended."""
 
     @on(Frame, "CONNECTED")
     def connected(self, event: Frame) -> None:
@@ -36,7 +39,11 @@ class OversizeFailsOwn(Check):
 
     @on(Invoke, "flush")
     def flush(self, event: Invoke) -> None:
-        self._groups.setdefault(event.handle or 0, [[]]).append([])
+        handle = event.handle or 0
+        under_way = [flush for flush in self._flushes.get(handle, ()) if flush.completion is None]
+        self._flushes[handle] = [*under_way, self.tracker.operations[event.op]]
+        if not under_way:
+            self._groups.setdefault(handle, [[]]).append([])
 
     @on(Invoke, "send")
     def asked(self, event: Invoke) -> None:

@@ -146,7 +146,8 @@ class RefusesOversize(Check):
 
     Judged where nothing is compressed, for messages asked for when the limit had been told; and where no router of the
     application may have failed them first. One that may wait in a batch for longer than its time-out is not measured
-    before it ends, and that one never ends, having waited for room, is a requirement of its own.
+    before it ends; nor is one that waits for room when its producer is closed. That one never ends, having waited for
+    room, is a requirement of its own.
     """
 
     requirement = RequirementId("chunking.refuses-oversize")
@@ -194,6 +195,8 @@ class RefusesOversize(Check):
         if invoke is None or event.error in OTHERWISE_ENDED:
             return
         if event.error is ErrorClass.TIMEOUT and self._outwaits(event.handle or 0):
+            return
+        if event.error is ErrorClass.OTHER and event.handle in self.tracker.lines.closings:
             return
         if event.error is ErrorClass.TOO_LARGE:
             self.exercise(event)

@@ -7,28 +7,26 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.chunking.assembling import Assembly, ChunkFate
 from assay_conformance.checks.chunking.chunked import Arrival, ChunkedCheck, Story
+from assay_conformance.checks.chunking.receipts import Receipts
 from assay_conformance.checks.chunking.sending import Message, chunk_of
 from assay_conformance.checks.consumption import from_client, to_client
 from assay_conformance.checks.dedup import may_repeat_ids
 from assay_conformance.checks.lines import Line
-from assay_conformance.checks.tracker import ConsumerSession, Entry, Operation
+from assay_conformance.checks.tracker import ConsumerSession, Entry, Operation, ProducerSession
 from assay_conformance.model.event import Completion, Frame, Meta, Outcome, Received, Stored
 from assay_conformance.model.requirement import RequirementId
 
 
 @dataclass(slots=True)
 class _Sending:
-    """The chunks of one producer under one uuid, over all its sessions.
-
-    `receipted`: chunks before this one had a receipt written.
-    """
+    """The chunks of one producer under one uuid, over all its sessions."""
 
     first: Frame
     line: Line
     sequence_id: int
+    uuid: str
     sessions: list[int] = field(default_factory=list)
-    begins: int = 0
-    receipted: int = 0
+    receipts: Receipts = field(default_factory=Receipts)
     last: Frame | None = None
     message: Message | None = None
     shared: bool = False
@@ -68,31 +66,39 @@ class SurvivesReconnect(ChunkedCheck):
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
         meta, session = event.meta, self.tracker.producer_of(event)
-        if meta is None or meta.chunk_id is None or meta.uuid is None or session is None or not from_client(event):
+        if meta is None or meta.chunk_id is None or meta.uuid is None or session is None:
             return
+        if from_client(event):
+            self._left(event, meta, meta.chunk_id, session)
+        if event.to_receiver:
+            for sending in self._carriers.get((session.request.seq, meta.sequence_id), ()):
+                if sending.uuid == meta.uuid:
+                    sending.receipts.reached(meta.chunk_id, intact=event.intact is not False)
+
+    def _left(self, event: Frame, meta: Meta, number: int, session: ProducerSession) -> None:
         line = self.tracker.lines.unit.line if self.tracker.lines.unit is not None else None
-        if line is None:
+        if line is None or meta.uuid is None:
             return
         key = (id(line), meta.uuid)
         sending = self._sendings.get(key)
         if sending is None:
-            sending = self._sendings[key] = _Sending(event, line, meta.sequence_id)
+            sending = self._sendings[key] = _Sending(event, line, meta.sequence_id, meta.uuid)
         if session.request.seq not in sending.sessions:
-            self._goes_on(sending, meta, meta.chunk_id, event)
+            self._goes_on(sending, meta, number, event)
             sending.sessions.append(session.request.seq)
-            sending.begins = meta.chunk_id
+            sending.receipts.session_begins(number)
             self._carriers.setdefault((session.request.seq, meta.sequence_id), []).append(sending)
-        if meta.chunk_id + 1 == meta.chunks:
+        if number + 1 == meta.chunks:
             sending.last = event
             self._known(sending, meta, event)
 
     def _goes_on(self, sending: _Sending, meta: Meta, number: int, event: Frame) -> None:
-        sure = sending.line.handle not in self.tracker.foresight.unsure
-        if sure and sending.sessions and number > sending.receipted:
+        sure, missed = sending.line.handle not in self.tracker.foresight.unsure, sending.receipts.first_without
+        if sure and sending.sessions and number > missed:
             self.breach(
                 "chunk-skipped",
                 f"{chunk_of(event)} goes on with chunk {number} of {meta.uuid} at {ms(event.t_ns)}; chunk "
-                f"{sending.receipted} had no receipt when its connection was lost, expected the sending to go on there",
+                f"{missed} had no receipt when its connection was lost, expected the sending to go on there",
                 sending.first,
                 event,
             )
@@ -129,15 +135,18 @@ class SurvivesReconnect(ChunkedCheck):
                 sending.first,
             )
 
-    @on(Frame, "SEND_RECEIPT")
-    def receipt(self, event: Frame) -> None:
+    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
+    def answered(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
         if session is None or event.sequence_id is None or not to_client(event):
             return
         for sending in self._carriers.get((session.request.seq, event.sequence_id), ()):
-            if sending.sessions[-1] == session.request.seq:
-                sending.receipted = max(sending.receipted, sending.begins + 1)
-                sending.begins += 1
+            if sending.sessions[-1] != session.request.seq:
+                continue
+            if event.command == "SEND_RECEIPT":
+                sending.receipts.receipt()
+            elif event.fields.get("error") == "ChecksumError":
+                sending.receipts.refused()
 
     # --- the broker ---
 

@@ -5,13 +5,21 @@ Judged are consumers of one unpartitioned topic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import ConsumerCheck, from_client, late, number_in_force, to_client
+from assay_conformance.checks.consumption import (
+    ConsumerCheck,
+    entry_on,
+    from_client,
+    late,
+    number_in_force,
+    plain_acks,
+    to_client,
+)
 from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import is_partition
@@ -28,13 +36,14 @@ class _Wanted:
 
 @dataclass(slots=True)
 class _Granted:
-    """Of one session. `got` is what the application had got before it; `lost` came garbled, so that it gets none of
-    it."""
+    """Of one session. `got` is what the application had got before it; `lost` came garbled, or was reported as what
+    nobody can read, so that it gets none of it. `read`: what else came, by its entry."""
 
     got: int
     permits: int = 0
     came: int = 0
     lost: int = 0
+    read: dict[Entry, int] = field(default_factory=dict)
 
 
 class ZeroQueueCheck(ConsumerCheck):
@@ -74,10 +83,23 @@ class ZeroQueueCheck(ConsumerCheck):
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        granted = self.granted(self.tracker.consumer_of(event))
-        if granted is not None and to_client(event):
-            granted.came += charged(event)
-            granted.lost += charged(event) if event.intact is False else 0
+        session = self.tracker.consumer_of(event)
+        granted = self.granted(session)
+        if session is None or granted is None or not to_client(event):
+            return
+        granted.came += charged(event)
+        if event.intact is False:
+            granted.lost += charged(event)
+        elif event.ids:
+            granted.read[entry_on(session, event.ids[0])] = charged(event)
+
+    @on(Frame, "ACK")
+    def reported(self, event: Frame) -> None:
+        """One that names a validation error says that its messages were thrown away."""
+        session = self.tracker.consumer_of(event)
+        granted = self.granted(session)
+        if session is not None and granted is not None and from_client(event) and not plain_acks(event):
+            granted.lost += sum(granted.read.pop(entry_on(session, id), 0) for id in event.ids)
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:

@@ -19,7 +19,7 @@ from assay_conformance.checks.letters.posting import Address
 from assay_conformance.checks.letters.settling import Errand, Settling
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Frame, Received
+from assay_conformance.model.event import Completion, Event, Fate, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -36,6 +36,8 @@ class _Buried(Settling):
         super().start()
         self._chunks: dict[tuple[ConsumerSession, str | None], int] = {}
         """Session and uuid -> the chunk that is to come next."""
+        self._doubled: set[Entry] = set()
+        """What a fault repeated on its way: where its letter fails each copy is asked for, one behind the other."""
 
     def called(self, call: Call) -> None:
         most, completion = self._most(call.consumer), call.operation.completion
@@ -49,6 +51,8 @@ class _Buried(Settling):
         if session is None or session.consumer is None or not to_client(event) or not event.intact or not event.ids:
             return
         most, entry = self._most(session.consumer), entry_on(session, event.ids[0])
+        if event.fate is Fate.DUPLICATED:
+            self._doubled.add(entry)
         if not self._came_whole(session, entry):
             return
         if most and (event.redelivery_count or 0) > most and self.origin_of(entry) not in self.errands:
@@ -71,7 +75,8 @@ class _Buried(Settling):
 
     def given_back(self, errand: Errand, session: ConsumerSession, event: Frame) -> None:
         super().given_back(errand, session, event)
-        if errand.waits is not None and errand.failure is None and errand.letter is None:
+        untried = errand.waits is not None and errand.failure is None and errand.letter is None
+        if untried and errand.source not in self._doubled:
             self.breach(
                 "asked-again",
                 f"consumer {errand.consumer.handle}: {errand.source} had been redelivered as often as it may be by "

@@ -23,6 +23,7 @@ from assay_conformance.checks.consumption import (
     to_client,
 )
 from assay_conformance.checks.letters.posting import Address, Letter, LetterCheck
+from assay_conformance.checks.letters.refusals import Refusals, whole
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
@@ -68,8 +69,7 @@ class Settling(ConsumerCheck, LetterCheck):
         self._posted_unasked: dict[Entry, Unit] = {}
         """Original -> the letter of one that nobody here knew to become one: refused again and again, it becomes one
         for a refusal of an earlier delivery."""
-        self._refusals: dict[str | int, Frame] = {}
-        """Letter -> what refused it, or one of its chunks: with the last one it is not whole all the same."""
+        self._refusals = Refusals()
         self._settled: set[Entry] = set()
         """What became a letter and was acknowledged for it, as long as it has not come again: an application that
         refuses it once more refuses what is settled."""
@@ -109,6 +109,7 @@ class Settling(ConsumerCheck, LetterCheck):
     @on(Frame, "SEND")
     def on_its_way(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
+        self._refusals.sent(event)
         if session is not None and is_torn(event):
             (self._repeated_letters if event.fate is Fate.DUPLICATED else self._torn_letters).add(session.topic)
 
@@ -163,7 +164,8 @@ class Settling(ConsumerCheck, LetterCheck):
 
     def posted(self, letter: Letter) -> None:
         errand = self._alike(letter) if letter.origin is None else self.errands.get(letter.origin)
-        refusal = self._refusals.get(_whole(letter.unit))
+        self._refusals.sent(letter.frame)
+        refusal = self._refusals.of(letter.unit)
         if errand is not None and refusal is not None:
             errand.failure, errand.waits = refusal, letter.frame.t_ns
         elif errand is not None:
@@ -181,9 +183,9 @@ class Settling(ConsumerCheck, LetterCheck):
                 if errand.letter is unit:
                     errand.receipt, errand.waits = event, event.t_ns
         elif event.fields.get("error") not in TRANSIENT:
-            self._refusals[_whole(unit)] = event
+            self._refusals.refused(unit, event)
             for errand in self.errands.values():
-                if errand.letter is not None and _whole(errand.letter) == _whole(unit):
+                if errand.letter is not None and whole(errand.letter) == whole(unit):
                     errand.failure, errand.letter, errand.receipt, errand.waits = event, None, None, event.t_ns
 
     # --- the original ---
@@ -302,12 +304,6 @@ class Settling(ConsumerCheck, LetterCheck):
             errand.last,
             end,
         )
-
-
-def _whole(unit: Unit) -> str | int:
-    """What the chunks of a letter have in common; of one that is sent whole, what it has with nothing else."""
-    meta = unit.first.meta
-    return id(unit) if meta is None or meta.uuid is None else meta.uuid
 
 
 class RetriedThenAcked(Settling):

@@ -162,6 +162,11 @@ class DispatchCheck(Check):
         else:
             self.breach(code, sentence, first, last)
 
+    def smallest(self, limiter: Dispatches) -> int:
+        """The bytes of the smallest entry in the topics of this limiter."""
+        topics = {topic for topic, _ in limiter.subscriptions}
+        return max(1, min((size for (topic, _), size in self._sizes.items() if topic in topics), default=1))
+
     def units(self, messages: int) -> int:
         """What a rate counts of an entry that holds so many messages."""
         return 1 if self.settings.rate_counts_entries else messages

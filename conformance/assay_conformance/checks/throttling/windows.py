@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import nlargest
 from itertools import pairwise
 
 from assay_conformance.checks.base import ms
@@ -35,8 +36,9 @@ class DispatchWindows(FedCheck):
 
     def _judge(self, limiter: Dispatches, unit: str, rate: int, charges: Sequence[int]) -> None:
         frames = limiter.frames
-        # A read takes as many entries as there are tokens in messages, or as many bytes as it can and one entry more.
-        one_read = min(READ_BATCH_ENTRIES, rate) * max(charges) if unit == "messages" else 2 * max(charges)
+        # A read takes as many entries as there are tokens in messages.
+        messages = min(READ_BATCH_ENTRIES, rate) * max(charges)
+        one_read = messages if unit == "messages" else _beyond(rate, charges, self.smallest(limiter))
         overdraft = limiter.readers * max(0, one_read - 1)
         periods = -(-(frames[-1].t_ns - frames[0].t_ns + 1) // limiter.period_ns)
         for k in range(1, periods + 1):
@@ -172,6 +174,13 @@ class RedeliveredCountAgain(DispatchWindows):
 
     def exercised_by(self, limiter: Dispatches, _rate: int, _charges: Sequence[int]) -> Iterator[Event]:
         yield from limiter.again
+
+
+def _beyond(rate: int, sizes: Sequence[int], smallest: int) -> int:
+    """By how many bytes one read may be beyond its tokens, which an average turns into entries: it is no less than the
+    smallest entry, and the largest ones may be what is read. Where all are alike, that is one entry."""
+    entries = min(READ_BATCH_ENTRIES, -(-rate // smallest))
+    return max(2 * max(sizes), sum(nlargest(entries, sizes)) - (entries - 1) * smallest)
 
 
 def _busiest(frames: Sequence[Frame], messages: Sequence[int], window_ns: int) -> tuple[int, Frame, Frame]:

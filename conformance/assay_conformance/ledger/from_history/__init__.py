@@ -5,6 +5,7 @@ done to the run; all by the bench's clock. What rows cannot say is left out, so 
 
 * bursts (their single messages are not in a history), non-persistent topics, payloads that nobody can tell apart;
 * messages that a fault forged, changed, or took out of the middle of a stream; outcomes where answers were forged;
+* messages in chunks that a consumer may give up, as its settings say, and settle unread;
 * subscriptions that seek, read what is compacted, send letters, or leave: of these only the content is judged;
 * subscriptions that came late, that do not end with an empty backlog, or whose messages may go away: nothing is
   missing there (`whole` is 0).

@@ -96,8 +96,8 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
                     ONLY_CONTENT if place[1] in content_only else _type(case, facts, invoke),
                     " ".join(str(n) for t, n in messages.topics.items() if base_topic(t) == topic) or str(NONE),
                     int(place[1] not in content_only and _is_whole(events, case, facts, place, invoke)),
-                    nack_delay=_micros(_number(case, facts, invoke, "nack_delay_ms")),
-                    ack_timeout=_micros(_number(case, facts, invoke, "ack_timeout_ms")),
+                    nack_delay=micros(setting_number(case, facts, invoke, "nack_delay_ms")),
+                    ack_timeout=micros(setting_number(case, facts, invoke, "ack_timeout_ms")),
                 )
             opened = Opened(
                 len(found.opened),
@@ -109,21 +109,24 @@ def _open(found: Subscribers, events: Sorted, case: Case, facts: ClientFacts, me
             found.opened.append(opened)
 
 
-def _setting(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> object:
+def setting(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> object:
+    """Of a consumer as it was opened."""
     return facts.in_force(case.config, "consumer", key, invoke.args.get("config"))
 
 
-def _number(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> int | None:
-    value = _setting(case, facts, invoke, key)
+def setting_number(case: Case, facts: ClientFacts, invoke: Invoke, key: str) -> int | None:
+    """None where it is not set, or zero."""
+    value = setting(case, facts, invoke, key)
     return int(value) if isinstance(value, int | float) and value else None
 
 
-def _micros(ms: int | None) -> int:
+def micros(ms: int | None) -> int:
+    """As a row has it: NONE where there is none."""
     return NONE if ms is None else ms * 1_000
 
 
 def _type(case: Case, facts: ClientFacts, invoke: Invoke) -> str:
-    return TYPES[str(_setting(case, facts, invoke, "subscription_type") or "exclusive")]
+    return TYPES[str(setting(case, facts, invoke, "subscription_type") or "exclusive")]
 
 
 def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
@@ -132,8 +135,8 @@ def _content_only(events: Sorted, case: Case, facts: ClientFacts) -> set[str]:
     leaving = {event.handle for event in events.invokes if event.verb in _LEAVING_VERBS}
     found = set()
     for handle, invoke in opened.items():
-        letters = any(_setting(case, facts, invoke, key) for key in ("max_redeliver_count", "retry_letters"))
-        if handle in leaving or letters or _setting(case, facts, invoke, "durable") is False:
+        letters = any(setting(case, facts, invoke, key) for key in ("max_redeliver_count", "retry_letters"))
+        if handle in leaving or letters or setting(case, facts, invoke, "durable") is False:
             found.add(str(invoke.args.get("subscription", DEFAULT_SUBSCRIPTION)))
     return found
 
@@ -147,7 +150,7 @@ def _is_whole(events: Sorted, case: Case, facts: ClientFacts, place: Place, open
     # Who was let in by some of the partitions, and refused by one, has no cursor there.
     if any(entry.topic not in cursors for entry in events.stored if base_topic(entry.topic) == topic):
         return False
-    if str(_setting(case, facts, opening, "initial_position")) != "earliest":
+    if str(setting(case, facts, opening, "initial_position")) != "earliest":
         return False
     others = {of for (where, of) in events.cursors if base_topic(where) == topic and of != name}
     mine = (entry.seq for entry in events.stored if base_topic(entry.topic) == topic)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay_conformance.ledger.clauses import TALLIES
 from assay_conformance.ledger.collection import Counted, Rows, Second, Small, Sums, sums
-from assay_conformance.ledger.from_history import messages, subscribers
+from assay_conformance.ledger.from_history import giving_up, messages, subscribers
 from assay_conformance.ledger.from_history.messages import NS_PER_US, Messages
 from assay_conformance.ledger.from_history.sorting import Sorted, sort
 from assay_conformance.ledger.from_history.subscribers import Subscribers
@@ -66,6 +66,7 @@ def transcribe(
     known = sort(events)
     unix_ms = 0 if known.began is None else known.began.unix_ms
     sent = messages.collect(known, case)
+    giving_up.mark(sent, known, case, facts)
     subs = subscribers.collect(known, case, facts, sent)
     attempts = messages.attempts(sent, unix_ms)
     invented, strangers = _invented(subs, sent)
