@@ -107,6 +107,18 @@ def test_chunk_is_skipped_where_those_before_it_have_no_receipt(chunk: int, rece
     assert bool(told("chunking_survives_reconnect__chunk_skipped", first, *receipts, again)) is shows
 
 
+@pytest.mark.parametrize(("answers", "shows"), [(("SEND_ERROR", "SEND_RECEIPT"), True), (("SEND_RECEIPT",) * 2, False)])
+@pytest.mark.parametrize("again", [False, True])
+def test_chunk_that_was_refused_has_no_receipt_unless_it_is_sent_again(
+    again: bool, answers: tuple[str, ...], shows: bool
+) -> None:
+    first, second, third = ({"command": "SEND", "meta": {"uuid": "u", "chunk_id": chunk}} for chunk in (0, 1, 1))
+    altered = [{**first, "sides": side} for side in ("sender", "receiver")]
+    came = [{"dir": "b2c", "command": command} for command in answers]
+    sent: list[dict[str, Any]] = [*altered, second, *came, *([first] * again), {**third, "conn": 1}]
+    assert bool(told("chunking_survives_reconnect__chunk_skipped", *sent)) is (shows and not again)
+
+
 @pytest.mark.parametrize(("over", "shows"), [(3.0, True), (None, True), (0.5, False)])
 def test_flush_is_early_where_a_send_before_it_ends_after_it(over: float | None, shows: bool) -> None:
     calls = [Call(called=0.0, over=over), Call("flush", called=0.1, over=1.0), Call(called=0.2, over=None)]
@@ -129,6 +141,16 @@ def test_large_message_that_was_refused_comes_again(came: tuple[bytes, ...], sho
     ]
     there = [handle(messages=messages, refused=set(range(len(came))))]
     assert bool(told("letters_large_is_buried__never_again", handles=there)) is shows
+
+
+@pytest.mark.parametrize(("redelivered", "asked", "shows"), [(1, 1, True), (0, 1, False), (1, 2, False)])
+def test_large_message_redelivered_as_often_as_it_may_be_is_not_asked_for(
+    redelivered: int, asked: int, shows: bool
+) -> None:
+    came: dict[str, Any] = {"command": "MESSAGE", "dir": "b2c", "ids": [[1, 1]], "meta": {"chunk_id": 1}}
+    came["redelivery_count"] = redelivered
+    again = {"command": "REDELIVER_UNACKNOWLEDGED_MESSAGES", "ids": [[1, asked]]}
+    assert bool(told("letters_large_is_buried__asked_again", came, again)) is shows
 
 
 @pytest.mark.parametrize(("sought", "first"), [(150, 1), ([1, 1], 2)], ids=["a time", "a message"])

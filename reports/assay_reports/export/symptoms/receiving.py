@@ -189,6 +189,15 @@ def letters_large_is_buried__never_again() -> str:
     return ""
 
 
+def letters_large_is_buried__asked_again() -> str:
+    asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    for came in frames("MESSAGE", "b2c"):
+        again = [one for one in asked if one["seq"] > came["seq"] and came["ids"][0] in one.get("ids", ())]
+        if came["meta"].get("chunk_id") and came.get("redelivery_count") and again:
+            return f"{came['ids'][0]}, redelivered as often as it may be and refused, was asked for once more"
+    return ""
+
+
 def delivery_acked_is_delivered__lost() -> str:
     came = {(id.ledger_id(), id.entry_id()) for h in HANDLES.values() for id in (m.message_id() for m in h.messages)}
     lost = [one["id"][:2] for one in _stored() if one.get("members") and tuple(one["id"][:2]) not in came]

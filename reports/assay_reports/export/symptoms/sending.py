@@ -143,11 +143,15 @@ def connection_limit_of_each__refused_though_it_fits() -> str:
 
 
 def chunking_survives_reconnect__chunk_skipped() -> str:
-    sent = [one for one in frames("SEND") if "uuid" in one.get("meta", {})]
-    for before, one in pairwise(sent):
-        receipts = [other for other in frames("SEND_RECEIPT", "b2c") if other["seq"] < one["seq"]]
-        if one["conn"] != before["conn"] and one["meta"].get("chunk_id") and not receipts:
-            return f"SEND goes on with chunk {one['meta']['chunk_id']} on another connection; none had a receipt"
+    left = [one for one in frames("SEND") if one.get("sides") != "receiver"]
+    sent = [one for one in left if "uuid" in one.get("meta", {})]
+    answers = sorted(frames("SEND_RECEIPT", "b2c") + frames("SEND_ERROR", "b2c"), key=lambda answer: answer["seq"])
+    for at, (before, one) in enumerate(pairwise(sent), start=1):
+        told = [answer["command"] for answer in answers if answer["seq"] < one["seq"]]
+        once = sum(not other["meta"].get("chunk_id") for other in sent[:at]) == 1
+        refused = once and told[:1] == ["SEND_ERROR"]
+        if one["conn"] != before["conn"] and one["meta"].get("chunk_id") and (refused or "SEND_RECEIPT" not in told):
+            return f"SEND goes on with chunk {one['meta']['chunk_id']} on another connection; the first had no receipt"
     return ""
 
 
