@@ -7,9 +7,10 @@ which its opening's completion says; and whose a producer session is.
 
 A session is a PRODUCER frame and what follows it. It belongs to the producer whose payloads it carries. One that
 carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
-yet, on that topic and under that name. Where two can have, as when one is closed and another opened under its name at
-the same moment, the session is nobody's, and what either of them did not do cannot be told. The name of a session that
-was lost before an opening ended is perhaps none that its client ever read: that opening may have gone by another one.
+yet, on that topic and under that name; where two can have, to the one whose other sessions have that name, if a broker
+made it up. Else, as when one is closed and another opened under its name at the same moment, the session is nobody's,
+and what either of them did not do cannot be told. The name of a session that was lost before an opening ended is perhaps
+none that its client ever read: that opening may have gone by another one.
 """
 
 from __future__ import annotations
@@ -83,12 +84,26 @@ class Foresight:
             handler = _FRAMES.get(event.command) if kind is Frame else _HANDLERS.get(kind)  # type: ignore[union-attr]
             if handler is not None:
                 handler(self, event)
-        for session in self._sessions:
-            possible = self._possible_owners(session)
-            if len(possible) == 1:
-                self.owners[session.request.seq] = possible[0]
+        possible = [(session, self._possible_owners(session)) for session in self._sessions]
+        holders: dict[tuple[str, str], set[int]] = {}
+        for session, handles in possible:
+            if len(handles) == 1:
+                holders.setdefault((base_topic(session.topic), session.name), set()).update(handles)
+        for session, handles in possible:
+            owner = self._holder(session, handles, holders.get((base_topic(session.topic), session.name), set()))
+            if owner is not None:
+                self.owners[session.request.seq] = owner
             else:
-                self.unsure.update(possible)
+                self.unsure.update(handles)
+
+    def _holder(self, session: _Session, possible: list[int], holders: set[int]) -> int | None:
+        """Whose session it is, where that is certain. A name that no application asked for is one that a broker made up,
+        and it makes up another one for each."""
+        if len(possible) == 1:
+            return possible[0]
+        made_up = bool(session.name) and session.name not in self._asked_names.values()
+        known = holders.intersection(possible)
+        return known.pop() if made_up and len(holders) == len(known) == 1 else None
 
     def _possible_owners(self, session: _Session) -> list[int]:
         if session.claimed_by is not None:

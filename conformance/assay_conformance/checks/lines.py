@@ -328,7 +328,13 @@ class Lines:
         # session: the id is used anew. What has none of that would have been cut again.
         last = there[-1]
         over = bool(last.receipts) or last.sent_on(session) is not None or self._may_have_failed(line.handle, event)
-        return None if over else last
+        return None if over or self._receipted_by_nobody(last) else last
+
+    def _receipted_by_nobody(self, unit: Unit) -> bool:
+        """The same bytes have a receipt on a session of which nobody knows whose it is: it may be this one's."""
+        others = (line for line in self.all if line.handle is None and line.topic == unit.line.topic)
+        same = (sent for line in others for sent in line.units if sent.first.unit == unit.first.unit is not None)
+        return any(sent.receipts for sent in same)
 
     def _may_have_failed(self, handle: int | None, event: Frame) -> bool:
         """A send that nothing says the unit of; or any, where its agent told that behind this frame."""

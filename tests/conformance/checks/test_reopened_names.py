@@ -172,6 +172,70 @@ def test_other_bytes_under_an_id_whose_message_failed_only_later_are_found() -> 
     assert _told_late(done_ms=65).judged(KeepsQueueOrder) == ["out-of-order"]
 
 
+def _beside_an_opening(of_both: dict[str, Any] | None = None, **again: Any) -> Story:
+    """A small message is sent again, receipted or not, while another producer is being opened; the next small one goes
+    by its id, on a connection where a larger one says whose all of it is."""
+    named = of_both or {}
+    story = Story()
+    story.producer(**named)
+    story.sent(0)
+    story.cut()
+    story.invoke("open_producer", AGAIN, args={"topic": "t", "config": named})
+    story.producer_again(1)
+    story.send_frame(0, conn=1, **{**story.small(0), **again.get("bytes", {})})
+    if again.get("receipted", True):
+        story.stored(0, **story.small(0))
+        story.receipt(0, conn=1)
+    story.cut(1)
+    story.producer_again(2)
+    story.send(1, size=10)
+    story.send_frame(1, conn=2, sequence_id=0, **story.small(1))
+    story.send(2)
+    story.send_frame(2, conn=2, sequence_id=1)
+    return story
+
+
+def test_an_id_that_has_its_receipt_on_a_connection_where_another_producer_may_come_is_used_anew() -> None:
+    for check in (SameUnit, KeepsQueueOrder):
+        assert _beside_an_opening().judged(check) == []
+        assert _beside_an_opening({"producer_name": NAME}).judged(check) == []
+
+
+def test_other_bytes_under_an_id_without_a_receipt_are_found_beside_an_opening() -> None:
+    for named in ({}, {"producer_name": NAME}):
+        assert _beside_an_opening(named, receipted=False).judged(SameUnit) == ["bytes-changed"]
+
+
+def test_other_bytes_on_a_connection_where_another_producer_may_come_are_found() -> None:
+    """A broker makes a name up for one producer: it is that one's wherever it is asked for."""
+    story = _beside_an_opening(bytes={"unit": 7})
+    (found, *_) = (finding for finding in trial(SameUnit, story.done()).findings)
+    assert "again on connection 1" in found.sentence
+
+
+def _nothing_of_the_first(**named: Any) -> Story:
+    """One that is lost has no receipt; where another producer may come, a connection brings the next id alone."""
+    story = Story()
+    story.producer(**named)
+    story.send(0)
+    story.send_frame(0)
+    story.cut()
+    story.invoke("open_producer", AGAIN, args={"topic": "t", "config": named})
+    story.producer_again(1)
+    story.send(1, size=10)
+    story.send_frame(1, conn=1, **story.small(1))
+    story.after(500)
+    return story
+
+
+def test_a_name_that_the_broker_made_up_is_one_producers() -> None:
+    assert _nothing_of_the_first().judged(UnreceiptedAgain) == ["not-sent-again"]
+
+
+def test_a_name_that_two_applications_asked_for_may_be_eithers() -> None:
+    assert _nothing_of_the_first(producer_name=NAME).judged(UnreceiptedAgain) == []
+
+
 def test_first_messages_of_the_second_are_no_resend() -> None:
     for check in (SameUnit, KeepsQueueOrder, UnreceiptedAgain):
         story = closed_and_opened_again()
