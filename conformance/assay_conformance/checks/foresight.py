@@ -9,8 +9,8 @@ A session is a PRODUCER frame and what follows it. It belongs to the producer wh
 carries none with an identity belongs to the only producer that can have written it: asked for by then and not closed
 yet, on that topic and under that name; where two can have, to the one whose other sessions have that name, if a broker
 made it up. Else, as when one is closed and another opened under its name at the same moment, the session is nobody's,
-and what either of them did not do cannot be told. The name of a session that was lost before an opening ended is perhaps
-none that its client ever read: that opening may have gone by another one.
+and what either of them did not do cannot be told. The name of a session that was lost before an opening ended is
+perhaps none that its client ever read: that opening may have gone by another one.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Foresight:
                 self.unsure.update(handles)
 
     def _holder(self, session: _Session, possible: list[int], holders: set[int]) -> int | None:
-        """Whose session it is, where that is certain. A name that no application asked for is one that a broker made up,
-        and it makes up another one for each."""
+        """Whose session it is, where that is certain. A name that no application asked for is one that a broker made
+        up, and it makes up another one for each."""
         if len(possible) == 1:
             return possible[0]
         made_up = bool(session.name) and session.name not in self._asked_names.values()
