@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms, on
@@ -10,12 +11,26 @@ from assay_conformance.checks.leaving import is_readable
 from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, Tracker
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Fate, Frame
 from assay_conformance.model.requirement import RequirementId
 
 Key = tuple[str, int, str]
 """producer or consumer, its id, its topic."""
+
+
+def migrated_to(told: Frame) -> frozenset[str]:
+    """The addresses of the cluster that TOPIC_MIGRATED names."""
+    urls = (told.fields.get("brokerServiceUrl"), told.fields.get("brokerServiceUrlTls"))
+    return frozenset(str(url) for url in urls if url)
+
+
+def who_migrates(tracker: Tracker, told: Frame) -> ProducerSession | ConsumerSession | None:
+    """Whose topic TOPIC_MIGRATED is about."""
+    sessions: Mapping[tuple[int, int], ProducerSession | ConsumerSession]
+    sessions = tracker.producers if told.fields.get("resource_type") == "Producer" else tracker.consumers
+    return sessions.get((told.conn, int(told.fields.get("resource_id", -1))))
 
 
 @dataclass(slots=True)
@@ -56,8 +71,7 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     def told(self, event: Frame) -> None:
         id = int(event.fields.get("resource_id", -1))
         kind = "producer" if event.fields.get("resource_type") == "Producer" else "consumer"
-        sessions = self.tracker.producers if kind == "producer" else self.tracker.consumers
-        session, opened = sessions.get((event.conn, id)), self.tracker.opened.get(event.conn)
+        session, opened = who_migrates(self.tracker, event), self.tracker.opened.get(event.conn)
         over = kind == "producer" and (event.conn, id) in self._over
         if session is None or over or not to_client(event) or session.topic not in self._to:
             return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.malformed import Ignored
+from assay_conformance.checks.migrating import migrated_to, who_migrates
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Completion, Ended, ErrorClass, Fate, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -42,7 +43,8 @@ class _Chains:
 class FollowsRedirects(TimedCheck):
     """A redirected lookup is asked again with the authority it was given, and not for ever.
 
-    A lookup with authority continues one that was redirected; one without begins anew, as after a backoff.
+    A lookup with authority continues one that was redirected; one without begins anew, as after a backoff, and so does
+    one at the cluster that its topic went to.
     """
 
     requirement = RequirementId("connection.follows-redirects")
@@ -53,6 +55,14 @@ class FollowsRedirects(TimedCheck):
         self._redirects: dict[str, _Redirect] = {}
         self._chains: dict[str, _Chains] = defaultdict(_Chains)
         self._began_at: dict[str, int] = {}
+        self._went: set[tuple[str, str]] = set()
+        """Topics that went to another cluster, and its address."""
+
+    @on(Frame, "TOPIC_MIGRATED")
+    def migrated(self, event: Frame) -> None:
+        session = who_migrates(self.tracker, event)
+        if session is not None:
+            self._went.update((session.topic, url) for url in migrated_to(event))
 
     @on(Frame, "LOOKUP")
     def asked(self, event: Frame) -> None:
@@ -87,6 +97,8 @@ class FollowsRedirects(TimedCheck):
         began_at = self._began_at.get(topic)
         self._began_at[topic] = opened.broker
         if redirect is None or opened.broker in (redirect.broker, began_at):
+            return
+        if (self.tracker.local_topic(topic), opened.url) in self._went:
             return
         if redirect.authoritative:
             self.breach(

@@ -62,6 +62,28 @@ def test_lookup_that_begins_anew_has_no_authority() -> None:
     assert judged(FollowsRedirects, story) == ([], 0)
 
 
+@pytest.mark.parametrize(
+    ("topic", "url", "codes"),
+    [
+        ("t", "pulsar://b:1", []),
+        ("t", "pulsar://b:2", ["authority-dropped"]),
+        ("u", "pulsar://b:1", ["authority-dropped"]),
+    ],
+    ids=["there", "elsewhere", "another topic"],
+)
+def test_lookup_begins_anew_at_the_cluster_that_its_topic_went_to(topic: str, url: str, codes: list[str]) -> None:
+    """A consumer's lookup was redirected too often; its topic's producer is sent to another cluster meanwhile."""
+    story = Script({name: f"persistent://public/default/{name}" for name in ("t", "u")})
+    story.producer(topic=topic)
+    _asks(story, 0, 21, authoritative=False)
+    story.down("LOOKUP_RESPONSE", request_id=21, fields={"response": "Redirect", "authoritative": True})
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": url}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.opened(1, broker=1, url="pulsar://b:1")
+    _asks(story, 1, 1, authoritative=False)
+    assert judged(FollowsRedirects, story)[0] == codes
+
+
 def _going_round(times: int) -> Script:
     story = _redirected()
     for request in range(2, times + 2):
