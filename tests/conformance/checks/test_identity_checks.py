@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.ack import CumulativeNamesOne
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.identities import AssignedNamesDiffer, RequestIdsDiffer
@@ -30,6 +32,18 @@ def test_request_id_that_comes_again_is_found() -> None:
     assert _judged(_requests(0, 1, 0), RequestIdsDiffer) == (["used-twice"], 1)
 
 
+def _came_back(*asked: tuple[str, int], url: str = "pulsar://b:0") -> Script:
+    """A topic goes to another cluster; then these are asked for over a new connection, to the one that was known."""
+    story = Script()
+    story.add(Opened, conn=0, url="pulsar://b:0")
+    story.down("TOPIC_MIGRATED", fields={"brokerServiceUrl": url, "resource_type": "Producer", "resource_id": 0})
+    story.cut()
+    story.add(Opened, conn=1, url="pulsar://b:0")
+    for command, number in asked:
+        story.up(command, 1, request_id=number)
+    return story
+
+
 def test_lookups_at_a_cluster_that_a_topic_went_to_are_counted_anew() -> None:
     story = Script()
     url = "pulsar://b:0"
@@ -38,6 +52,26 @@ def test_lookups_at_a_cluster_that_a_topic_went_to_are_counted_anew() -> None:
     story.down("TOPIC_MIGRATED", fields={"brokerServiceUrl": url, "resource_type": "Producer", "resource_id": 0})
     story.up("LOOKUP", request_id=1)
     assert _judged(story, RequestIdsDiffer)[0] == []
+
+
+@pytest.mark.parametrize("first", ["LOOKUP", "PARTITIONED_METADATA"])
+def test_lookups_at_a_cluster_that_was_known_before_are_counted_side_by_side(first: str) -> None:
+    story = _came_back((first, 6), ("LOOKUP", 2), ("PARTITIONED_METADATA", 7), ("LOOKUP", 6), ("LOOKUP", 7))
+    assert _judged(story, RequestIdsDiffer) == ([], 4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "url"),
+    [
+        ((("LOOKUP", 6), ("LOOKUP", 6), ("LOOKUP", 6)), "pulsar://b:0"),
+        ((("PARTITIONED_METADATA", 6), ("PARTITIONED_METADATA", 6)), "pulsar://b:0"),
+        ((("PRODUCER", 6), ("SUBSCRIBE", 6)), "pulsar://b:0"),
+        ((("LOOKUP", 6), ("LOOKUP", 6)), "pulsar://b:1"),
+    ],
+    ids=["three", "no brokers looked up", "no lookups", "another cluster"],
+)
+def test_request_id_that_comes_again_where_a_topic_went_is_found(asked: tuple[tuple[str, int], ...], url: str) -> None:
+    assert _judged(_came_back(*asked, url=url), RequestIdsDiffer)[0] == ["used-twice"]
 
 
 def test_another_connection_may_use_the_same_ids() -> None:
