@@ -158,6 +158,79 @@ def test_dropped_message_that_comes_again_may_be_handed_over() -> None:
     assert story.judged(BoundedBuffer)[0] == []
 
 
+def first_chunks(story: Story, *numbers: int, conn: int = 9) -> None:
+    for number in numbers:
+        story.arrives(0, number, number, conn=conn)
+
+
+def rest_of_the_first(story: Story, conn: int = 9) -> None:
+    story.arrives(1, 10, conn=conn)
+    story.arrives(2, 11, conn=conn)
+    story.gets(11)
+
+
+@pytest.mark.parametrize(
+    ("others", "codes"),
+    [((1, 1, 2), []), ((1, 1, 2, 3), ["kept-beyond-limit"]), ((1, 2, 2), ["kept-beyond-limit"])],
+    ids=["one may be gone", "too many besides", "gone too late"],
+)
+def test_message_begun_twice_need_not_be_held_beside_older_ones(others: tuple[int, ...], codes: list[str]) -> None:
+    story = Story()
+    first_chunks(story, 0, *others)
+    rest_of_the_first(story)
+    assert story.judged(BoundedBuffer)[0] == codes
+
+
+def test_message_of_which_a_later_chunk_comes_twice_need_not_be_held_beside_older_ones() -> None:
+    story = Story()
+    first_chunks(story, 0, 1)
+    story.arrives(1, 5, 1)
+    story.arrives(1, 6, 1)
+    first_chunks(story, 2)
+    rest_of_the_first(story)
+    assert story.judged(BoundedBuffer)[0] == []
+
+
+def test_message_begun_twice_is_dropped_itself_for_enough_others() -> None:
+    story = Story()
+    first_chunks(story, 0, 0, 1, 2)
+    rest_of_the_first(story)
+    assert story.judged(BoundedBuffer)[0] == ["kept-beyond-limit"]
+
+
+@pytest.mark.parametrize(
+    ("before", "codes"),
+    [((1,), []), ((), ["kept-beyond-limit"])],
+    ids=["incomplete on both", "begun once"],
+)
+def test_message_begun_on_two_connections_need_not_be_held_beside_older_ones(
+    before: tuple[int, ...], codes: list[str]
+) -> None:
+    story = Story()
+    first_chunks(story, *before)
+    story.cut(9)
+    story.connected(10)
+    story.subscribed(10)
+    story.flow(1000, conn=10)
+    first_chunks(story, 0, 1, 2, conn=10)
+    rest_of_the_first(story, conn=10)
+    assert story.judged(BoundedBuffer)[0] == codes
+
+
+def test_message_that_was_whole_on_an_earlier_connection_counts_on_the_next() -> None:
+    story = Story()
+    first_chunks(story, 1)
+    story.arrives(1, 5, 1)
+    story.arrives(2, 6, 1)
+    story.cut(9)
+    story.connected(10)
+    story.subscribed(10)
+    story.flow(1000, conn=10)
+    first_chunks(story, 0, 1, 2, conn=10)
+    rest_of_the_first(story, conn=10)
+    assert story.judged(BoundedBuffer)[0] == ["kept-beyond-limit"]
+
+
 # --- begun anew -------------------------------------------------------------------------------------------------------
 
 

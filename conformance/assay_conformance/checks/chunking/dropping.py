@@ -108,7 +108,12 @@ class _GivingUp(SettlingCheck):
 
 
 class BoundedBuffer(_GivingUp):
-    """Beyond so many incomplete messages the oldest goes: acknowledged where that is configured, else left."""
+    """Beyond so many incomplete messages the oldest goes: acknowledged where that is configured, else left.
+
+    A message of which a chunk comes twice begins anew or goes on, and that is for others to judge: a client that threw it
+    away has room for another one, so it counts for none that is older. What one connection began may be held over the
+    next.
+    """
 
     requirement = RequirementId("chunking.bounded-buffer")
     left_code = "dropped-not-acked"
@@ -119,10 +124,15 @@ class BoundedBuffer(_GivingUp):
         self._dropped: dict[int, dict[str, Frame]] = {}
         self._order: dict[int, list[str]] = {}
         self._gone: dict[Place, tuple[Frame, Arrival]] = {}
+        self._begun: dict[tuple[int, str], set[str]] = {}
+        """Consumer handle and topic -> messages begun there, on whichever connection, that may be incomplete."""
+        self._doubted: dict[tuple[int, str], set[str]] = {}
+        """Those of them that it need not hold."""
 
     def arrived(self, arrival: Arrival) -> None:
         session, uuid = arrival.session.request.seq, arrival.meta.uuid or ""
         order, dropped = self._order.setdefault(session, []), self._dropped.setdefault(session, {})
+        self._doubt(arrival, uuid)
         if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
             dropped.pop(uuid, None)
             if uuid in order:
@@ -137,16 +147,34 @@ class BoundedBuffer(_GivingUp):
             # What was dropped, came again with all its chunks, and found room this time.
             self._gone.pop((arrival.consumer.handle, arrival.entry), None)
 
+    def _doubt(self, arrival: Arrival, uuid: str) -> None:
+        place = (arrival.consumer.handle, arrival.session.topic)
+        begun, doubted = self._begun.setdefault(place, set()), self._doubted.setdefault(place, set())
+        if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
+            if uuid in begun:
+                doubted.add(uuid)
+            begun.add(uuid)
+        elif arrival.fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED):
+            doubted.add(uuid)
+        elif arrival.fate is ChunkFate.COMPLETE or (arrival.fate is ChunkFate.GAP and arrival.before):
+            begun.discard(uuid)
+            doubted.discard(uuid)
+
     def _make_room(self, arrival: Arrival, order: list[str], dropped: dict[str, Frame]) -> None:
         limit = number_in_force(self.view, arrival.consumer, "max_pending_chunked_messages")
         limit = DEFAULT_MAX_PENDING if limit is None else limit
-        if not limit or len(order) <= limit:
+        if not limit:
             return
-        oldest = order.pop(0)
-        dropped[oldest] = arrival.frame
-        entries = tuple(self.assembly(arrival.session).held.get(oldest, ()))
-        to_ack = bool(in_force(self.view, arrival.consumer, "auto_ack_oldest_chunked"))
-        self.give_up(arrival, entries, to_ack=to_ack)
+        doubted = self._doubted[arrival.consumer.handle, arrival.session.topic]
+        while sum(uuid not in doubted for uuid in order[1:]) >= limit:
+            oldest = order.pop(0)
+            dropped[oldest] = arrival.frame
+            if oldest not in doubted:
+                entries = tuple(self.assembly(arrival.session).held.get(oldest, ()))
+                to_ack = bool(in_force(self.view, arrival.consumer, "auto_ack_oldest_chunked"))
+                self.give_up(arrival, entries, to_ack=to_ack)
+        # Who holds what is in doubt has dropped these.
+        doubted.update(order[:-limit])
 
     def why(self, given_up: _GivenUp) -> str:
         return f"it was dropped with its message, the oldest, when another one began at {ms(given_up.because.t_ns)}"
