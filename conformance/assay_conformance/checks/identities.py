@@ -14,9 +14,9 @@ _LOOKUPS = frozenset({"LOOKUP", "PARTITIONED_METADATA", "GET_TOPICS_OF_NAMESPACE
 class RequestIdsDiffer(Check):
     """No two requests of a connection have one id: an answer that comes late is the answer to another one else.
 
-    Lookups have answers of their own, and failures inside these: the C++ client counts them apart, and may. At a cluster
-    that a topic went to, brokers are looked up (and nothing else) with a count of its own, side by side with the first
-    one where that cluster is known already.
+    Lookups have answers of their own, and failures inside these: the C++ client counts them apart, and may. At a
+    cluster that a topic went to, brokers are looked up (and nothing else) with a count of its own, side by side with
+    the first one where that cluster is known already.
     """
 
     requirement = RequirementId("connection.request-ids-differ")

@@ -110,9 +110,9 @@ class _GivingUp(SettlingCheck):
 class BoundedBuffer(_GivingUp):
     """Beyond so many incomplete messages the oldest goes: acknowledged where that is configured, else left.
 
-    A message of which a chunk comes twice begins anew or goes on, and that is for others to judge: a client that threw it
-    away has room for another one, so it counts for none that is older. What one connection began may be held over the
-    next.
+    A message of which a chunk comes twice begins anew or goes on, and that is for others to judge: a client that threw
+    it away has room for another one, so it counts for none that is older. What one connection began may be held over
+    the next.
     """
 
     requirement = RequirementId("chunking.bounded-buffer")
