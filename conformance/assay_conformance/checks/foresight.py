@@ -46,6 +46,16 @@ class _Session:
     lost: int | None = None
     """`seq` of the end of its connection."""
 
+    @property
+    def is_unnamed(self) -> bool:
+        """It asked for no name: what it is called is made up by a broker, which makes up another one for each."""
+        return not self.request.fields.get("producer_name")
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """All partitions of a topic may share a name."""
+        return base_topic(self.topic), self.name
+
 
 @dataclass(slots=True)
 class Foresight:
@@ -88,22 +98,17 @@ class Foresight:
         holders: dict[tuple[str, str], set[int]] = {}
         for session, handles in possible:
             if len(handles) == 1:
-                holders.setdefault((base_topic(session.topic), session.name), set()).update(handles)
+                holders.setdefault(session.called, set()).update(handles)
+        asked = self._asked_names.values()
+        unnamed = (session for session in self._sessions if session.name and session.is_unnamed)
+        made_up = {session.called for session in unnamed if session.name not in asked}
         for session, handles in possible:
-            owner = self._holder(session, handles, holders.get((base_topic(session.topic), session.name), set()))
-            if owner is not None:
-                self.owners[session.request.seq] = owner
+            known = holders.get(session.called, set()) if session.called in made_up else set()
+            certain = handles if len(handles) == 1 else [*known]
+            if len(certain) == 1 and certain[0] in handles:
+                self.owners[session.request.seq] = certain[0]
             else:
                 self.unsure.update(handles)
-
-    def _holder(self, session: _Session, possible: list[int], holders: set[int]) -> int | None:
-        """Whose session it is, where that is certain. A name that no application asked for is one that a broker made
-        up, and it makes up another one for each."""
-        if len(possible) == 1:
-            return possible[0]
-        made_up = bool(session.name) and session.name not in self._asked_names.values()
-        known = holders.intersection(possible)
-        return known.pop() if made_up and len(holders) == len(known) == 1 else None
 
     def _possible_owners(self, session: _Session) -> list[int]:
         if session.claimed_by is not None:
@@ -117,8 +122,7 @@ class Foresight:
 
     def _lost_while_opening(self, session: _Session, handle: int) -> bool:
         """It asked for no name, and whether it was read which one it was given, nobody knows."""
-        unnamed = not session.request.fields.get("producer_name")
-        return unnamed and session.lost is not None and session.lost < self._opened.get(handle, 0)
+        return session.is_unnamed and session.lost is not None and session.lost < self._opened.get(handle, 0)
 
     def may_be_called(self, handle: int, name: str, topic: str) -> bool:
         """Whether this name can be that producer's on `topic`: it is, or nobody said what it is called there.

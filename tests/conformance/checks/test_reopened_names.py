@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.dedup import EffectivelyOnce
@@ -48,6 +51,14 @@ class Story(Script):
 
     def close(self, handle: int = PRODUCER) -> None:
         self.complete(self.invoke("close", handle, args={"handle": handle}))
+
+    def unnamed(self) -> None:
+        """A broker makes its name up."""
+        opening = self.invoke("open_producer", PRODUCER, args={"topic": "t"})
+        self.connected()
+        asked = self.producer_asks(producer_name="")
+        self.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields={"producer_name": NAME})
+        self.complete(opening, producer_name=NAME)
 
     def reopened(self, conn: int = 0, **config: Any) -> None:
         self.producer(AGAIN, conn=conn, producer_id=1, **config)
@@ -172,68 +183,94 @@ def test_other_bytes_under_an_id_whose_message_failed_only_later_are_found() -> 
     assert _told_late(done_ms=65).judged(KeepsQueueOrder) == ["out-of-order"]
 
 
-def _beside_an_opening(of_both: dict[str, Any] | None = None, **again: Any) -> Story:
-    """A small message is sent again, receipted or not, while another producer is being opened; the next small one goes
-    by its id, on a connection where a larger one says whose all of it is."""
-    named = of_both or {}
+def _made_up(story: Story) -> dict[str, Any]:
+    story.unnamed()
+    return {}
+
+
+def _made_up_and_asked_for(story: Story) -> dict[str, Any]:
+    """The second asks for the name that the first was given."""
+    story.unnamed()
+    return {"producer_name": NAME}
+
+
+def _by_the_case(story: Story) -> dict[str, Any]:
+    """One that a step opens without a configuration of its own asks for the name that the Case gives all of them."""
+    story.producer()
+    return {}
+
+
+def _by_the_steps(story: Story) -> dict[str, Any]:
+    story.producer(producer_name=NAME)
+    return {"producer_name": NAME}
+
+
+Naming = Callable[[Story], dict[str, Any]]
+"""Opens the first producer; the configuration that a second one of its name is opened with."""
+NAMINGS: tuple[Naming, ...] = (_made_up, _made_up_and_asked_for, _by_the_case, _by_the_steps)
+
+
+def _lost_while_another_opens(named: Naming, **first: Any) -> Story:
+    """The first message has no receipt when its connection ends. The name on the next may be either producer's."""
     story = Story()
-    story.producer(**named)
-    story.sent(0)
+    config = named(story)
+    story.send(0)
+    story.send_frame(0, **first)
     story.cut()
-    story.invoke("open_producer", AGAIN, args={"topic": "t", "config": named})
+    story.invoke("open_producer", AGAIN, args={"topic": "t", "config": config})
     story.producer_again(1)
-    story.send_frame(0, conn=1, **{**story.small(0), **again.get("bytes", {})})
-    if again.get("receipted", True):
-        story.stored(0, **story.small(0))
+    return story
+
+
+def _sent_again_and_used_anew(named: Naming, receipted: bool = True, **other: Any) -> Story:
+    """A small message is sent again there; the next small one goes by its id, on a connection where a larger one says
+    whose all of it is."""
+    small = Story().small
+    story = _lost_while_another_opens(named, **small(0))
+    story.send_frame(0, conn=1, **{**small(0), **other})
+    if receipted:
+        story.stored(0, **small(0))
         story.receipt(0, conn=1)
     story.cut(1)
     story.producer_again(2)
-    story.send(1, size=10)
-    story.send_frame(1, conn=2, sequence_id=0, **story.small(1))
+    story.send(1)
+    story.send_frame(1, conn=2, sequence_id=0, **small(1))
     story.send(2)
     story.send_frame(2, conn=2, sequence_id=1)
     return story
 
 
-def test_an_id_that_has_its_receipt_on_a_connection_where_another_producer_may_come_is_used_anew() -> None:
+@pytest.mark.parametrize("named", NAMINGS)
+def test_an_id_with_a_receipt_where_another_producer_may_have_been_let_in_is_used_anew(named: Naming) -> None:
     for check in (SameUnit, KeepsQueueOrder):
-        assert _beside_an_opening().judged(check) == []
-        assert _beside_an_opening({"producer_name": NAME}).judged(check) == []
+        assert _sent_again_and_used_anew(named).judged(check) == []
 
 
-def test_other_bytes_under_an_id_without_a_receipt_are_found_beside_an_opening() -> None:
-    for named in ({}, {"producer_name": NAME}):
-        assert _beside_an_opening(named, receipted=False).judged(SameUnit) == ["bytes-changed"]
+@pytest.mark.parametrize("named", NAMINGS)
+def test_other_bytes_under_an_id_without_a_receipt_there_are_found(named: Naming) -> None:
+    assert _sent_again_and_used_anew(named, receipted=False).judged(SameUnit) == ["bytes-changed"]
 
 
-def test_other_bytes_on_a_connection_where_another_producer_may_come_are_found() -> None:
-    """A broker makes a name up for one producer: it is that one's wherever it is asked for."""
-    story = _beside_an_opening(bytes={"unit": 7})
-    (found, *_) = (finding for finding in trial(SameUnit, story.done()).findings)
-    assert "again on connection 1" in found.sentence
+def test_other_bytes_where_another_producer_may_have_been_let_in_are_found_by_a_name_that_a_broker_made_up() -> None:
+    (found,) = trial(SameUnit, _sent_again_and_used_anew(_made_up, unit=7).done()).findings
+    assert "again on connection 1 " in found.sentence
 
 
-def _nothing_of_the_first(**named: Any) -> Story:
-    """One that is lost has no receipt; where another producer may come, a connection brings the next id alone."""
-    story = Story()
-    story.producer(**named)
-    story.send(0)
-    story.send_frame(0)
-    story.cut()
-    story.invoke("open_producer", AGAIN, args={"topic": "t", "config": named})
-    story.producer_again(1)
+def _overtaken(named: Naming) -> Story:
+    story = _lost_while_another_opens(named)
     story.send(1, size=10)
     story.send_frame(1, conn=1, **story.small(1))
     story.after(500)
     return story
 
 
-def test_a_name_that_the_broker_made_up_is_one_producers() -> None:
-    assert _nothing_of_the_first().judged(UnreceiptedAgain) == ["not-sent-again"]
+def test_a_name_that_a_broker_made_up_is_one_producers() -> None:
+    assert _overtaken(_made_up).judged(UnreceiptedAgain) == ["not-sent-again"]
 
 
-def test_a_name_that_two_applications_asked_for_may_be_eithers() -> None:
-    assert _nothing_of_the_first(producer_name=NAME).judged(UnreceiptedAgain) == []
+@pytest.mark.parametrize("named", NAMINGS[1:])
+def test_a_name_that_was_asked_for_may_be_eithers(named: Naming) -> None:
+    assert _overtaken(named).judged(UnreceiptedAgain) == []
 
 
 def test_first_messages_of_the_second_are_no_resend() -> None:
