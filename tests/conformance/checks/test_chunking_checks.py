@@ -12,7 +12,7 @@ from assay_conformance.checks.chunking.sending import SplitsLarge
 from assay_conformance.checks.chunking.whole import WholeOnly
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import CASE_NUMBER, CONSUMER, PRODUCER, entry_id
+from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, entry_id
 from assay_conformance.model import event
 from assay_conformance.model.event import ErrorClass, Identity, Member, Outcome
 
@@ -396,6 +396,50 @@ def test_skipped_chunk_is_found() -> None:
 def test_chunk_with_a_receipt_may_be_left_out() -> None:
     story = interrupted(resume_at=2, receipts=2)
     assert story.judged(SurvivesReconnect)[0] == []
+
+
+def sent_away(resume_at: int) -> Story:
+    """The producer is sent away behind chunks 0 and 1; the receipt of chunk 0 comes late, on the same connection."""
+    story = Story()
+    story.piece(0)
+    story.piece(1)
+    story.down("CLOSE_PRODUCER", producer_id=0)
+    asked = story.producer_asks()
+    story.receipt(0)
+    answer = {"producer_name": NAME, "last_sequence_id": -1}
+    story.down("PRODUCER_SUCCESS", request_id=asked.request_id, fields=answer)
+    story.piece(resume_at)
+    return story
+
+
+def test_receipt_that_came_while_the_producer_was_let_in_again_counts() -> None:
+    assert sent_away(resume_at=1).judged(SurvivesReconnect)[0] == []
+
+
+def test_chunk_that_such_a_receipt_is_not_for_is_missed() -> None:
+    assert sent_away(resume_at=2).judged(SurvivesReconnect)[0] == ["chunk-skipped"]
+
+
+@pytest.mark.parametrize(("resume_at", "codes"), [(1, []), (2, ["chunk-skipped"])])
+def test_receipt_counts_once_though_its_connection_had_two_sessions(resume_at: int, codes: list[str]) -> None:
+    story = sent_away(resume_at=0)
+    story.cut()
+    story.producer_again(1)
+    story.piece(resume_at, conn=1)
+    assert story.judged(SurvivesReconnect)[0] == codes
+
+
+def test_receipt_on_a_later_connection_ahead_of_the_chunks_is_not_theirs() -> None:
+    story = Story()
+    story.piece(0)
+    story.cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.receipt(0, conn=1)
+    answer = {"producer_name": NAME, "last_sequence_id": -1}
+    story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields=answer)
+    story.piece(1, conn=1)
+    assert story.judged(SurvivesReconnect)[0] == ["chunk-skipped"]
 
 
 def altered_on_its_way(resume_at: int) -> Story:

@@ -26,6 +26,8 @@ class _Sending:
     sequence_id: int
     uuid: str
     sessions: list[int] = field(default_factory=list)
+    carrier: tuple[int, int] = (-1, -1)
+    """Connection and producer id of the latest session."""
     receipts: Receipts = field(default_factory=Receipts)
     last: Frame | None = None
     message: Message | None = None
@@ -42,10 +44,11 @@ class SurvivesReconnect(ChunkedCheck):
     uuid, and the consumer gets the message once and intact.
 
     Whether a receipt written to a dying connection was read is unknown, so a chunk is missed only when none was written
-    for it. Storing and delivery are judged for messages that the producer reported as sent, unless a fault took a SEND
-    of its out of its stream: no chunks can be stored in order then. Nor need they be where a fault altered one, but who
-    gets such a message through has shown it. Where sequence ids may come twice, deduplication may drop a last chunk;
-    and where several messages go by one uuid, nobody knows whose chunks are whose.
+    for it. Where the producer was sent away and comes back on the same connection, one of before may come until chunks
+    are sent again. Storing and delivery are judged for messages that the producer reported as sent, unless a fault took
+    a SEND of its out of its stream: no chunks can be stored in order then. Nor need they be where a fault altered one,
+    but who gets such a message through has shown it. Where sequence ids may come twice, deduplication may drop a last
+    chunk; and where several messages go by one uuid, nobody knows whose chunks are whose.
     """
 
     requirement = RequirementId("chunking.survives-reconnect")
@@ -53,7 +56,7 @@ class SurvivesReconnect(ChunkedCheck):
     def start(self) -> None:
         super().start()
         self._sendings: dict[tuple[int, str], _Sending] = {}
-        self._carriers: dict[tuple[int, int], list[_Sending]] = {}
+        self._carriers: dict[tuple[int, int, int], list[_Sending]] = {}
         self._stored: dict[str, Assembly] = {}
         self._whole: set[Message] = set()
         self._deliveries: dict[Message, list[tuple[Received, ConsumerSession | None]]] = {}
@@ -71,7 +74,7 @@ class SurvivesReconnect(ChunkedCheck):
         if from_client(event):
             self._left(event, meta, meta.chunk_id, session)
         if event.to_receiver:
-            for sending in self._carriers.get((session.request.seq, meta.sequence_id), ()):
+            for sending in self._carriers.get((session.conn, session.producer_id, meta.sequence_id), ()):
                 if sending.uuid == meta.uuid:
                     sending.receipts.reached(meta.chunk_id, intact=event.intact is not False)
 
@@ -87,7 +90,10 @@ class SurvivesReconnect(ChunkedCheck):
             self._goes_on(sending, meta, number, event)
             sending.sessions.append(session.request.seq)
             sending.receipts.session_begins(number)
-            self._carriers.setdefault((session.request.seq, meta.sequence_id), []).append(sending)
+            sending.carrier = (session.conn, session.producer_id)
+            carried = self._carriers.setdefault((*sending.carrier, meta.sequence_id), [])
+            if all(other is not sending for other in carried):
+                carried.append(sending)
         if number + 1 == meta.chunks:
             sending.last = event
             self._known(sending, meta, event)
@@ -140,8 +146,8 @@ class SurvivesReconnect(ChunkedCheck):
         session = self.tracker.producer_of(event)
         if session is None or event.sequence_id is None or not to_client(event):
             return
-        for sending in self._carriers.get((session.request.seq, event.sequence_id), ()):
-            if sending.sessions[-1] != session.request.seq:
+        for sending in self._carriers.get((session.conn, session.producer_id, event.sequence_id), ()):
+            if sending.carrier != (session.conn, session.producer_id):
                 continue
             if event.command == "SEND_RECEIPT":
                 sending.receipts.receipt()
