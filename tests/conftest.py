@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from hypothesis import settings
 
-from assay_fixtures import packs
+from assay_fixtures import certification, packs
 from assay_fixtures.packs import Pack
+from assay_fixtures.runner.judges import Here
 
 # A property draws the same values on every machine, and a bounded number of them; at night ten times as many, and other
 # ones each time. Hypothesis's database only remembers where to look first: what is found is written down as a test.
@@ -42,12 +43,13 @@ def in_place_of_our_pack() -> Iterator[Callable[[Pack], None]]:
     """A pack that is all there is, until the test is over.
 
     It goes in below `load_packs`, which is never replaced itself: a module that is imported in the meantime would keep
-    the replacement for good.
+    the replacement for good. Other processes know nothing of it, so the histories are judged in this one.
     """
 
     def put(pack: Pack) -> None:
         patched.setattr(packs, "own_pack", lambda: pack)
         patched.setattr(packs, "entry_points", lambda **_group: ())
+        patched.setattr(certification, "Elsewhere", lambda _run, facts: Here(facts, pack))
         packs.load_packs.cache_clear()
 
     with pytest.MonkeyPatch.context() as patched:
