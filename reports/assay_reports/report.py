@@ -6,7 +6,7 @@ import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 from assay_conformance.catalogue import Catalogue
 from assay_conformance.model.case import Case
@@ -67,8 +67,16 @@ class Report:
 
     def wall_s(self, cell: Cell) -> float:
         """How long the cell's Case took, to the millisecond; 0 without a history, as of an unsupported one."""
+        return self._attempt_s(cell.case, cell.attempts[-1])
+
+    @cached_property
+    def _attempt_s(self) -> Callable[[str, int], float]:
+        """Read once for all cells of a Case."""
+        return cache(self._read_attempt_s)
+
+    def _read_attempt_s(self, case: str, attempt: int) -> float:
         try:
-            last = deque(self.events(cell.case, cell.attempts[-1]), maxlen=1)
+            last = deque(self.events(case, attempt), maxlen=1)
         except UsageError:
             return 0.0
         return round(last[0].t_ns / 1e9, 3) if last else 0.0

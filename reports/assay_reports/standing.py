@@ -110,7 +110,11 @@ def stand(
         _cell(group, [entry for entry in in_force.get(requirement, ()) if entry.expectation.excuses(case)])
         for (requirement, case), group in grouped.items()
     )
-    return Standing(rows=tuple(_row(row, cells, entries) for row in rows), cells=cells, entries=entries)
+    of_row: dict[str, list[Cell]] = {}
+    for cell in cells:
+        of_row.setdefault(cell.requirement, []).append(cell)
+    stated = tuple(_row(row, of_row.get(row.requirement, ()), entries) for row in rows)
+    return Standing(rows=stated, cells=cells, entries=entries)
 
 
 def _state(
@@ -207,7 +211,7 @@ _OF_ENTRY: dict[EntryState, Expected] = {
 
 
 def _row(row: RequirementVerdict, cells: Iterable[Cell], entries: Iterable[Entry]) -> RequirementVerdict:
-    states = [cell.expected for cell in cells if cell.requirement == row.requirement]
+    states = [cell.expected for cell in cells]
     states += [_OF_ENTRY[entry.state] for entry in entries if entry.expectation.requirement == row.requirement]
     worst = min(states, key=WORST_STATE_FIRST.index, default=Expected.NOT_LISTED)
     return msgspec.structs.replace(row, expected=worst)

@@ -172,6 +172,18 @@ def test_time_of_a_test_case_is_that_of_its_last_event(sample: Sample) -> None:
     assert case.attrib["time"] == "1.235"
 
 
+def test_history_of_a_case_is_read_once_for_all_that_was_judged_by_it(sample: Sample) -> None:
+    read: list[str] = []
+
+    def events(case: str, _attempt: int) -> list[Event]:
+        read.append(case)
+        return []
+
+    judged = [sample.judged(requirement=requirement) for requirement in sample.catalogue.requirements]
+    assert len(cases_of(replace(sample.report(*judged), events=events))) > 1
+    assert len(read) == 1
+
+
 def test_case_without_a_history_took_no_time(sample: Sample) -> None:
     def missing(_case: str, _attempt: int) -> list[Event]:
         raise UsageError("1.jsonl: cannot be read")
