@@ -366,14 +366,15 @@ class Lines:
 
     def _number(self, line: Line, handle: int, unit: Unit) -> None:
         """A client's own ids may rise in any order of its batches, as those by key do. Chosen ones have to rise from
-        message to message: a receipt may name any id of a batch's range, and what is out of turn may lie in it."""
+        message to message: a receipt may name any id of a batch's range, and what is out of turn may lie in it. A first
+        chunk tells no message, and its SEND its id."""
         if handle not in self.foresight.explicit:
             if unit.sequence_id in line.ids_used:
                 self.reuses_ids.add(handle)
             line.ids_used.add(unit.sequence_id)
             return
-        for member in unit.first.members:
-            id = unit.sequence_id if member.sequence_id is None else member.sequence_id
+        told = [member.sequence_id for member in unit.first.members]
+        for id in [unit.sequence_id if id is None else id for id in told or (None,)]:
             if id <= line.highest_id:
                 self.reuses_ids.add(handle)
             line.highest_id = max(line.highest_id, id)

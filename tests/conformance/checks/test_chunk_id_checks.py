@@ -12,8 +12,8 @@ from assay_conformance.model.event import Fate, Meta, Sides
 CHUNKS = 3
 
 
-def _meta(chunk: int) -> Meta:
-    return Meta(producer_name=NAME, sequence_id=0, uuid="p-0", chunk_id=chunk, chunks=CHUNKS)
+def _meta(chunk: int, id: int = 0) -> Meta:
+    return Meta(producer_name=NAME, sequence_id=id, uuid=f"p-{id}", chunk_id=chunk, chunks=CHUNKS)
 
 
 def _judged(story: Script) -> tuple[list[str], int]:
@@ -56,6 +56,32 @@ def test_a_message_that_a_second_receipt_of_its_first_chunk_ended_is_not_judged(
     story.receipt(0, id=entry_id(2))
     story.ok(0, message_id=entry_id(0))
     assert _judged(story)[0] == codes
+
+
+@pytest.mark.parametrize("chosen", [True, False])
+@pytest.mark.parametrize(("id", "codes"), [(0, []), (1, ["other-id"])])
+def test_under_an_id_used_anew_receipts_of_an_older_message_may_end_the_next(
+    id: int, codes: list[str], *, chosen: bool
+) -> None:
+    """Message 0 has timed out as its receipts come; `id` is that of message 1, `chosen` by the application."""
+    story = Script()
+    story.producer(chunking=True)
+    story.send(0, **({"sequence_id": 0} if chosen else {}))
+    _leave(story, number=0, id=0)
+    story.unknown(0)
+    story.send(1, **({"sequence_id": id} if chosen else {}))
+    _leave(story, number=1, id=id)
+    for entry in range(2 * CHUNKS):
+        story.receipt(0 if entry < CHUNKS else id, id=entry_id(entry))
+    story.ok(1, message_id=entry_id(CHUNKS - 1))
+    assert _judged(story)[0] == codes
+
+
+def _leave(story: Script, number: int, id: int) -> None:
+    for chunk in range(CHUNKS - 1):
+        unit = CHUNKS * number + chunk
+        story.send_frame(number, sequence_id=id, meta=_meta(chunk, id), unit=unit, members=())
+    story.send_frame(number, sequence_id=id, meta=_meta(CHUNKS - 1, id))
 
 
 def test_chunks_sent_again_and_stored_before_have_no_id_to_tell() -> None:

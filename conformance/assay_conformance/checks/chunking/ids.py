@@ -35,8 +35,10 @@ class IdSpansChunks(Check):
         receipts = [receipt for receipt in unit.receipts if receipt.ids and not is_duplicate(receipt)]
         if event.outcome is not Outcome.OK or not receipts or self.tracker.lines.forged_receipts:
             return
-        if event.handle in self.tracker.lines.torn_sends:
-            return  # A receipt that came twice is taken for that of the next chunk: it names neither chunk nor copy.
+        if event.handle in self.tracker.lines.unpaired:
+            # A receipt that came twice is taken for that of the next chunk: it names neither chunk nor copy. Nor can
+            # the receipts of a message that timed out be told from those of the next one under its id.
+            return
         if told.is_duplicate_marker and any(map(is_duplicate, unit.receipts)):
             return  # The last word on it was that it had been stored before.
         self.exercise(event)
