@@ -52,6 +52,26 @@ def test_what_is_listed_as_coming_and_going_may_differ(before: str, after: str, 
     assert not again(True, told(before, after), [msgspec.structs.replace(entry, case="resend/other")]).is_same
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("fail (lost, reordered)", "fail (lost)", True),
+        ("no finding", "fail (reordered)", True),
+        ("fail (lost, reordered)", "fail (reordered)", False),
+    ],
+)
+def test_on_a_busy_machine_a_listed_failure_may_show_in_other_cases(before: str, after: str, same: bool) -> None:
+    entry = Expectation(
+        requirement=RequirementId("resend.keeps-order"),
+        case="resend/other",
+        code="reordered",
+        versions="*",
+        reason="It is known to do that.",
+    )
+    assert again(True, told(before, after), [entry], busy=True).is_same is same
+    assert not again(True, told(before, after), [entry]).is_same
+
+
 def test_another_plan_is_another_run() -> None:
     assert not again(False, told("no finding", "inconclusive")).is_same
 
