@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import errno
 import json
 import re
 import sys
@@ -211,3 +212,42 @@ def test_command_says_what_it_cannot_export(tmp_path: Path, capsys: pytest.Captu
     file.write_bytes(msgspec.json.encode(replay(case(), ("batching.names-all-ids", "no-such-code"))))
     assert _run(["export", str(file)]) == 2
     assert "no script can tell this finding without the suite" in capsys.readouterr().err
+
+
+def _exported(tmp_path: Path, folder: Path) -> int:
+    file = tmp_path / "failure.json"
+    file.write_bytes(msgspec.json.encode(replay(case())))
+    return _run(["export", str(file), "-o", str(folder)])
+
+
+def test_another_failure_of_that_name_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "batching--example.faults.json"
+    plan.write_text("another's")
+    assert _exported(tmp_path, tmp_path) == 2
+    assert f"{plan}: exists already" in capsys.readouterr().err
+    assert not (tmp_path / "batching--example.py").exists()
+
+
+def test_the_same_failure_is_exported_again(tmp_path: Path) -> None:
+    assert [_exported(tmp_path, tmp_path), _exported(tmp_path, tmp_path)] == [0, 0]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    assert _exported(tmp_path, taken / "issue") == 2
+    assert f"{taken / 'issue'}: cannot be written to: Not a directory" in capsys.readouterr().err
+
+
+def test_a_full_disk_names_the_file_and_leaves_no_half(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_path: Path, _data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    failure = tmp_path / "failure.json"
+    failure.write_bytes(msgspec.json.encode(replay(case())))
+    monkeypatch.setattr(Path, "write_bytes", full)
+    assert _run(["export", str(failure), "-o", str(tmp_path / "issue")]) == 4
+    assert "batching--example.py: cannot be written: No space left on device" in capsys.readouterr().err
+    assert list((tmp_path / "issue").iterdir()) == []
