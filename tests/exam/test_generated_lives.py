@@ -1,8 +1,7 @@
 """What every area draws, an honest client lives through: a few lives in CI, many at night.
 
 The profile is Hypothesis's (`HYPOTHESIS_PROFILE`); a night has a seed of its own, which is told (`ASSAY_NIGHT`). A life
-that is blamed is reduced as `assay explore` reduces it, and left as a file beside the test's other ones: that file is
-the record, not the seed.
+that is blamed is reduced as `assay explore` reduces it, and left as a replay file: that is the record, not the seed.
 """
 
 from __future__ import annotations
@@ -11,13 +10,16 @@ import asyncio
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
-from assay_fixtures.reference.probe import ReferenceTrial
-from assay_fixtures.runner.explore import explore
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.schema import CURRENT, FileKind
+from assay_fixtures.brokers.embedded import EmbeddedSite
+from assay_fixtures.reference.probe import FACTS, ReferenceTrial
+from assay_fixtures.runner.explore import Failure, explore
+from assay_reports.replay import Breach, Replay, read_replay, render
 
 LIVES = {"ci": 10, "nightly": 1_000}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
@@ -27,7 +29,35 @@ SEED = int(os.environ.get("ASSAY_NIGHT", "17"))
 @pytest.mark.parametrize("area", Area)
 def test_an_honest_client_lives_through_what_an_area_draws(area: Area, tmp_path: Path) -> None:
     drawn = plan.draw(areas.lives(area), LIVES[PROFILE], SEED)
-    failures = asyncio.run(explore(drawn, ReferenceTrial().probe, parallel=2))
+    trial = ReferenceTrial()
+    failures = asyncio.run(explore(drawn, trial.probe, parallel=2))
     for number, failure in enumerate(failures):
-        (tmp_path / f"{number}.json").write_bytes(msgspec.json.encode(failure.reduced, order="deterministic"))
-    assert [sorted(failure.breaches) for failure in failures] == [], f"seed {SEED}; reduced Cases are in {tmp_path}"
+        (tmp_path / f"{number}.json").write_bytes(render(record(failure, trial)))
+    assert [sorted(failure.breaches) for failure in failures] == [], f"seed {SEED}; replay files: {tmp_path}"
+
+
+def record(failure: Failure, trial: ReferenceTrial) -> Replay:
+    catalogue, broker = trial.pack.catalogue, EmbeddedSite.info
+    stated = [(catalogue.requirements[RequirementId(name)], code) for name, code in sorted(failure.breaches)]
+    showed = f"{failure.confirmed} of {failure.tries} fresh runs"
+    return Replay(
+        schema=str(CURRENT[FileKind.REPLAY]),
+        file=FileKind.REPLAY,
+        suite=broker.version,
+        catalogue=catalogue.revision,
+        agent=FACTS.agent,
+        client=FACTS.client,
+        version=FACTS.client_version,
+        broker=f"{broker.kind} {broker.name} {broker.version}",
+        case=failure.reduced,
+        breaches=tuple(
+            Breach(requirement=broken.id, clause=broken.clause, code=code, sentence=showed) for broken, code in stated
+        ),
+    )
+
+
+def test_the_record_of_a_blamed_life_is_a_replay_file() -> None:
+    (case,) = plan.draw(areas.lives(Area.RESEND), 1, SEED)
+    failure = Failure(case, case, frozenset({("resend.keeps-queue-order", "reordered")}), confirmed=3, tries=3)
+    read = read_replay(render(record(failure, ReferenceTrial())), "0.json")
+    assert (read.case, read.agent, [breach.code for breach in read.breaches]) == (case, "reference", ["reordered"])
