@@ -103,9 +103,10 @@ def read_document(data: bytes, kind: FileKind, document: type[Document], where: 
     try:
         record = msgspec.json.decode(data, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise UsageError(f"{where}: expected a JSON object, found {error}") from error
+        raise UsageError(f"{where}: expected a JSON object, found none: {error}") from error
     if record.get("file") != kind.value:
-        raise UsageError(f'{where}: "file" is {record.get("file")!r}, expected {kind.value!r}')
+        came = f'"file" is {record["file"]!r}' if "file" in record else 'no "file" in it'
+        raise UsageError(f"{where}: {came}, expected {kind.value!r}")
     upgrade = upgrader(kind, parse_version(str(record.get("schema")), where), where)
     try:
         return msgspec.convert(upgrade(record), document)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from assay_conformance.model.case import Topology
 from assay_conformance.tuning.closing import Regime, regimes
 from assay_conformance.tuning.formulas import DELAY_MS, FORMULAS, MIB, Load, Settings, memory_wanted_bytes, settings_of
 from assay_conformance.tuning.options import OPTIONS, TITLES, Language
@@ -100,6 +101,17 @@ def _message_fills_a_batch(load: Load, settings: Settings) -> str:
     )
 
 
+def _message_is_too_large(load: Load, settings: Settings) -> str:
+    del settings
+    most = Topology().max_message_bytes
+    if load.message_bytes <= most:
+        return ""
+    return (
+        f"a message of {load.message_bytes} bytes is more than a broker takes unless told (maxMessageSize, "
+        f"{_mib(most)}): producers need chunking, which excludes batching, or brokers a greater limit"
+    )
+
+
 def _delay_out_of_range(load: Load, settings: Settings) -> str:
     del load
     least, most = DELAY_MS
@@ -135,6 +147,7 @@ WARNINGS: tuple[Callable[[Load, Settings], str], ...] = (
     _half_of_the_queue_is_none,
     _batch_bytes_are_none,
     _message_fills_a_batch,
+    _message_is_too_large,
     _delay_out_of_range,
     _queue_below_the_rate,
     _options_are_missing,
