@@ -190,6 +190,8 @@ def main() -> int:
     parser.add_argument("--for", dest="for_s", type=float, default=120, help="seconds to find each, at most")
     parser.add_argument("--kept", type=Path, default=Path("runs", "reduction"))
     said = parser.parse_args()
+    # A shell starts what it puts in the background deaf to SIGINT, and so would be the explorations that this one ends.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     asked = dict(islice(PLANTED.items(), said.mutants))
     came: list[Reduced] = []
     for planted, area in asked.items():

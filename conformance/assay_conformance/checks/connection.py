@@ -68,6 +68,10 @@ class ConnectsFirst(Check):
             )
 
 
+NO_PONG = "no-pong"
+"""The code of a PING that is never answered: who does not answer that answers nothing."""
+
+
 class AnswersPing(Check):
     """Each PING written to the client is answered by a PONG at once: no timer is involved.
 
@@ -100,9 +104,7 @@ class AnswersPing(Check):
             closed = self.tracker.closed.get(conn)
             until_ns = min([self.tracker.end_ns, *([closed.t_ns] if closed else [])])
             for ping in waiting:
-                self._judge(
-                    ping, until_ns, "no-pong", f"none had come at {ms(until_ns)}", *([closed] if closed else [])
-                )
+                self._judge(ping, until_ns, NO_PONG, f"none had come at {ms(until_ns)}", *([closed] if closed else []))
 
     def _judge(self, ping: Frame, seen_ns: int, code: str, came: str, *proof: Frame | Closed) -> None:
         tolerance = TOLERANCES["answer"]

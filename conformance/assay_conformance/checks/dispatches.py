@@ -259,19 +259,24 @@ class GroupLife:
     @on(Frame, "ACK")
     def ack(self, event: Frame) -> None:
         """One that crosses the broker's CLOSE_CONSUMER names a consumer that is gone, and settles nothing; as does a
-        cumulative one that names several entries, or comes from one of several consumers."""
+        cumulative one that names several entries, or comes from one of several consumers. Whether one settles anything
+        that comes ahead of the answer to its consumer's SUBSCRIBE, nobody can say."""
         group, member = self.member(event)
-        if not event.at_broker or group is None or member is None or not member.takes_acks:
+        if not event.at_broker or group is None:
+            return
+        if not (event.conn in group.asking if member is None else member.takes_acks):
             return
         if event.ack_type == "Cumulative" and (group.kind in SHARED or len(event.ids) != 1):
             return
+        lives = member is not None and member.lives
         cumulative, sets = event.ack_type == "Cumulative", event.ack_sets
         for number, id in enumerate(event.ids):
             if cumulative:
-                for position in [known for known in {**group.unacked, **member.out} if known < id.position]:
-                    self._settle(group, position, event, whole=member.lives)
+                out = {} if member is None else member.out
+                for position in [known for known in {**group.unacked, **out} if known < id.position]:
+                    self._settle(group, position, event, whole=lives)
             # One that crosses the broker's CLOSE_CONSUMER comes to nobody.
-            whole = member.lives and not (number < len(sets) and sets[number])
+            whole = lives and not (number < len(sets) and sets[number])
             self._settle(group, id.position, event, whole=whole)
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")

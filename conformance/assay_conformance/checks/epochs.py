@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import SessionKey, entry_on, of_earlier_epoch, session_key, to_client
+from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
@@ -114,8 +115,7 @@ class OldEpochDropped(RequestCheck):
         return not self._settled.holds(consumer.handle, entry)
 
     def _surely_behind(self, event: Received, epoch: _Epoch) -> bool:
-        got_ns = event.t_ns if event.done_ns is None else event.done_ns
-        return got_ns > epoch.request.t_ns + TOLERANCES["crossing"].slack_ns
+        return ended_ns(event) > epoch.request.t_ns + TOLERANCES["crossing"].slack_ns
 
     def over(self, session: ConsumerSession, event: Event) -> None:
         del event

@@ -29,13 +29,13 @@ _OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
 def was_read(check: Check, event: Frame, *, alone: bool) -> bool:
     """Whether the client certainly read what was written to it on a connection that then ended.
 
-    It had time to, or it ended the connection itself and had no other reason: no receipt had come out of its turn, and
-    `alone`, nothing else was wrong there.
+    It had time to, or it ended the connection itself and had no other reason: neither an error nor a receipt out of its
+    turn had come there before, and `alone`, nothing else was wrong.
     """
-    closed, torn = check.tracker.closed.get(event.conn), check.tracker.torn_receipts.get(event.conn)
+    closed, other = check.tracker.closed.get(event.conn), check.tracker.may_be_left.get(event.conn)
     if closed is None or closed.t_ns - event.t_ns > IN_FLIGHT_NS:
         return True
-    return closed.by is ClosedBy.CLIENT and alone and (torn is None or event.seq < torn.seq)
+    return closed.by is ClosedBy.CLIENT and alone and (other is None or event.seq <= other.seq)
 
 
 class _RefusedSends(Check):

@@ -23,6 +23,7 @@ from assay_conformance.model.event import (
     Event,
     Frame,
     Outcome,
+    Received,
 )
 from assay_conformance.model.requirement import RequirementId
 
@@ -42,8 +43,9 @@ def operations(check: Check, unit: Unit) -> Iterator[Operation]:
                 yield operation
 
 
-def ended_ns(end: Completion) -> int:
-    """When the agent heard of it; a busy machine may bring it to the bench much later."""
+def ended_ns(end: Completion | Received) -> int:
+    """When the agent heard of it. A busy machine may bring it to the bench much later; that it came to the bench before
+    the agent heard of it is an error of their clocks."""
     return end.t_ns if end.done_ns is None else min(end.done_ns, end.t_ns)
 
 

@@ -252,6 +252,20 @@ def test_room_is_made_when_a_send_ends_however_late_the_agent_says_so() -> None:
     assert trial(SmallQueueMovesOn, story.done()).findings == []
 
 
+def test_room_is_made_by_a_send_that_the_bench_heard_of_before_its_agent_did() -> None:
+    """The agent's clock, as the bench knows it, is half a millisecond fast."""
+    story = Script()
+    story.producer(**SMALL)
+    sends = [story.at(100).send(number) for number in range(3)]
+    story.at(151).send_frame(0, 1, batch=True)
+    story.at(451)
+    for send in sends[:2]:
+        story.complete(send, Outcome.UNKNOWN, called_ns=102 * MS, done_ns=453 * MS)
+    story.at(452).send_frame(2, batch=True)
+    story.at(600).complete(sends[2], Outcome.UNKNOWN, called_ns=102 * MS)
+    assert trial(SmallQueueMovesOn, story.done()).findings == []
+
+
 def test_batch_larger_than_the_queue_is_found() -> None:
     assert [finding.code for finding in _small_queue(212, 2, 3, 4).findings] == ["larger-than-queue"]
 

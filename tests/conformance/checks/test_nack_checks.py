@@ -242,6 +242,20 @@ def test_one_refusal_explains_one_request_for_everything() -> None:
     assert asked_twice(100, 200).judged(RedeliveredInWindow)[0] == ["too-early"]
 
 
+@pytest.mark.parametrize(("refused", "codes"), [((1, 2, 3), []), ((1,), ["too-early"])])
+def test_members_of_a_batch_that_were_refused_together_may_each_have_a_request(
+    refused: tuple[int, ...], codes: list[str]
+) -> None:
+    """The second request is for one of the first refusal that its timer came too early for."""
+    story = Story(batch=True)
+    story.call("nack", *refused)
+    story.after(DELAY_MS)
+    story.redeliver_frame(0)
+    story.after(10).call("nack", *refused)
+    story.after(30).redeliver_frame(0)
+    assert story.judged(RedeliveredInWindow)[0] == codes
+
+
 def test_nack_over_lost_connection_is_not_judged() -> None:
     story = Story()
     story.call("nack", 2)

@@ -142,7 +142,15 @@ def test_whole_queue_after_a_reconnect() -> None:
 def test_less_than_the_queue_after_a_reconnect_is_found() -> None:
     story = _reconnected()
     story.flow(1, conn=1)
+    story.after(200)
     assert judged(RestartsAfterReconnect, story)[0] == ["wrong-permits-after-reconnect"]
+
+
+def test_grant_for_a_message_of_before_may_cross_the_answer_to_subscribe() -> None:
+    story = _reconnected()
+    story.flow(1, conn=1)
+    story.flow(4, conn=1)
+    assert judged(RestartsAfterReconnect, story) == ([], 1)
 
 
 def test_no_permits_after_a_reconnect_are_found() -> None:

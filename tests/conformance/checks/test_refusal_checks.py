@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.refusals import (
     NotAllowedFailsOne,
@@ -258,6 +260,22 @@ def test_producer_told_once_that_its_topic_is_terminated_stays_away() -> None:
 
 def test_producer_that_asks_again_is_found() -> None:
     assert _codes(_refused_again(2)) == ["comes-back"]
+
+
+@pytest.mark.parametrize(("before", "found"), [("ServiceNotReady", []), (None, ["comes-back"])])
+def test_word_that_a_leaving_client_need_not_have_read_binds_nobody(before: str | None, found: list[str]) -> None:
+    story = Script()
+    story.producer()
+    story.cut()
+    story.connected(1)
+    if before:
+        story.down("PARTITIONED_METADATA_RESPONSE", 1, request_id=77, fields={"error": before})
+    asked = story.producer_asks(1)
+    story.down("ERROR", 1, request_id=asked.request_id, fields={"error": "TopicTerminatedError"})
+    story.after(12).closed(1)
+    story.connected(2)
+    story.producer_asks(2)
+    assert _codes(trial(TerminatedFailsAll, story.done())) == found
 
 
 def test_producer_asks_again_where_the_refusal_went_down_with_the_connection() -> None:

@@ -405,6 +405,21 @@ def test_ack_of_before_may_come_while_the_first_permits_are_served(pause_ms: int
     assert _said(ResumesAfterAcked, story) == (codes, 1)
 
 
+def test_ack_ahead_of_the_answer_to_subscribe_may_settle_what_it_names() -> None:
+    story = Script()
+    story.connected(0)
+    story.subscribed(0)
+    story.message(0)
+    story.message(1)
+    story.down("CLOSE_CONSUMER", 0, consumer_id=0)
+    fields = {"topic": story.full("t"), "subscription": "s", "subType": "Exclusive"}
+    asked = story.up("SUBSCRIBE", 0, consumer_id=0, request_id=77, fields=fields)
+    story.ack_frame(0)
+    story.down("SUCCESS", 0, request_id=asked.request_id)
+    story.message(1)
+    assert _said(ResumesAfterAcked, story)[0] == []
+
+
 def test_ack_that_crosses_the_close_of_its_consumer_settles_nothing() -> None:
     story = Script()
     story.connected(0)

@@ -9,6 +9,7 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.batching.limits import Limits, admitted_by, asked_ns, limits_of, units_read_at_once
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.occasions import Setting
+from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, Frame, Invoke, Outcome, Overdue
@@ -229,7 +230,7 @@ class SmallQueueMovesOn(Check):
     @on(Completion, "send")
     def ended(self, event: Completion) -> None:
         if event.handle is not None:
-            self._ends_ns.setdefault(event.handle, []).append(event.t_ns if event.done_ns is None else event.done_ns)
+            self._ends_ns.setdefault(event.handle, []).append(ended_ns(event))
 
     @on(Overdue, "send")
     def overdue(self, event: Overdue) -> None:

@@ -37,9 +37,11 @@ class Timers:
             ripe = [asked_ns for asked_ns in running if event.t_ns - asked_ns >= earliest_ns]
             if ripe:
                 due.add(key)
-                gone = {asked_ns for asked_ns in ripe if event.t_ns - asked_ns > overdue_ns}
-                gone |= {min(ripe)} if event.ids else set()
-                self._asked_ns[key] = [asked_ns for asked_ns in running if asked_ns not in gone]
+                left = [asked_ns for asked_ns in running if event.t_ns - asked_ns <= overdue_ns]
+                if event.ids and min(ripe) in left:
+                    # That one alone: messages of a batch that were refused together have a timer each.
+                    left.remove(min(ripe))
+                self._asked_ns[key] = left
         if due and not event.ids:
             oldest = min((key for key in asked_for if key in due), key=lambda key: min(self._asked_ns[key], default=0))
             del self._asked_ns[oldest][:1]

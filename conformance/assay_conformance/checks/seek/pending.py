@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.model.event import Completion, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -44,11 +45,9 @@ class OneSeekAtATime(Check):
     def _judge(self, first: Invoke, event: Completion) -> None:
         ended = self.tracker.operations[first.op].completion
         called_ns = event.called_ns
-        if ended is not None:
-            # The first may have ended before the second was called, and was not heard of in time.
-            ended_ns = ended.t_ns if ended.done_ns is None else ended.done_ns
-            if called_ns is None or ended_ns < called_ns + TOLERANCES["crossing"].slack_ns:
-                return
+        # The first may have ended before the second was called, and was not heard of in time.
+        if ended and (called_ns is None or ended_ns(ended) < called_ns + TOLERANCES["crossing"].slack_ns):
+            return
         self.breach(
             "taken-beside-another",
             f"consumer {event.handle} was told at {ms(first.t_ns)} to seek, and, before that had ended, to seek "

@@ -72,8 +72,9 @@ class Tracker:
     producers: dict[tuple[int, int], ProducerSession] = field(default_factory=dict)
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
-    torn_receipts: dict[int, Frame] = field(default_factory=dict)
-    """Connection -> the first receipt there that came ahead of one that a fault took: a client may leave for that."""
+    may_be_left: dict[int, Frame] = field(default_factory=dict)
+    """Connection -> the first frame there that a client may leave it for: an answer that is an error, or a receipt that
+    came ahead of one that a fault took."""
     foresight: Foresight = field(default_factory=Foresight)
     """Of the whole attempt, whatever the event just seen."""
     lines: Lines = field(init=False)
@@ -316,6 +317,7 @@ class Tracker:
         if event.command == "SEND_RECEIPT":
             self._receipt_order(event)
         if event.to_receiver:
+            self._refused(event)
             self.lines.answered(self.producer_of(event), event)
             if event.fate is _DUPLICATED:
                 self.lines.receipted_twice()
@@ -327,7 +329,11 @@ class Tracker:
         elif event.sides is not _BOTH:
             self._kept_receipts.discard(producer)
         elif producer in self._kept_receipts:
-            self.torn_receipts.setdefault(event.conn, event)
+            self.may_be_left.setdefault(event.conn, event)
+
+    def _refused(self, event: Frame) -> None:
+        if event.to_receiver and event.fields.get("error"):
+            self.may_be_left.setdefault(event.conn, event)
 
     def _subscribe(self, event: Frame) -> None:
         if not event.from_sender or event.consumer_id is None:
@@ -394,4 +400,7 @@ _FRAMES: dict[str, Callable[[Tracker, Frame], None]] = {
     "REDELIVER_UNACKNOWLEDGED_MESSAGES": Tracker._redelivery_asked,
     "PRODUCER_SUCCESS": Tracker._answered,
     "SUCCESS": Tracker._answered,
+    "ERROR": Tracker._refused,
+    "LOOKUP_RESPONSE": Tracker._refused,
+    "PARTITIONED_METADATA_RESPONSE": Tracker._refused,
 }
