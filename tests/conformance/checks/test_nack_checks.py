@@ -251,7 +251,8 @@ def test_members_of_a_batch_that_were_refused_together_may_each_have_a_request(
     story.call("nack", *refused)
     story.after(DELAY_MS)
     story.redeliver_frame(0)
-    story.after(10).call("nack", *refused)
+    story.after(10)
+    story.call("nack", *refused)
     story.after(30).redeliver_frame(0)
     assert story.judged(RedeliveredInWindow)[0] == codes
 
