@@ -145,8 +145,10 @@ NEEDS: Mapping[Do, str] = {
 """What a client has to be able to do for it; everybody can do the others."""
 
 
-EVERY_LIFE = ("producer", "consumer")
-"""Without one of these there is no life to draw."""
+PRODUCER, CONSUMER = "producer", "consumer"
+
+EVERY_LIFE = (PRODUCER,)
+"""Without this there is no life to draw; most have a consumer, too, where the client can be one."""
 
 
 class Act(NamedTuple):
@@ -172,3 +174,6 @@ OF_LOGS = OF_SEEKERS | {
 }
 """Of no use where nothing is kept."""
 OF_CONSUMERS = OF_LOGS | {Do.RECEIVE, Do.LISTEN, Do.ASK_FOR_MORE, Do.CLOSE_CONSUMER}
+
+HAVE_CONSUMERS = OF_CONSUMERS | {Do.OPEN_CONSUMER, Do.OPEN_BESIDE}
+"""What a client that is no consumer is not asked."""

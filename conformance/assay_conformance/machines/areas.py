@@ -7,7 +7,7 @@ the minimum.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from assay_conformance.machines import network_harm as harm
 from assay_conformance.machines import scenes
-from assay_conformance.machines.acts import EVERY_LIFE, NEEDS, Do
+from assay_conformance.machines.acts import CONSUMER, EVERY_LIFE, NEEDS, Act, Do
 from assay_conformance.machines.drawn_terms import TERMS, mostly
-from assay_conformance.machines.harm import MOST_HARMS, Strategy, some
+from assay_conformance.machines.harm import MOST_HARMS, Harm, Strategy, some
 from assay_conformance.machines.kinds import CONSUMING, LIMITS, Kind
 from assay_conformance.machines.mixed import case_of
 from assay_conformance.machines.policies import DELAYS, LIVENESS, PLAIN, RATES, SETTINGS
@@ -51,14 +51,17 @@ def by_turns(number: int, areas: Sequence[Area] = tuple(Area)) -> Area:
 
 
 _ABOUT: Mapping[Area, frozenset[str]] = {
-    Area.CHUNKING: frozenset({"chunking_producer", "chunking_consumer"}),
-    Area.NACK: frozenset({NEEDS[Do.NACK]}),
+    Area.CHUNKING: frozenset({"chunking_producer", "chunking_consumer", CONSUMER}),
+    Area.ACK: frozenset({CONSUMER}),
+    Area.NACK: frozenset({NEEDS[Do.NACK], CONSUMER}),
+    Area.CONSUMING: frozenset({CONSUMER}),
+    Area.LIMITS: frozenset({CONSUMER}),
 }
 
 
 def lacking(area: Area, able: Collection[str]) -> frozenset[str]:
     """Capabilities that are missing from `able` and without which this area has nothing to draw: every life has a
-    producer and a consumer, and some areas are about more."""
+    producer, and some areas are about more."""
     return _ABOUT.get(area, frozenset()).union(EVERY_LIFE).difference(able)
 
 
@@ -81,13 +84,17 @@ _PLAIN = {"compression": st.just("NONE"), "chunking": st.just(False), "small_que
 
 _AREAS: Mapping[Area, _Bent] = {
     Area.MIXED: _Bent(
+        scenes=st.one_of(scenes.ANY, scenes.COMPANY, scenes.ELSEWHERE, scenes.ANEW),
+        harms=st.one_of(harm.ONE_HARM, harm.ONE_HARM, harm.any_of(harm.LOST_ACKS)),
         terms={
+            "brokers": st.sampled_from((1, 2, 2)),
+            "proxied": mostly(False, True, times=9),
             "clients": st.sampled_from((1, 1, 2)),
             "settings": mostly(PLAIN, *SETTINGS, times=18),
             "delays": mostly(PLAIN, *DELAYS),
             "backlog": mostly("", *BACKLOGS, times=15),
             "claims": mostly(False, True),
-        }
+        },
     ),
     Area.ORDERING: _Bent(
         scenes=st.one_of(
@@ -160,7 +167,7 @@ _AREAS: Mapping[Area, _Bent] = {
             scenes.AWAY,
             scenes.one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
         ),
-        harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), harm.ANYWHERE),
+        harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE", "SUCCESS"), harm.ANYWHERE, harm.LOST_ACKS),
         terms={"chunking": st.just(False), "small_queue": st.just(False)},
     ),
     Area.NACK: _Bent(
@@ -170,7 +177,7 @@ _AREAS: Mapping[Area, _Bent] = {
             scenes.AWAY,
             scenes.one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
         ),
-        harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), harm.ANYWHERE),
+        harms=harm.any_of(harm.cut_at("ACK", "MESSAGE", "FLOW", "SUBSCRIBE"), harm.ANYWHERE, harm.LOST_ACKS),
         terms={**_PLAIN, "subscription_type": st.sampled_from(("exclusive", "shared", "key_shared"))},
     ),
     Area.THROTTLING: _Bent(
@@ -253,31 +260,51 @@ _SELDOM = 5
 """Of so many scenes, and one more, one is what few lives have."""
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What lives of an area, or of one kind of an area, are drawn from. `first`: a scene that each of them has, and
+    before all others."""
+
+    area: Area
+    scenes: Strategy
+    harms: Strategy
+    terms: Strategy
+    first: Strategy | None = None
+
+    def lives(self, able: Collection[str] | None) -> st.SearchStrategy[Case]:
+        """As lists; `life` writes what was drawn otherwise, too."""
+        others = some(self.scenes, MOST_SCENES)
+        if self.first is not None:
+            others = st.builds(lambda one, more: [one, *more], self.first, st.lists(self.scenes, max_size=MOST_MORE))
+        wrong = some(self.harms, MOST_HARMS)
+        return st.builds(lambda acts, harms, terms: self.life(acts, harms, terms, able), others, wrong, self.terms)
+
+    def life(
+        self,
+        scenes: Iterable[Iterable[Act]],
+        harms: Iterable[Iterable[Harm]],
+        terms: Terms,
+        able: Collection[str] | None,
+    ) -> Case:
+        return case_of(chain.from_iterable(scenes), chain.from_iterable(harms), terms, self.area.value, able)
+
+
+def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
+    """One for each kind of life that a client that is `able` to do so much (None: everything) can be asked."""
+    if area in _KINDS:
+        return [share_of(kind, area) for kind in _KINDS[area].values() if kind.of.is_for(able)]
+    bent = _AREAS[area]
+    lived = st.one_of([bent.scenes] * _SELDOM + [scenes.SELDOM])
+    wrong = st.one_of(bent.harms, bent.harms, bent.harms, harm.any_of(STRANGE))
+    return [Share(area, lived, wrong, st.builds(Terms, **{**TERMS, **bent.terms}))]
+
+
+def share_of(kind: Kind, area: Area = Area.CONSUMING) -> Share:
+    """Lives of one kind: a scene of their own first, and then others; what is strange is for other lives."""
+    return Share(area, kind.more, kind.harms, st.builds(Terms, **{**TERMS, **kind.terms()}), kind.scenes)
+
+
 def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:
     """Cases of an area for a client that is `able` to do so much (None: everything). Their ids say nothing: the plan
     numbers them."""
-    if area in _KINDS:
-        return st.one_of([lives_of(kind, able, area) for kind in _KINDS[area].values() if kind.of.is_for(able)])
-    bent = _AREAS[area]
-    lived = some(st.one_of([bent.scenes] * _SELDOM + [scenes.SELDOM]), MOST_SCENES)
-    wrong = some(st.one_of(bent.harms, bent.harms, bent.harms, harm.any_of(STRANGE)), MOST_HARMS)
-    return _lives(lived, wrong, bent.terms, area, able)
-
-
-def lives_of(kind: Kind, able: Collection[str] | None = None, area: Area = Area.CONSUMING) -> st.SearchStrategy[Case]:
-    """Lives of one kind: a scene of their own first, and then others; what is strange is for other lives."""
-    lived = st.builds(lambda one, more: [one, *more], kind.scenes, st.lists(kind.more, max_size=MOST_MORE))
-    return _lives(lived, some(kind.harms, MOST_HARMS), kind.terms(), area, able)
-
-
-def _lives(
-    lived: Strategy, wrong: Strategy, terms: Mapping[str, Strategy], area: Area, able: Collection[str] | None
-) -> st.SearchStrategy[Case]:
-    return st.builds(
-        lambda acts, harms, agreed: case_of(
-            chain.from_iterable(acts), chain.from_iterable(harms), agreed, area.value, able
-        ),
-        lived,
-        wrong,
-        st.builds(Terms, **{**TERMS, **terms}),
-    )
+    return st.one_of([share.lives(able) for share in shares(area, able)])

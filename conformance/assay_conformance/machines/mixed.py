@@ -1,7 +1,7 @@
 """Mixed lives: several producers and consumers of one topic, what they do to each other, and what goes wrong meanwhile.
 
-Drawn (`areas`) like the lives of one producer (`life`): plain lists of opcodes, interpreted by a small model that skips
-what does not apply. An opcode picks a handle by number, counted round among those that are open, so that every list is
+Drawn (`areas`, or by a machine's rules) as plain lists of opcodes, interpreted by a small model that skips what does
+not apply. An opcode picks a handle by number, counted round among those that are open, so that every list is
 a life and a shorter one stays so. They look for what checks should not say as much as for what a client should not do:
 payloads too small for an identity, producers reopened under their name, two consumers of one subscription, and streams
 that no network would tear are all in them.
@@ -12,7 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 
-from assay_conformance.machines.acts import EVERY_LIFE, LETTERS_MS, NEEDS, ODD, OF_CONSUMERS, OF_PRODUCERS, Act, Do
+from assay_conformance.machines.acts import (
+    CONSUMER,
+    EVERY_LIFE,
+    HAVE_CONSUMERS,
+    LETTERS_MS,
+    NEEDS,
+    ODD,
+    OF_CONSUMERS,
+    OF_PRODUCERS,
+    Act,
+    Do,
+)
 from assay_conformance.machines.consumers import Consumers
 from assay_conformance.machines.harm import MAX_FAULTS, Harm, changes_process, faults_of
 from assay_conformance.machines.producers import Producers
@@ -61,7 +72,8 @@ class _Mixed:
             self.script.wait()
 
     def live(self, act: Act) -> None:
-        if not self.script.can(NEEDS.get(act.do, "")):
+        needs = {NEEDS.get(act.do, ""), CONSUMER if act.do in HAVE_CONSUMERS else ""}
+        if not all(map(self.script.can, needs)):
             return
         if act.do in HAPPENS:
             HAPPENS[act.do](self.world, act)
@@ -75,7 +87,7 @@ class _Mixed:
 
     def _open_odd(self, act: Act) -> None:
         verb, args, needs = pick(ODD, act.number)
-        if self.script.can(needs):
+        if self.script.can(needs) and (verb != "open_consumer" or self.script.can(CONSUMER)):
             handle = self.script.open(verb, act.who, args)
             if verb == "open_producer":
                 self.script.step(Who.AGENT, "send", producer=handle, count=1, size=max(SIZES))
@@ -99,8 +111,8 @@ class _Mixed:
 def case_of(
     acts: Iterable[Act], harms: Iterable[Harm], terms: Terms, name: str, able: Collection[str] | None = None
 ) -> Case:
-    """The Case these are, of what the client is `able` to do. One producer and one consumer are there from the
-    start."""
+    """The Case these are, of what the client is `able` to do. One producer and, where it can be one, one consumer are
+    there from the start."""
     terms = terms.for_client(able)
     script = Script(terms, able, found=len(terms.around.stock))
     life = _Mixed(script)
@@ -119,7 +131,7 @@ def case_of(
         faults=faults,
         topology=topology_of(terms),
         config=config_of(terms),
-        capabilities=EVERY_LIFE,
+        capabilities=(*EVERY_LIFE, CONSUMER) if script.can(CONSUMER) else EVERY_LIFE,
         isolation=Isolation.OWN_PROCESS if alone else Isolation.SHARED_PROCESS,
         limits=Limits(operation_ms=patience_ms, case_ms=4 * patience_ms),
         generated=True,

@@ -50,6 +50,9 @@ def lost_or_late(*commands: str) -> Strategy:
     return at(commands, st.sampled_from((Drop(), Hold(), Delay(50), Duplicate())))
 
 
+LOST_ACKS = lost_or_late("ACK", "ACK_RESPONSE")
+
+
 def any_of(*harms: Strategy) -> Strategy:
     """Each alone."""
     return st.tuples(st.one_of(*harms))

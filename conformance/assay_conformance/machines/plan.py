@@ -19,12 +19,11 @@ from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, Hypoth
 from hypothesis.stateful import run_state_machine_as_test
 
 from assay_conformance.machines import drawing
-from assay_conformance.machines.strategies import ProducerLife, machine
+from assay_conformance.machines.areas import Area, shares
+from assay_conformance.machines.strategies import STEPS_OF_A_LIFE, Life, machine
 from assay_conformance.model.case import Case
-from assay_conformance.model.requirement import RequirementId
 
 BACKEND = "assay"
-STEPS_OF_A_LIFE = 20
 
 
 class PlainProvider(HypothesisProvider):
@@ -89,11 +88,13 @@ def by_engine(strategy: st.SearchStrategy[Case], count: int, seed: int) -> list[
     return drawn
 
 
-def draw_lives(requirements: tuple[RequirementId, ...], count: int, seed: int) -> list[Case]:
-    """Up to `count` different Cases of the rule-based machine, numbered."""
+def draw_lives(area: Area, count: int, seed: int) -> list[Case]:
+    """Up to `count` different Cases of the area's rule-based machines, numbered."""
     drawn: list[Case] = []
-    seeded: Callable[[type[ProducerLife]], type[ProducerLife]] = hypothesis.seed(seed)
-    run_state_machine_as_test(seeded(machine(requirements, drawn.append)), settings=_settings(count))
+    parts = shares(area)
+    seeded: Callable[[Life], Life] = hypothesis.seed(seed)
+    for share in parts:
+        run_state_machine_as_test(seeded(machine(share, drawn.append)), settings=_settings(max(1, count // len(parts))))
     return _numbered(drawn)
 
 

@@ -71,6 +71,11 @@ MIGRATED = st.tuples(SENDS, call(Do.MIGRATE), SENDS, RECEIVES)
 STARTED_ANEW = st.tuples(SENDS, PAUSES, call(Do.RESTART, number=FEW), SENDS, PAUSES)
 """Messages have their receipts, and most were not read, when the broker dies."""
 
+# Who is there, and where, changes in the middle of what is sent and received.
+COMPANY = st.tuples(call(Do.OPEN_CONSUMER, who=NUMBERS, number=NUMBERS), SENDS, RECEIVES, RECEIVES)
+ELSEWHERE = st.tuples(SENDS, call(st.sampled_from((Do.MOVE, Do.MOVE, Do.MIGRATE))), SENDS, RECEIVES)
+ANEW = st.tuples(SENDS, call(st.sampled_from((Do.RESTART, Do.RESTART_CLIENT)), number=FEW), SENDS, RECEIVES)
+
 _hold, _release = call(Do.HOLD_STORE), call(Do.RELEASE_STORE)
 SLOW_STORE = st.tuples(_hold, SENDS, PAUSES, _release)
 FAILING_STORE = st.tuples(_hold, SENDS, call(Do.FAIL_STORE))

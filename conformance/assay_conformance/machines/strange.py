@@ -50,12 +50,12 @@ _FIRST_WORDS = st.sampled_from(
 _NOT_NOW = st.sampled_from(("ServiceNotReady", "TooManyRequests")).map(AnswerError)
 
 _OPENING = ("PRODUCER", "SUBSCRIBE", "LOOKUP", "PARTITIONED_METADATA")
-_LETS_NOTHING_DOWN = st.just(Cut(how=CutHow.BLACKHOLE, direction=Direction.TO_CLIENT))
+_HALF_OPEN = st.sampled_from([Cut(how=CutHow.BLACKHOLE, direction=direction) for direction in Direction])
 
 _PATIENCE = st.one_of(
     at(_OPENING, _NOT_NOW, _early, _while_it_lasts, st.just(0)),
     at(("PRODUCER_SUCCESS", "SUCCESS"), st.just(Drop()), _early),
-    at(_HEARD, _LETS_NOTHING_DOWN, ANYTIME, _while_it_lasts),
+    at(_HEARD, _HALF_OPEN, ANYTIME, _while_it_lasts),
 )
 """What a client waits for in vain, for as long as it waits for anything: few lives have the time."""
 

@@ -1,89 +1,51 @@
-"""Strategies and the rule-based machine that write lives of a producer. They only draw: nothing here touches a client.
+"""Rule-based machines that write lives: their rules append a scene, or a harm, and the teardown hands over the Case.
 
-The strategy draws a list of opcodes; the machine draws the same opcodes as rules, one at a time, and hands over the
-Case in its teardown. Both go through `life.case_of`.
+What a machine's rules append is drawn from what the lists of its area are drawn from, and goes through the same model
+(`mixed`). `assay explore` plays lists: a rule chooses by what its machine has seen, and here nobody is called while a
+Case is drawn, so that a machine sees nothing; and one of its Cases takes ten times as long to draw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Collection
 
-from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from assay_conformance.machines.life import Aim, Contract, Opcode, Verb, case_of
+from assay_conformance.machines.acts import Act
+from assay_conformance.machines.areas import MOST_SCENES, Share
+from assay_conformance.machines.harm import MOST_HARMS, Harm
+from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case
-from assay_conformance.model.requirement import RequirementId
 
-sends = st.builds(Opcode, st.just(Verb.SEND), st.integers(1, 4))
-calls = st.sampled_from([Verb.FLUSH, Verb.SETTLE, Verb.CLOSE, Verb.REOPEN, Verb.UNLOAD]).map(Opcode)
-# A fault is worth drawing only if a life is likely to reach its frame: traffic before registrations, early before late.
-traffic = st.sampled_from([Aim.SEND, Aim.SEND_RECEIPT])
-reached = st.integers(1, 4)
-cuts = st.one_of(
-    st.builds(Opcode, st.just(Verb.CUT), st.just(1), traffic, reached, st.booleans()),
-    st.builds(Opcode, st.just(Verb.CUT), st.just(1), st.sampled_from(Aim), st.integers(1, 2), st.booleans()),
-)
-holds = st.builds(Opcode, st.just(Verb.HOLD), st.integers(1, 8), traffic, reached)
-# Only what a broker may fail to say is dropped: a SEND lost between two that arrive is no network's doing.
-drops = st.builds(Opcode, st.just(Verb.DROP), st.just(1), st.just(Aim.SEND_RECEIPT), reached)
-faults = st.one_of(cuts, holds, drops)
-# A scene is a call, or a fault together with traffic that may run into it.
-scenes = st.one_of(st.tuples(sends), st.tuples(calls), st.tuples(faults, sends), st.tuples(sends, faults, sends))
-contracts = st.builds(Contract, st.booleans(), st.booleans())
+Life = type[RuleBasedStateMachine]
+
+STEPS_OF_A_LIFE = MOST_SCENES + MOST_HARMS - 1
+"""A first scene and a first harm are one step."""
 
 
-def producer_lives(requirements: tuple[RequirementId, ...]) -> st.SearchStrategy[Case]:
-    """Cases from lists of opcodes. Their ids say nothing: the plan numbers them."""
-    return st.builds(
-        lambda acts, contract: case_of(chain.from_iterable(acts), contract, requirements, "life"),
-        st.lists(scenes),
-        contracts,
-    )
-
-
-class ProducerLife(RuleBasedStateMachine):
-    """The same lives, one rule an opcode. Set `hand_over` and `requirements` on a subclass; see `machine`."""
-
-    requirements: tuple[RequirementId, ...] = ()
-    hand_over: Callable[[Case], None]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._codes: list[Opcode] = []
-        self._contract = Contract()
-
-    @initialize(contract=contracts)
-    def agree(self, contract: Contract) -> None:
-        self._contract = contract
-
-    @rule(code=sends)
-    def send(self, code: Opcode) -> None:
-        self._codes.append(code)
-
-    @rule(code=calls)
-    def call(self, code: Opcode) -> None:
-        self._codes.append(code)
-
-    @rule(code=cuts)
-    def cut(self, code: Opcode) -> None:
-        self._codes.append(code)
-
-    @rule(code=holds)
-    def hold(self, code: Opcode) -> None:
-        self._codes.append(code)
-
-    @rule(code=drops)
-    def drop(self, code: Opcode) -> None:
-        self._codes.append(code)
-
-    def teardown(self) -> None:
-        type(self).hand_over(case_of(self._codes, self._contract, self.requirements, "machine"))
-
-
-def machine(requirements: tuple[RequirementId, ...], hand_over: Callable[[Case], None]) -> type[ProducerLife]:
+def machine(share: Share, hand_over: Callable[[Case], None], able: Collection[str] | None = None) -> Life:
     """A machine that hands every finished life to `hand_over`."""
-    return type(
-        "BoundProducerLife", (ProducerLife,), {"requirements": requirements, "hand_over": staticmethod(hand_over)}
-    )
+
+    class AreaLife(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.terms = Terms()
+            self.scenes: list[tuple[Act, ...]] = []
+            self.harms: list[tuple[Harm, ...]] = []
+
+        @initialize(terms=share.terms, first=share.scenes if share.first is None else share.first, harm=share.harms)
+        def begins(self, terms: Terms, first: tuple[Act, ...], harm: tuple[Harm, ...]) -> None:
+            self.terms, self.scenes, self.harms = terms, [first], [harm]
+
+        @rule(scene=share.scenes)
+        def happens(self, scene: tuple[Act, ...]) -> None:
+            self.scenes.append(scene)
+
+        @rule(harm=share.harms)
+        def goes_wrong(self, harm: tuple[Harm, ...]) -> None:
+            self.harms.append(harm)
+
+        def teardown(self) -> None:
+            hand_over(share.life(self.scenes, self.harms, self.terms, able))
+
+    return AreaLife

@@ -263,7 +263,7 @@ def test_a_plan_is_drawn_again_to_the_byte() -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_kind_of_life_is_in_the_surroundings_that_it_needs(name: str) -> None:
     kind = KINDS[name]
-    drawn = plan.draw(areas.lives_of(kind), 5, SEED)
+    drawn = plan.draw(areas.share_of(kind).lives(None), 5, SEED)
     topics = {topic.name for topic in kind.of.topics}
     assert all(topics <= {topic.name for topic in case.topology.topics} for case in drawn)
     assert not any(kind.of.quiet and step.verb == "send" for case in drawn for step in case.steps)
@@ -318,7 +318,7 @@ def test_a_second_seek_does_not_wait_for_the_first() -> None:
 
 def test_messages_are_sent_round_only_where_that_is_set_up() -> None:
     kind = KINDS["sends round"]
-    drawn = plan.draw(areas.lives_of(kind), COUNT, SEED)
+    drawn = plan.draw(areas.share_of(kind).lives(None), COUNT, SEED)
     assert any(step.verb == "reconsume_later" for case in drawn for step in case.steps)
     assert "reconsume_later" not in {verb for verb, _ in _steps(Act(Do.LATER))}
 
