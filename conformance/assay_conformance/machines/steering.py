@@ -2,13 +2,15 @@
 
 Pure and simple: a Case's traits (the words of its shape, its faults) are all it knows of a Case before it runs. What a
 Case with a trait exercised, others with it may exercise, too, and the states in which faults met its client, faults may
-meet again; two traits that have not met yet are worth a try by themselves.
+meet again; two traits that have not met yet are worth a try by themselves. A clause that nobody has exercised yet is
+sought by the traits of the Cases that were written for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from assay_conformance.machines.coverage import Coverage, Pair, label
 from assay_conformance.machines.shape import shape
@@ -21,10 +23,15 @@ _NEW_MEETING = 0.05
 """What a pair of traits that has not been run together is worth, in clauses that are sure to be exercised."""
 
 
-class Steering:
-    """Told of every Case that was run; ranks those that may be run next."""
+_UNSEEN = 0.5
+"""What a Case is worth that has all the traits of one that was written for a clause nobody has exercised."""
 
-    def __init__(self, clauses: Iterable[str]) -> None:
+
+class Steering:
+    """Told of every Case that was run; ranks those that may be run next. `written`: clause -> Cases that exercise it by
+    themselves."""
+
+    def __init__(self, clauses: Iterable[str], written: Mapping[str, Iterable[Case]] = MappingProxyType({})) -> None:
         self.clauses: Counter[str] = Counter(dict.fromkeys(clauses, 0))
         """Clause -> Cases that exercised it."""
         self.pairs: Counter[Pair] = Counter()
@@ -34,6 +41,7 @@ class Steering:
         self._states: dict[str, Counter[str]] = {}
         """Trait -> state -> Cases with it in which a fault met the client in that state."""
         self._meetings = _Meetings()
+        self._written = {name: [frozenset(_traits(case)) for case in cases] for name, cases in written.items()}
 
     def saw(self, case: Case, exercised: Collection[str], covered: Coverage) -> None:
         """A Case was run."""
@@ -60,7 +68,13 @@ class Steering:
         meetings = _NEW_MEETING * self._meetings.new_ones(traits)
         faults = {label(fault) for fault in case.faults}
         seldom = sum(1 / (1 + self._faults[fault] / RARE) for fault in faults)
-        return sum(rare.largest(traits)) + meetings + seldom + self._new_pairs(states, traits, faults)
+        new = self._new_pairs(states, traits, faults) + self._new_clauses(frozenset(traits))
+        return sum(rare.largest(traits)) + meetings + seldom + new
+
+    def _new_clauses(self, traits: frozenset[str]) -> float:
+        """By how much it has of what was written for each: half of the traits are far from half of the way."""
+        unseen = (self._written.get(name, ()) for name, seen in self.clauses.items() if not seen)
+        return _UNSEEN * sum(max((_part(other, traits) ** 2 for other in others), default=0.0) for others in unseen)
 
     def _new_pairs(self, states: _Shares, traits: Sequence[str], faults: Collection[str]) -> float:
         """How many pairs that are still sought a Case may come to, by the states that its traits have led to."""
@@ -117,6 +131,10 @@ class _Shares:
         if row is None:
             row = self._rows[trait] = [self._shown[trait][name] / self._runs[trait] for name in self.names]
         return row
+
+
+def _part(wanted: frozenset[str], traits: frozenset[str]) -> float:
+    return len(wanted & traits) / max(1, len(wanted))
 
 
 def _traits(case: Case) -> list[str]:

@@ -31,6 +31,20 @@ def test_a_case_like_those_that_exercised_a_rare_clause_goes_first() -> None:
     assert steering.best([_case("ack"), _case("seek")], 1) == [_case("seek")]
 
 
+def test_a_case_like_what_was_written_for_a_clause_that_nobody_exercised_goes_first() -> None:
+    steering = Steering(["clause"], {"clause": [_case("seek", "ack")]})
+    for verbs in (("ack", "nack"), ("ack", "seek")):
+        steering.saw(_case(*verbs), [], Coverage())
+    assert steering.best([_case("ack", "nack"), _case("ack", "seek")], 1) == [_case("ack", "seek")]
+
+
+def test_a_clause_that_was_exercised_is_sought_by_what_exercised_it() -> None:
+    steering = Steering(["clause"], {"clause": [_case("seek", "ack")]})
+    for verbs in (("ack", "nack"), ("ack", "seek")):
+        steering.saw(_case(*verbs), ["clause"] if "nack" in verbs else [], Coverage())
+    assert steering.best([_case("ack", "seek"), _case("ack", "nack")], 1) == [_case("ack", "nack")]
+
+
 def test_a_clause_that_is_rare_no_longer_draws_nobody() -> None:
     steering = Steering(["clause"])
     for _ in range(RARE):
