@@ -3,7 +3,7 @@
     python -m bench.same_plan
 
 What is compared are the Cases as they are written, the permutations that are run of them, what is drawn of them, and
-what every area draws. They are planned by the Python this runs on, and then by each one that is found on the PATH or
+what every area draws, by lists and by machines. They are planned by the Python this runs on, and then by each one that is found on the PATH or
 among pyenv's versions, in an environment that uv makes for it with the same versions of libraries. There a module full
 of constants is imported first, which Hypothesis would mix into what it draws. The status is 1 where plans differ.
 """
@@ -42,9 +42,10 @@ written = all_cases()
 fast = [case for case in written if case.tier is Tier.FAST]
 harm = plan.draw(harmed.harmed(fast), 12, 3)
 lives = [plan.draw(areas.lives(area), 12, 3) for area in areas.Area]
+machines = [plan.draw_lives(area, 6, 3) for area in areas.Area]
 numbers = st.integers(0, 99_999).map(lambda number: msgspec.structs.replace(written[0], title=str(number)))
 wide = plan.draw(numbers, 200, 3)
-print(hashlib.sha256(msgspec.json.encode([written, spread(fast), harm, lives, wide])).hexdigest())
+print(hashlib.sha256(msgspec.json.encode([written, spread(fast), harm, lives, machines, wide])).hexdigest())
 """
 """Of constants Hypothesis would take what lies in a strategy's range, and beyond 100: lives have no such numbers now,
 and the last strategy has."""
