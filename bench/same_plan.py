@@ -3,9 +3,10 @@
     python -m bench.same_plan
 
 What is compared are the Cases as they are written, the permutations that are run of them, what is drawn of them, and
-what every area draws, by lists and by machines. They are planned by the Python this runs on, and then by each one that is found on the PATH or
-among pyenv's versions, in an environment that uv makes for it with the same versions of libraries. There a module full
-of constants is imported first, which Hypothesis would mix into what it draws. The status is 1 where plans differ.
+what every area draws, by lists and by machines. They are planned by the Python this runs on, and then by each one that
+is found on the PATH or among pyenv's versions, in an environment that uv makes for it with the same versions of
+libraries. There a module full of constants is imported first, which Hypothesis would mix into what it draws. The status
+is 1 where plans differ.
 """
 
 from __future__ import annotations
