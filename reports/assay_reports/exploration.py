@@ -14,6 +14,9 @@ from rich.text import Text
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
 from assay_reports.text import clean, counted, one_line
 
+EXPLORATION = "exploration.json"
+"""Its name in the run folder."""
+
 SLOW_S = 2.0
 """A Case that took longer waited for the client's own time-outs."""
 
@@ -88,8 +91,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Once(msgspec.Struct, frozen=True, kw_only=True):
-    """A breach that did not come again when its Case was run again. What was seen is kept at `replay`, if the disk had
-    room for it."""
+    """A breach that did not come again when its Case was run again; or, where `beside_others`, came again beside other
+    Cases and in none alone. `seen` drawn Cases showed it; `open`: so often that it is neither taken for the client's
+    failure nor for nothing. What was seen is kept at `replay`, if the disk had room for it."""
 
     requirement: str
     code: str
@@ -97,6 +101,15 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: int
     tries: int
     replay: str
+    beside_others: bool = False
+    seen: int = 1
+    open: bool = False
+
+    @property
+    def told(self) -> str:
+        """How often it came again, and where."""
+        where = " beside other Cases, in none alone" if self.beside_others else ""
+        return f"again in {self.confirmed} of {self.tries} fresh runs{where}; in {counted(self.seen, 'Case')}"
 
 
 class Exploration(Header, frozen=True, kw_only=True):
@@ -135,6 +148,11 @@ def render(exploration: Exploration) -> bytes:
 def read_exploration(data: bytes, where: str) -> Exploration:
     """The content of an exploration.json; UsageError that names `where` when it is none."""
     return read_document(data, FileKind.EXPLORATION, Exploration, where)
+
+
+def open_sentences(told: Exploration) -> tuple[str, ...]:
+    """Why there is no verdict on an exploration, as far as it left something open."""
+    return tuple(f"{once.requirement}: {once.code}, {once.told}" for once in told.once if once.open)
 
 
 def head() -> dict[str, object]:
@@ -185,10 +203,15 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
     for listed in told.listed:
         seen = counted(listed.seen, "Case")
         yield f"known   {listed.requirement}: {listed.code}, in {seen}; listed for {listed.listed_in}"
-    for once in told.once:
-        again = f"again in {once.confirmed} of {once.tries} fresh runs"
+    for once in sorted(told.once, key=lambda one: one.open):
         kept = f"{folder}/{once.replay}" if once.replay else "what was seen could not be written"
-        yield f"once    {once.requirement}: {once.code}, {again}; {kept}"
+        word = "open  " if once.open else "once  "
+        yield f"{word}  {once.requirement}: {once.code}, {once.told}; {kept}"
+    if any(once.open for once in told.once):
+        yield (
+            "open    is what nothing explains: what Cases do to each other inside this client may be a failure of it, "
+            "or of what they were made to do; no verdict, exit code 3 where nothing fails"
+        )
     figures = told.figures
     yield (
         f"ran     {counted(figures.cases, 'Case')} in {figures.wall_s:.0f} s, and {figures.more_runs} to confirm and "
