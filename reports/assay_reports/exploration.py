@@ -60,7 +60,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to. `known_by`
     are listed failures that came and went with it in all of `together` runs: it is taken for their doing, and fails
-    nothing."""
+    nothing. `other_shapes` of the Cases it is `seen` in lack a word of its shape: their causes are not told apart."""
 
     requirement: str
     code: str
@@ -79,6 +79,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     minimal: bool
     took_s: float
     seen: int
+    other_shapes: int = 0
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,8 +188,9 @@ def _of_cause(found: Found, folder: str) -> Iterator[Text]:
     yield Text(f"  {one_line(found.sentence)}")
     size = f"{counted(found.steps, 'step')} and {counted(found.faults, 'fault')}"
     left = "nothing can be taken away" if found.minimal else "not reduced to the end"
+    others = f" (and other shapes: {found.other_shapes} of them)" if found.other_shapes else ""
     yield Text(
-        f"  in {counted(found.seen, 'Case')}; again in {found.confirmed} of {found.tries} fresh runs; "
+        f"  in {counted(found.seen, 'Case')}{others}; again in {found.confirmed} of {found.tries} fresh runs; "
         f"{size}, {left} ({found.took_s:.0f} s)"
     )
     if found.also:

@@ -7,6 +7,7 @@ from functools import cache
 
 import msgspec
 import pytest
+from tests.exam.failures import Failure, failures_of
 
 from assay_conformance.client import Mutation
 from assay_conformance.machines import plan, strategies
@@ -17,7 +18,6 @@ from assay_conformance.model.fault import Cut, OnFrame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
-from assay_fixtures.runner.explore import Failure, explore
 
 REQUIREMENTS = (RequirementId("resend.unreceipted-again"),)
 SEED = 20
@@ -33,7 +33,7 @@ def _drawn() -> tuple[Case, ...]:
 @cache
 def _found() -> list[Failure]:
     planted = ReferenceTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
-    return asyncio.run(explore(_drawn(), planted.probe, parallel=8))
+    return asyncio.run(failures_of(_drawn(), planted.probe, parallel=8))
 
 
 def _sends(case: Case) -> int:

@@ -89,3 +89,8 @@ def test_only_what_is_open_keeps_a_run_from_a_verdict() -> None:
     assert open_sentences(told) == (
         "a.b: c, again in 3 of 3 fresh runs beside other Cases, in none alone; in 37 Cases",
     )
+
+
+def test_cases_of_other_shapes_are_told_where_causes_are_not_told_apart() -> None:
+    assert "in 3 Cases (and other shapes: 2 of them); again" in _told(1, False, _found(other_shapes=2))
+    assert "other shapes" not in _told(1, False, _found())
