@@ -32,9 +32,10 @@ from tests.exam.test_both_ways import PACK
 from assay_conformance.client import Mutation
 from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.machines.areas import Area
+from assay_conformance.machines.causes import Breach
 from assay_conformance.model.case import Case
 from assay_fixtures.reference.probe import ReferenceTrial
-from assay_fixtures.runner.explore import Breach, Confirmation
+from assay_fixtures.runner.explore import Confirmation
 from assay_fixtures.runner.load import LoadSampler
 from assay_reports.exploration import Exploration, Found, read_exploration
 from assay_reports.replay import read_replay

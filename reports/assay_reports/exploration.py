@@ -14,6 +14,9 @@ from rich.text import Text
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
 from assay_reports.text import clean, counted, one_line
 
+EXPLORATION = "exploration.json"
+"""Its name in the run folder."""
+
 SLOW_S = 2.0
 """A Case that took longer waited for the client's own time-outs."""
 
@@ -57,7 +60,7 @@ class Goal(msgspec.Struct, frozen=True, kw_only=True):
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One cause. `case` is in the run folder's plan. `verdict` is what breaking its requirement comes to. `known_by`
     are listed failures that came and went with it in all of `together` runs: it is taken for their doing, and fails
-    nothing."""
+    nothing. `other_shapes` of the Cases it is `seen` in lack a word of its shape: their causes are not told apart."""
 
     requirement: str
     code: str
@@ -76,6 +79,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     minimal: bool
     took_s: float
     seen: int
+    other_shapes: int = 0
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,8 +92,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Once(msgspec.Struct, frozen=True, kw_only=True):
-    """A breach that did not come again when its Case was run again. What was seen is kept at `replay`, if the disk had
-    room for it."""
+    """A breach that did not come again when its Case was run again; or, where `beside_others`, came again beside other
+    Cases and in none alone. `seen` drawn Cases showed it; `open`: so often that it is neither taken for the client's
+    failure nor for nothing. What was seen is kept at `replay`, if the disk had room for it."""
 
     requirement: str
     code: str
@@ -97,6 +102,15 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     confirmed: int
     tries: int
     replay: str
+    beside_others: bool = False
+    seen: int = 1
+    open: bool = False
+
+    @property
+    def told(self) -> str:
+        """How often it came again, and where."""
+        where = " beside other Cases, in none alone" if self.beside_others else ""
+        return f"again in {self.confirmed} of {self.tries} fresh runs{where}; in {counted(self.seen, 'Case')}"
 
 
 class Exploration(Header, frozen=True, kw_only=True):
@@ -137,6 +151,11 @@ def read_exploration(data: bytes, where: str) -> Exploration:
     return read_document(data, FileKind.EXPLORATION, Exploration, where)
 
 
+def open_sentences(told: Exploration) -> tuple[str, ...]:
+    """Why there is no verdict on an exploration, as far as it left something open."""
+    return tuple(f"{once.requirement}: {once.code}, {once.told}" for once in told.once if once.open)
+
+
 def head() -> dict[str, object]:
     return {"schema": str(CURRENT[FileKind.EXPLORATION]), "file": FileKind.EXPLORATION}
 
@@ -169,8 +188,9 @@ def _of_cause(found: Found, folder: str) -> Iterator[Text]:
     yield Text(f"  {one_line(found.sentence)}")
     size = f"{counted(found.steps, 'step')} and {counted(found.faults, 'fault')}"
     left = "nothing can be taken away" if found.minimal else "not reduced to the end"
+    others = f" (and other shapes: {found.other_shapes} of them)" if found.other_shapes else ""
     yield Text(
-        f"  in {counted(found.seen, 'Case')}; again in {found.confirmed} of {found.tries} fresh runs; "
+        f"  in {counted(found.seen, 'Case')}{others}; again in {found.confirmed} of {found.tries} fresh runs; "
         f"{size}, {left} ({found.took_s:.0f} s)"
     )
     if found.also:
@@ -185,10 +205,15 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
     for listed in told.listed:
         seen = counted(listed.seen, "Case")
         yield f"known   {listed.requirement}: {listed.code}, in {seen}; listed for {listed.listed_in}"
-    for once in told.once:
-        again = f"again in {once.confirmed} of {once.tries} fresh runs"
+    for once in sorted(told.once, key=lambda one: one.open):
         kept = f"{folder}/{once.replay}" if once.replay else "what was seen could not be written"
-        yield f"once    {once.requirement}: {once.code}, {again}; {kept}"
+        word = "open  " if once.open else "once  "
+        yield f"{word}  {once.requirement}: {once.code}, {once.told}; {kept}"
+    if any(once.open for once in told.once):
+        yield (
+            "open    is what nothing explains: what Cases do to each other inside this client may be a failure of it, "
+            "or of what they were made to do; no verdict, exit code 3 where nothing fails"
+        )
     figures = told.figures
     yield (
         f"ran     {counted(figures.cases, 'Case')} in {figures.wall_s:.0f} s, and {figures.more_runs} to confirm and "

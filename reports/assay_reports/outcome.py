@@ -7,7 +7,7 @@ invalid, asked-for means unavailable, or nothing ran; 4 harness error; 130 inter
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -93,9 +93,10 @@ def outcome(
     ended_early: Cause | None = None,
     strict: bool = False,
     asked_for_unavailable: Mapping[str, str] | None = None,
+    explored: Sequence[str] | None = None,
 ) -> Outcome:
     """The exit code of a run of `selected` Cases. `asked_for_unavailable` are means named by the user, and what could
-    not be run with them, and why.
+    not be run with them, and why. `explored`: it was an exploration, which left so much open; None for any other run.
 
     `ended_early` is INTERRUPTED, or BROKEN_OFF for a run that could not even say so: killed, or out of disk.
     `strict` makes `warn` count as a failure does. `info` never counts: the specification leaves the choice open.
@@ -108,7 +109,8 @@ def outcome(
             Reason(Cause.UNAVAILABLE, f"{name} was asked for, and {reason}")
             for name, reason in (asked_for_unavailable or {}).items()
         ),
-        *_nothing(standing, selected),
+        *(Reason(Cause.INCONCLUSIVE, sentence) for sentence in explored or ()),
+        *_nothing(standing, selected, explored is not None),
     ]
     return Outcome(exit_code=exit_code(reason.cause for reason in reasons), reasons=tuple(reasons))
 
@@ -117,6 +119,10 @@ _EARLY: dict[Cause, str] = {
     Cause.INTERRUPTED: "the run was interrupted",
     Cause.BROKEN_OFF: "the run broke off, killed or out of means",
 }
+
+
+_NOTHING_SELECTED = "no Case was selected; `assay list cases` shows them"
+_NOTHING_KEPT = "the exploration was over before a Case was kept; explored.jsonl holds what was drawn and run"
 
 
 def _early(cause: Cause, standing: Standing, selected: int) -> Reason:
@@ -160,9 +166,9 @@ def entry_sentence(entry: Entry) -> str:
     return f"{listed.requirement} in {listed.case}: {listed.code} {told}"
 
 
-def _nothing(standing: Standing, selected: int) -> list[Reason]:
+def _nothing(standing: Standing, selected: int, explored: bool) -> list[Reason]:
     if not selected:
-        return [Reason(Cause.NOTHING_SELECTED, "no Case was selected; `assay list cases` shows them")]
+        return [Reason(Cause.NOTHING_SELECTED, _NOTHING_KEPT if explored else _NOTHING_SELECTED)]
     if not any(cell.exercised for cell in standing.cells):
         return [Reason(Cause.NOTHING_EXERCISED, "no requirement's precondition occurred in any Case")]
     return []

@@ -95,13 +95,16 @@ def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
     """What running the Case again came to.
 
     STILL FAILS when any listed breach shows again. FIXED only when every listed requirement was judged and kept: one
-    that could not be judged, or broke in another way, leaves the question open, and open is ERROR.
+    that could not be judged, or broke in another way, leaves the question open, and open is ERROR. Of a Case in which
+    nothing broke, as of most that an exploration draws, it is ERROR that something does now.
     """
     current = [judgement for judgement in judgements if not judgement.superseded]
     found = {(finding.requirement, finding.code): finding for j in current for finding in j.findings}
     for breach in replay.breaches:
         if again := found.get((breach.requirement, breach.code)):
             return Told(Answer.STILL_FAILS, f"{breach.requirement}: {breach.code}: {again.sentence}")
+    if not replay.breaches:
+        return _of_none(found.values())
     by_requirement: dict[str, list[Judgement]] = {}
     for judgement in current:
         by_requirement.setdefault(judgement.requirement, []).append(judgement)
@@ -113,3 +116,10 @@ def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
             if judgement.verdict is not Verdict.PASS:
                 return Told(Answer.ERROR, f"{breach.requirement} came to {judgement.verdict.value}: {judgement.reason}")
     return Told(Answer.FIXED, "every listed requirement was exercised and kept")
+
+
+def _of_none(found: Iterable[Finding]) -> Told:
+    for finding in found:
+        sentence = f"nothing was recorded to break, and now {finding.requirement}: {finding.code}: {finding.sentence}"
+        return Told(Answer.ERROR, sentence)
+    return Told(Answer.FIXED, "nothing was recorded to break, and nothing does")

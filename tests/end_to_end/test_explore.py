@@ -26,7 +26,7 @@ from assay_fixtures.exploration.tally import Tally
 from assay_fixtures.reference.probe import ReferenceTrial
 from assay_fixtures.runner.explore import Probed
 from assay_fixtures.runner.folder import StoredRun
-from assay_reports.exploration import read_exploration
+from assay_reports.exploration import EXPLORATION, Once, read_exploration, render
 from assay_reports.replay import read_replay
 
 PLANTED = Mutation.FAILS_PENDING_ON_LOSS
@@ -121,6 +121,28 @@ def test_the_folder_is_judged_again_to_the_same_bytes(planted: Explored) -> None
     assert (planted.folder / "verdicts.json").read_bytes() == verdicts
 
 
+def test_what_an_exploration_left_open_is_no_verdict_when_it_is_judged_again(tmp_path: Path) -> None:
+    assert (
+        assay("explore", "reference", "--area", "ordering", "--cases", "4", "--run-dir", str(tmp_path)).returncode == 0
+    )
+    (folder,) = tmp_path.iterdir()
+    told = read_exploration((folder / EXPLORATION).read_bytes(), "")
+    once = Once(
+        requirement=BROKEN,
+        code="lost",
+        sentence="",
+        confirmed=3,
+        tries=3,
+        replay="",
+        beside_others=True,
+        seen=9,
+        open=True,
+    )
+    (folder / EXPLORATION).write_bytes(render(msgspec.structs.replace(told, once=(once,))))
+    again = assay("check", str(folder))
+    assert (again.returncode, "beside other Cases, in none alone; in 9 Cases" in again.stdout) == (3, True)
+
+
 # --- areas of which nothing can be drawn ------------------------------------------------------------------------------
 
 _EMPTY = """
@@ -186,6 +208,18 @@ def test_an_interrupted_exploration_keeps_what_is_known(number: signal.Signals, 
     assert stored.plan
     assert read_exploration((folder / "exploration.json").read_bytes(), "").interrupted
     eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the end of its processes", 10)
+
+
+def test_a_killed_exploration_leaves_a_plan_of_what_was_kept(tmp_path: Path) -> None:
+    with exploring(tmp_path) as process:
+        eventually(lambda: any(tmp_path.glob("*/history/generated/*")), "a Case that is kept", 120)
+        eventually(lambda: any(b"generated/" in plan.read_bytes() for plan in tmp_path.glob("*/plan.jsonl")), "it", 5)
+        process.kill()
+        process.communicate(timeout=30)
+    (folder,) = tmp_path.iterdir()
+    told = assay("check", str(folder))
+    assert (told.returncode, "no Case was selected" in told.stdout) == (130, False)
+    assert StoredRun(folder).plan
 
 
 def test_a_killed_exploration_leaves_nobody(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.exam.failures import Failure, failures_of
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
@@ -18,7 +19,6 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
-from assay_fixtures.runner.explore import Failure, explore
 from assay_reports.replay import Breach, Replay, read_replay, render
 
 LIVES = {"ci": 10, "nightly": 1_000}
@@ -30,7 +30,7 @@ SEED = int(os.environ.get("ASSAY_NIGHT", "17"))
 def test_an_honest_client_lives_through_what_an_area_draws(area: Area, tmp_path: Path) -> None:
     drawn = plan.draw(areas.lives(area), LIVES[PROFILE], SEED)
     trial = ReferenceTrial()
-    failures = asyncio.run(explore(drawn, trial.probe, parallel=2))
+    failures = asyncio.run(failures_of(drawn, trial.probe, parallel=2))
     for number, failure in enumerate(failures):
         (tmp_path / f"{number}.json").write_bytes(render(record(failure, trial)))
     assert [sorted(failure.breaches) for failure in failures] == [], f"seed {SEED}; replay files: {tmp_path}"

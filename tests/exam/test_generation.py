@@ -10,6 +10,7 @@ from functools import cache
 
 import msgspec
 import pytest
+from tests.exam.failures import Failure, failures_of
 
 from assay_conformance.client import Mutation
 from assay_conformance.machines import areas, plan
@@ -19,7 +20,6 @@ from assay_conformance.model.event import Fired
 from assay_conformance.model.fault import Cut, OnFrame
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
-from assay_fixtures.runner.explore import Failure, explore
 
 SEED = 20
 LIVES, MACHINE_LIVES = 150, 12
@@ -36,7 +36,7 @@ def _found() -> Failure:
     """By the one area that is about it."""
     planted = ReferenceTrial(client=frozenset({Mutation.LOSES_THIRD_SEND}))
     drawn = plan.draw(areas.lives(Area.RESEND), LIVES, SEED)
-    failures = asyncio.run(explore(drawn, planted.probe, parallel=8))
+    failures = asyncio.run(failures_of(drawn, planted.probe, parallel=8))
     return next(failure for failure in failures if any(requirement == LOST for requirement, _ in failure.breaches))
 
 

@@ -19,7 +19,8 @@ Breach = tuple[str, str]
 """(requirement, finding code)."""
 
 MOST_SHAPES = 3
-"""Causes of one (requirement, code) that are told apart; of more than that nobody reads the fourth."""
+"""Causes of one (requirement, code) that are told apart; of more than that nobody reads the fourth. Further shapes are
+counted to the first, which says so."""
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Cause:
     what was drawn showed it; `reproduced`: as many as were asked for. `minimal`: nothing can be taken from the Case;
     else there was no time, or it fails only sometimes. `shown_in` are the drawn Cases it showed in. `listed` are known
     failures that came and went with it in all of `together` runs: there is neither without the other, so they are
-    taken for its cause."""
+    taken for its cause. `other_shapes` are those of them that lack a word of its shape: there were causes enough."""
 
     breach: Breach
     case: Case
@@ -41,6 +42,7 @@ class Cause:
     listed: frozenset[Breach] = frozenset()
     together: int = 0
     shown_in: set[str] = field(default_factory=set)
+    other_shapes: set[str] = field(default_factory=set)
     words: Shape = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,6 +76,8 @@ class Causes:
                 left.append(breach)
             else:
                 cause.shown_in.add(case.id)
+                if not cause.explains(breach, words):
+                    cause.other_shapes.add(case.id)
         return left
 
     def for_want_of_a_cause(self, breach: Breach) -> Cause | None:
@@ -111,5 +115,6 @@ class Causes:
 
     def _merged(self, known: Cause, cause: Cause) -> Cause:
         known.shown_in |= cause.shown_in
+        known.other_shapes |= cause.other_shapes
         known.also = (known.breaches | cause.breaches) - {known.breach}
         return known

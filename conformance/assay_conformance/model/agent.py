@@ -2,9 +2,12 @@
 
 The bench writes one command a line on the agent's stdin; the agent writes one event a line on stdout and logs on
 stderr. A line is at most 1 MiB; binary is base64. Commands for one handle are issued to the client in command order,
-without waiting for earlier completions; a blocking call never stops other handles. Every operation ends in exactly one
-`ok` / `fail` / `unknown` (or `unsupported`), written in callback order. `fail` promises that the operation surely did
-not happen; when in doubt, `unknown`. End of stdin means finish and exit.
+without waiting for earlier completions, but for that of what opens it: a `send` may be written right behind the
+`open_producer` of its producer, a `receive` right behind `open_consumer`, and the agent calls the client when that is
+open. What names a client (`open_producer`, `open_consumer`) the bench holds back until its `open_client` has been
+answered, or should have been. A blocking call never stops other handles. Every operation ends in exactly one `ok` /
+`fail` / `unknown` (or `unsupported`), written in callback order. `fail` promises that the operation surely did not
+happen; when in doubt, `unknown`. End of stdin means finish and exit.
 """
 
 from __future__ import annotations

@@ -43,6 +43,8 @@ CURRENT: dict[FileKind, Version] = {
     FileKind.RUN: Version(1, 1),
     # 1.1: how applications acknowledged; whose process was killed.
     FileKind.LEDGER: Version(1, 1),
+    # 1.1: what showed beside other Cases only, and how often.
+    FileKind.EXPLORATION: Version(1, 1),
 }
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]

@@ -6,7 +6,8 @@ OUT = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # Whatever the client prints goes to stderr: stdout is for events alone.
 import pulsar
 
-LOCK, OPEN, DELIVERED, WORKERS = threading.Lock(), {}, collections.defaultdict(list), {}
+LOCK, OPEN, DELIVERED = threading.Lock(), {}, collections.defaultdict(list)
+WORKERS = collections.defaultdict(lambda: concurrent.futures.ThreadPoolExecutor(1))
 SURELY_NOT = (KeyError, IndexError, pulsar.AlreadyClosed, pulsar.MessageTooBig)  # All else may have happened.
 
 def say(event, **fields):
@@ -62,11 +63,12 @@ def serve(c):
                    client_version=pulsar.__version__, capabilities=["producer", "consumer"])
     if verb not in VERBS:
         return say("fail" if verb == "hello" else "unsupported", id=op, error="other", text=verb)
-    # One thread a handle keeps its commands in order; receiving has its own, so that acks pass it.
-    key = (verb == "receive", c.get("handle") or c.get("producer") or c.get("consumer"))
-    worker = WORKERS.setdefault(key, concurrent.futures.ThreadPoolExecutor(1))
+    # One thread a handle keeps its commands in order, what opens it first; a receive goes on from there in a thread of
+    # its own, so that acks pass it.
+    number = c.get("handle") or c.get("producer") or c.get("consumer")
+    passed_on = [WORKERS[number, verb].submit] if verb == "receive" else []
     for offset, part in enumerate([(c, message) for message in c["messages"]] if verb == "send" else [(c,)]):
-        worker.submit(answer, op + offset, VERBS[verb], *part)
+        WORKERS[number].submit(*passed_on, answer, op + offset, VERBS[verb], *part)
 
 for line in sys.stdin.buffer:
     with contextlib.suppress(ValueError, TypeError, KeyError):  # What is no command is passed over.

@@ -154,3 +154,12 @@ def test_beyond_some_shapes_of_one_finding_nothing_is_told_apart() -> None:
     for verb in ("ack", "nack", "seek", "flush")[:MOST_SHAPES]:
         causes.add(Cause(LOSS, _case(verb)))
     assert causes.unexplained(_case("send"), [LOSS]) == []
+
+
+def test_what_is_not_told_apart_is_counted_as_of_other_shapes() -> None:
+    causes = Causes()
+    first, *_ = [causes.add(Cause(LOSS, _case(verb))) for verb in ("ack", "nack", "seek", "flush")[:MOST_SHAPES]]
+    other, alike = (msgspec.structs.replace(_case(*verbs), id=verbs[-1]) for verbs in (["send"], ["send", "ack"]))
+    for case in (other, alike):
+        assert causes.unexplained(case, [LOSS]) == []
+    assert (first.shown_in, first.other_shapes) == ({other.id, alike.id}, {other.id})

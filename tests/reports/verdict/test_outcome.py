@@ -59,6 +59,22 @@ def test_listed_failure_does_not_hide_an_inconclusive_case(sample: Sample) -> No
     assert outcome(sample.standing(failed, open_, entries=[sample.entry()]), selected=2).exit_code == 3
 
 
+def test_what_an_exploration_leaves_open_is_three_though_all_that_is_kept_passed(sample: Sample) -> None:
+    told = outcome(sample.standing(sample.judged()), selected=2, explored=("a.b: c, again in 3 of 3 fresh runs",))
+    assert (told.exit_code, causes(told)) == (3, {Cause.INCONCLUSIVE})
+
+
+def test_what_an_exploration_leaves_open_hides_no_failure(sample: Sample) -> None:
+    standing = sample.standing(sample.judged(Verdict.FAIL, "out-of-order"))
+    assert outcome(standing, selected=2, explored=("a.b: c",)).exit_code == 1
+
+
+@pytest.mark.parametrize(("explored", "sentence"), [(None, "assay list cases"), ((), "before a Case was kept")])
+def test_nothing_to_judge_is_told_as_what_it_is(explored: Any, sentence: str, sample: Sample) -> None:
+    (reason,) = outcome(sample.standing(), selected=0, explored=explored).reasons
+    assert sentence in reason.sentence
+
+
 def test_stale_entry_is_one(sample: Sample) -> None:
     told = outcome(sample.standing(sample.judged(), entries=[sample.entry()]), selected=2)
     assert (told.exit_code, causes(told)) == (1, {Cause.STALE})

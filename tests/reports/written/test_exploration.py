@@ -9,13 +9,15 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from assay_reports.exploration import Exploration, Figures, Found, goals, print_exploration
+from assay_reports.exploration import Exploration, Figures, Found, Once, goals, open_sentences, print_exploration
 
 
-def _told(cases: int, interrupted: bool, *found: Found) -> str:
+def _document(
+    cases: int = 1, interrupted: bool = False, found: tuple[Found, ...] = (), once: tuple[Once, ...] = ()
+) -> Exploration:
     nothing: dict[str, Any] = dict.fromkeys(Figures.__struct_fields__, 0)
     figures = Figures(**{**nothing, "cases": cases, "wall_s": 3.0})
-    told = msgspec.convert(
+    return msgspec.convert(
         {
             "schema": "1.0",
             "file": "exploration",
@@ -23,7 +25,8 @@ def _told(cases: int, interrupted: bool, *found: Found) -> str:
             "agent": "a",
             "version": "1",
             "seed": 7,
-            **dict.fromkeys(("areas", "listed", "once", "unexercised"), ()),
+            **dict.fromkeys(("areas", "listed", "unexercised"), ()),
+            "once": msgspec.to_builtins(once),
             "found": msgspec.to_builtins(found),
             "interrupted": interrupted,
             "figures": msgspec.to_builtins(figures),
@@ -31,8 +34,11 @@ def _told(cases: int, interrupted: bool, *found: Found) -> str:
         },
         Exploration,
     )
+
+
+def _told(cases: int, interrupted: bool, *found: Found, once: tuple[Once, ...] = ()) -> str:
     out = io.StringIO()
-    print_exploration(told, "runs/1", Console(file=out, width=200))
+    print_exploration(_document(cases, interrupted, found, once), "runs/1", Console(file=out, width=200))
     return out.getvalue()
 
 
@@ -57,3 +63,34 @@ def test_what_is_told_as_known_says_what_shows_that_and_that_it_was_not_reduced(
 
 def test_what_nothing_is_said_of_stays_a_finding() -> None:
     assert _told(1, False, _found(minimal=False)).startswith("fail  ")
+
+
+def _once(**told: Any) -> Once:
+    return Once(requirement="a.b", code="c", sentence="", confirmed=3, tries=3, replay="once/x.json", **told)
+
+
+def test_what_came_again_beside_other_cases_only_is_told_so() -> None:
+    told = _told(1, False, once=(_once(beside_others=True, seen=2),))
+    assert (
+        "once    a.b: c, again in 3 of 3 fresh runs beside other Cases, in none alone; in 2 Cases; runs/1/once/" in told
+    )
+    assert "exit code 3" not in told
+
+
+def test_what_nothing_explains_is_told_as_open() -> None:
+    once = _once(beside_others=True, seen=37, open=True)
+    told = _told(1, False, once=(once,))
+    assert "open    a.b: c, again in 3 of 3 fresh runs beside other Cases, in none alone; in 37 Cases; runs/1" in told
+    assert "no verdict, exit code 3 where nothing fails" in told
+
+
+def test_only_what_is_open_keeps_a_run_from_a_verdict() -> None:
+    told = msgspec.structs.replace(_document(), once=(_once(), _once(beside_others=True, seen=37, open=True)))
+    assert open_sentences(told) == (
+        "a.b: c, again in 3 of 3 fresh runs beside other Cases, in none alone; in 37 Cases",
+    )
+
+
+def test_cases_of_other_shapes_are_told_where_causes_are_not_told_apart() -> None:
+    assert "in 3 Cases (and other shapes: 2 of them); again" in _told(1, False, _found(other_shapes=2))
+    assert "other shapes" not in _told(1, False, _found())
