@@ -38,11 +38,11 @@ def queue_of_half_a_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/queue-of-half-a-batch",
-        "1,200 messages through a queue of 500 that blocks, in batches of up to 1,000; the first receipts take 250 ms",
+        "1,200 messages through a blocking queue of 500, in batches of 1,000 or 400 ms; the first receipts take 250 ms",
         ("batching.small-queue-moves-on",),
         producer={
             **FAR,
-            "batching_max_publish_delay_ms": 100,
+            "batching_max_publish_delay_ms": 400,
             "max_pending_messages": 500,
             "block_if_queue_full": True,
         },

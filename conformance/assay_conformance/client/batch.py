@@ -99,8 +99,14 @@ class Batching:
         if self._batch is None:
             self._batch = self._begin()
         self._batch.add(sent, self._shared.now_ns)
-        if self._batch.full and not (len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)):
+        waits = len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)
+        if (self._batch.full and not waits) or self._closed_by_queue():
             self.close()
+
+    def _closed_by_queue(self) -> bool:
+        """Only for a mutation: what fills the queue closes the batch."""
+        blocks = self._settings.block_if_queue_full and self._shared.mutated(Mutation.FULL_QUEUE_CLOSES_BATCH)
+        return blocks and self._pending.why_full() is not None
 
     def close(self) -> None:
         """Send what is batched; too large a batch fails."""

@@ -136,6 +136,7 @@ class Mutation(StrEnum):
     BATCH_INDEX_FROM_ONE = "batch-index-from-one"
     BATCH_FAILS_FIRST_ONLY = "batch-fails-first-only"
     FULL_QUEUE_STOPS_BATCH_TIMER = "full-queue-stops-batch-timer"
+    FULL_QUEUE_CLOSES_BATCH = "full-queue-closes-batch"
     OMITS_HIGHEST_SEQUENCE_ID = "omits-highest-sequence-id"
     BATCH_GOES_BY_HIGHEST_ID = "batch-goes-by-highest-id"
     OMITS_SINGLE_SEQUENCE_IDS = "omits-single-sequence-ids"
@@ -797,6 +798,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "BAT-008",
         "a producer that blocks when its queue is full closes batches by count and bytes alone",
         "a batch larger than the queue waits for messages that wait for it",
+    ),
+    Mutation.FULL_QUEUE_CLOSES_BATCH: Broken(
+        "BAT-008",
+        "a producer that blocks when its queue is full closes its batch as soon as it is",
+        "what a client does that does not block, done by one that does: the queue takes the part of the batch's limit",
     ),
     Mutation.OMITS_HIGHEST_SEQUENCE_ID: Broken(
         "BAT-009",

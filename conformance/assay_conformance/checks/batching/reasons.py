@@ -125,14 +125,14 @@ def _columns(rows: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """When somebody asked for the open batch to leave, and how long that may have waited for its turn."""
 
     began_ns: list[int]
     latest_end_ns: list[float]
 
     @classmethod
-    def of(cls, operations: Iterable[Operation]) -> _Asked:
+    def of(cls, operations: Iterable[Operation]) -> Asked:
         began, ends = [], []
         for operation in operations:
             end = operation.completion
@@ -181,7 +181,7 @@ class LeavesForAReason(Check):
         if any(is_alone(send) for send in sends):
             return
         held, all_held = _Held.of(sends), _Held.of(self._of_client(handle))
-        asked = _Asked.of(self.tracker.operations[op] for op in self._closers.get(handle, ()))
+        asked = Asked.of(self.tracker.operations[op] for op in self._closers.get(handle, ()))
         following = self._following(handle)
         explained: list[Unit] = []
         unexplained: list[Unit] = []
