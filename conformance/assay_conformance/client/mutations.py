@@ -160,6 +160,7 @@ class Mutation(StrEnum):
     TURNS_LAST_TWO_MESSAGES = "turns-last-two-messages"
     BATCHED_TURNS_BY_MESSAGE = "batched-turns-by-message"
     WINDOW_OF_ONE_DELAY = "window-of-one-delay"
+    WINDOW_OVERSTAYS = "window-overstays"
     WINDOW_NEVER_ENDS = "window-never-ends"
     SWITCH_FREQUENCY_UNCHECKED = "switch-frequency-unchecked"
     SICK_PARTITION_HOLDS_SENDS = "sick-partition-holds-sends"
@@ -914,6 +915,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RTE-007",
         "with batching the partition changes after one publish delay, however many are configured",
         "an option nobody reads",
+    ),
+    Mutation.WINDOW_OVERSTAYS: Broken(
+        "RTE-007",
+        "with batching the partition changes two publish delays late",
+        "a window that is looked at only when a batch leaves, and counted from there",
     ),
     Mutation.WINDOW_NEVER_ENDS: Broken(
         "RTE-007", "with batching the partition never changes", "a clock read once: one partition gets everything"
