@@ -105,6 +105,7 @@ class Mutation(StrEnum):
     NACK_EARLY = "nack-early"
     NACK_DELAY_UNCLAMPED = "nack-delay-unclamped"
     NACKS_ONE_BY_ONE = "nacks-one-by-one"
+    NACKS_LAST_CHUNK = "nacks-last-chunk"
     NACK_KEEPS_BATCH_INDEX = "nack-keeps-batch-index"
     DROPS_WHAT_IT_HANDED_OVER = "drops-what-it-handed-over"
     NACK_TIMER_REARMED = "nack-timer-rearmed"
@@ -666,6 +667,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.NACKS_ONE_BY_ONE: Broken(
         "NCK-003", "each refused message is asked for by a command of its own", "pulsar-rs: one command a refusal"
+    ),
+    Mutation.NACKS_LAST_CHUNK: Broken(
+        "NCK-004",
+        "of a refused message in chunks only the last chunk is asked for again",
+        "apache/pulsar-client-cpp#604: a refusal keeps one id of a message that has several",
     ),
     Mutation.NACK_KEEPS_BATCH_INDEX: Broken(
         "NCK-004",
