@@ -27,6 +27,9 @@ class Mutation(StrEnum):
     IGNORES_HIGHER_RECEIPT = "ignores-higher-receipt"
     IGNORES_CLOSE_PRODUCER = "ignores-close-producer"
     LEAVES_ON_CLOSE_PRODUCER = "leaves-on-close-producer"
+    EPOCH_BEGINS_ANYWHERE = "epoch-begins-anywhere"
+    TERMINATED_IS_VAGUE = "terminated-is-vague"
+    FENCED_IS_VAGUE = "fenced-is-vague"
     EPOCH_STAYS = "epoch-stays"
     FAILS_SPOILT_ON_THE_WAY = "fails-spoilt-on-the-way"
     SURFACES_TRANSIENT_ERROR = "surfaces-transient-error"
@@ -342,6 +345,19 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RSD-005",
         "the broker's CLOSE_PRODUCER closes the whole connection",
         "a producer and its connection taken for one",
+    ),
+    Mutation.EPOCH_BEGINS_ANYWHERE: Broken(
+        "RSD-006", "the first PRODUCER carries epoch 7", "a counter that all producers of a client share"
+    ),
+    Mutation.TERMINATED_IS_VAGUE: Broken(
+        "RSD-013",
+        "what is pending on a terminated topic fails with an error that does not say so",
+        "an error code without an exception of its own",
+    ),
+    Mutation.FENCED_IS_VAGUE: Broken(
+        "PRD-003",
+        "what is pending with a producer that is fenced fails with an error that does not say so",
+        "an error code without an exception of its own",
     ),
     Mutation.EPOCH_STAYS: Broken(
         "RSD-006", "every PRODUCER carries epoch 0", "pulsar-rs and DotPulsar: the epoch is never sent"
