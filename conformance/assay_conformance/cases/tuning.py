@@ -102,14 +102,14 @@ def trickle() -> Case:
     plan = Schedule()
     client = plan.client()
     handles = [_batching(plan, client, limits) for limits in (DEFAULTS, TEMPLATE)]
-    for _ in range(40):
+    for _ in range(120):
         for handle in handles:
             plan.send(handle, properties=PROPERTIES)
         plan.wait_ms(TRICKLE_MS)
     plan.wait_ops()
     return plan.case(
         "batching/trickle",
-        f"Forty messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
+        f"120 messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
         ("batching.leaves-for-a-reason", "batching.wider-limits-save"),
         capabilities=("compression",),
         producer={"compression": "ZLIB", "max_pending_messages": 2_000},

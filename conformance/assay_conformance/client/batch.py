@@ -140,6 +140,8 @@ class Batching:
         if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
             return batch
         delay_ms = 1 if shared.mutated(Mutation.BATCH_DELAY_UNREAD) else settings.batching_max_publish_delay_ms
+        if before_ns is None and shared.mutated(Mutation.FIRST_BATCH_HURRIES):
+            delay_ms = 1
         delay_ns = delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
         due_ns = self._pending.due_ns(first_ns)
         if due_ns is not None and due_ns <= shared.now_ns + delay_ns:

@@ -128,6 +128,7 @@ class Mutation(StrEnum):
     BATCH_DELAY_LATE = "batch-delay-late"
     BATCH_WAITS_FOR_RECEIPT = "batch-waits-for-receipt"
     BATCH_LEAVES_HALF_FULL = "batch-leaves-half-full"
+    FIRST_BATCH_HURRIES = "first-batch-hurries"
     BATCH_DELAY_UNREAD = "batch-delay-unread"
     LARGE_BATCH_UNCOMPRESSED = "large-batch-uncompressed"
     SYNC_SEND_LEAVES_BATCH = "sync-send-leaves-batch"
@@ -761,6 +762,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "V-7",
         "a batch leaves when it holds half of its messages",
         "a limit taken for the size of a buffer that is swapped when it is half full",
+    ),
+    Mutation.FIRST_BATCH_HURRIES: Broken(
+        "V-10",
+        "the first batch of a producer leaves a millisecond after its first message",
+        "a delay that is counted from the batch before, and there was none",
     ),
     Mutation.BATCH_DELAY_UNREAD: Broken(
         "V-10",
