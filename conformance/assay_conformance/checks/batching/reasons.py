@@ -18,6 +18,7 @@ from assay_conformance.checks.batching.limits import (
     units_read_at_once,
 )
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Invoke
@@ -157,7 +158,8 @@ class LeavesForAReason(Check):
     """
 
     requirement = RequirementId("batching.leaves-for-a-reason")
-    skips_plain = True
+    # Not skips_plain: the share is of all batches.
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._closers: dict[int, list[int]] = {}
