@@ -153,10 +153,11 @@ def small_queue_moves_on() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/small-queue-moves-on",
-        "Twelve messages through a queue of four that blocks when it is full, in batches of up to ten",
+        "Twelve messages through a queue of four that blocks when it is full, in batches of up to ten that wait 500 ms",
         ("batching.small-queue-moves-on",),
         producer={
-            **SHORT,
+            **FAR,
+            "batching_max_publish_delay_ms": 500,
             "batching_max_messages": 10,
             "max_pending_messages": 4,
             "block_if_queue_full": True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
-from assay_conformance.cases.stored import batch, plains
+from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, Limits
 from assay_conformance.model.fault import Delay, Direction, Fault
 
@@ -70,6 +70,26 @@ def batch_member() -> Case:
         "The middle message of a batch of three is refused",
         ("nack.whole-entry",),
         consumer={**SHARED, "batch_index_ack": False},
+        limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def chunked_message() -> Case:
+    """Long enough that commands behind the first would have come, where ids are spread over several."""
+    plan = Schedule()
+    consumer = plan.consumer_of([*chunks(0, 3), *plains([1])], receives=2)
+    plan.nack(consumer, numbers=[0])
+    plan.ack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.wait_ms(800)
+    plan.receive(consumer, 1, timeout_ms=500)
+    plan.wait_ops()
+    return plan.case(
+        "nack/chunked-message",
+        "A message in three chunks is refused on a shared subscription",
+        ("nack.all-chunks",),
+        capabilities=("chunking_consumer",),
+        consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
     )
 
@@ -239,6 +259,7 @@ CASES = (
     one_of_three(),
     first_of_three_exclusive(),
     batch_member(),
+    chunked_message(),
     then_acked(),
     then_acked_exclusive(),
     refused_three_times(),

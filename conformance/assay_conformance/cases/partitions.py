@@ -143,10 +143,10 @@ CASES = (
     # What the template for producers starts from: the Java client's own ten delays.
     windows(
         "windows-of-ten-delays",
-        "A message every 20 ms to five partitions, which change after ten publish delays of 20 ms",
-        delay_ms=20,
+        "A message every 20 ms to five partitions, which change after ten publish delays of 100 ms",
+        delay_ms=100,
         delays=10,
-        lasts_ms=900,
+        lasts_ms=2_400,
         capabilities=("partition_switch_frequency",),
     ),
     windows_of_two_lengths(),

@@ -38,11 +38,11 @@ def queue_of_half_a_batch() -> Case:
     plan.wait_ops()
     return plan.case(
         "batching/queue-of-half-a-batch",
-        "1,200 messages through a queue of 500 that blocks, in batches of up to 1,000; the first receipts take 250 ms",
+        "1,200 messages through a blocking queue of 500, in batches of 1,000 or 400 ms; the first receipts take 250 ms",
         ("batching.small-queue-moves-on",),
         producer={
             **FAR,
-            "batching_max_publish_delay_ms": 100,
+            "batching_max_publish_delay_ms": 400,
             "max_pending_messages": 500,
             "block_if_queue_full": True,
         },
@@ -102,14 +102,14 @@ def trickle() -> Case:
     plan = Schedule()
     client = plan.client()
     handles = [_batching(plan, client, limits) for limits in (DEFAULTS, TEMPLATE)]
-    for _ in range(40):
+    for _ in range(120):
         for handle in handles:
             plan.send(handle, properties=PROPERTIES)
         plan.wait_ms(TRICKLE_MS)
     plan.wait_ops()
     return plan.case(
         "batching/trickle",
-        f"Forty messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
+        f"120 messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
         ("batching.leaves-for-a-reason", "batching.wider-limits-save"),
         capabilities=("compression",),
         producer={"compression": "ZLIB", "max_pending_messages": 2_000},

@@ -12,7 +12,8 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import IN_FLIGHT_NS
-from assay_conformance.model.event import Ended, Frame
+from assay_conformance.checks.termination import is_vague
+from assay_conformance.model.event import Ended, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import is_partition
 
@@ -20,14 +21,21 @@ Key = tuple[str, int]
 """A producer or consumer of the application: which of both, and its handle."""
 
 
+_AT_THE_CALL = (ErrorClass.TOO_LARGE, ErrorClass.QUEUE_FULL)
+
+
 class _FinalRefusal(TimedCheck):
     error: ClassVar[str]
     means: ClassVar[str]
+    expected: ClassVar[ErrorClass | None] = None
+    """What pending sends fail with, where the clause says so."""
 
     def start(self) -> None:
         self._asked: dict[tuple[int, int], Key] = {}
         self._admitted: set[Key] = set()
         self._refused: dict[Key, Frame] = {}
+        self._otherwise: set[Key] = set()
+        """Producers with sends that the broker has refused for reasons of their own."""
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def asked(self, event: Frame) -> None:
@@ -70,6 +78,12 @@ class _FinalRefusal(TimedCheck):
             self._refused[key] = event
             self.exercise(event)
 
+    @on(Frame, "SEND_ERROR")
+    def send_refused(self, event: Frame) -> None:
+        producer = self.tracker.producer_of(event)
+        if producer is not None and producer.line is not None and producer.line.handle is not None:
+            self._otherwise.add(("producer", producer.line.handle))
+
     @on(Ended)
     def over(self, event: Ended) -> None:
         for (kind, handle), refused in self._refused.items():
@@ -88,6 +102,27 @@ class _FinalRefusal(TimedCheck):
                     )
                     break
 
+        for key, refused in self._refused.items():
+            if self.expected is not None and key[0] == "producer" and key not in self._otherwise:
+                self._errors(key[1], refused, self.expected)
+
+    def _errors(self, handle: int, refused: Frame, expected: ErrorClass) -> None:
+        """Of sends that were pending when the word came: asked for well before it, and ended behind it."""
+        if handle in self.tracker.foresight.unsure or not was_read(self, refused, alone=False):
+            return
+        for send in self.tracker.sends.get(handle, ()):
+            end = send.completion
+            if end is None or end.seq < refused.seq or end.error in _AT_THE_CALL or end.called_ns is None:
+                continue
+            if late("crossing", end.called_ns, refused.t_ns) and is_vague(end, refused, expected):
+                self.breach(
+                    "wrong-error",
+                    f"producer {handle} was told {self.error} at {ms(refused.t_ns)}: {self.means}; its send of message "
+                    f"{send.invoke.number} failed at {ms(end.t_ns)} with {end.error} ({end.text}), expected {expected}",
+                    refused,
+                    end,
+                )
+
     def _key(self, event: Frame) -> Key | None:
         if event.command in ("PRODUCER", "CLOSE_PRODUCER"):
             producer = self.tracker.producer_of(event)
@@ -105,6 +140,7 @@ class FencedIsFinal(_FinalRefusal):
     skips_plain = True
     error = "ProducerFenced"
     means = "another producer has the topic"
+    expected = ErrorClass.FENCED
 
 
 class DeletedIsFinal(_FinalRefusal):

@@ -22,7 +22,7 @@ from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
-_OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
+OWN_ENDS = (ErrorClass.TIMEOUT, ErrorClass.CLOSED)
 """How a send may end while the client does its duty: its time is up, or the application closed the producer."""
 
 
@@ -116,7 +116,7 @@ class _SendsAgain(_RefusedSends):
     def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
         again, end = self.again(event, unit), operation.completion
         if end is not None and end.outcome is not Outcome.OK and (again is None or end.seq < again.seq):
-            if end.error not in _OWN_ENDS and not self._shut_out(event, unit, end):
+            if end.error not in OWN_ENDS and not self._shut_out(event, unit, end):
                 came = f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})"
                 self._breach("failed", event, unit, came, end)
             elif again is None and (passed := self._passed_over(event, unit, end)) is not None:
@@ -226,7 +226,7 @@ class NotAllowedFailsOne(_RefusedSends):
             if self.lost_its_way(event, other):
                 continue
             soon = other.t_ns - event.t_ns <= TOLERANCES["answer"].slack_ns
-            same = other.error is end.error and other.text == end.text and other.error not in _OWN_ENDS
+            same = other.error is end.error and other.text == end.text and other.error not in OWN_ENDS
             if (same and soon) or self._unheard(event, theirs, other):
                 yield other
 

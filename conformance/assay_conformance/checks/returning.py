@@ -196,7 +196,11 @@ class ComesBackAfterClose(Check):
 
 
 class EpochGrows(Check):
-    """Each PRODUCER after one that the broker admitted carries a greater epoch; none carries a smaller one."""
+    """Each PRODUCER after one that the broker admitted carries a greater epoch; none carries a smaller one.
+
+    The first carries 0, where nothing had gone wrong in the Case and it came at once: some clients count attempts that
+    ended before their PRODUCER.
+    """
 
     requirement = RequirementId("resend.epoch-grows")
     skips_plain = True
@@ -204,6 +208,15 @@ class EpochGrows(Check):
     def start(self) -> None:
         self._closed: set[tuple[int, int]] = set()
         """Connection and id of producers that the client itself has closed."""
+        self._calm = True
+        """Nothing so far made a client try again."""
+
+    @on(Fired)
+    @on(Closed)
+    @on(Frame, "ERROR")
+    def disturbed(self, event: Event) -> None:
+        del event
+        self._calm = False
 
     @on(Frame, "CLOSE_PRODUCER")
     def closed(self, event: Frame) -> None:
@@ -214,7 +227,10 @@ class EpochGrows(Check):
     def producer(self, event: Frame) -> None:
         session = self.tracker.producer_of(event)
         line = None if session is None else session.line
-        if not event.from_sender or line is None or line.handle is None or len(line.sessions) < 2:
+        if not event.from_sender or line is None or line.handle is None:
+            return
+        if len(line.sessions) < 2:
+            self._first(line, line.handle, event)
             return
         before = line.sessions[-2]
         if (before.conn, before.producer_id) in self._closed:
@@ -230,5 +246,16 @@ class EpochGrows(Check):
                 f"{line}: its PRODUCER on connection {event.conn} at {ms(event.t_ns)} carries epoch {epoch}; after the "
                 f"one at {ms(before.request.t_ns)} {expected} was expected",
                 before.request,
+                event,
+            )
+
+    def _first(self, line: Line, handle: int, event: Frame) -> None:
+        opening, epoch = self.tracker.lines.openings.get(handle), int(event.fields.get("epoch", 0))
+        at_once = opening is not None and event.t_ns <= opening.t_ns + TOLERANCES["at-once"].slack_ns
+        if epoch and at_once and self._calm:
+            self.breach(
+                "first-epoch-not-zero",
+                f"{line}: its first PRODUCER, on connection {event.conn} at {ms(event.t_ns)}, carries epoch {epoch}, "
+                "expected 0",
                 event,
             )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Line, Unit
-from assay_conformance.checks.refusals import was_read
+from assay_conformance.checks.refusals import OWN_ENDS, was_read
 from assay_conformance.checks.resend import ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Frame, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
 class TerminatedFailsAll(Check):
-    """From the broker's first word that the topic is terminated, pending sends fail soon, and the producer stays away.
+    """From the broker's first word that the topic is terminated, pending sends fail soon and say so, and the producer
+    stays away.
 
     That word may be a SEND_ERROR, whereupon a client may register once more to hear it again, or the answer to
     PRODUCER.
@@ -75,7 +76,7 @@ class TerminatedFailsAll(Check):
         for line, event, alone in self._told.values():
             known = line.handle is not None and line.handle not in self.tracker.foresight.unsure
             if known and was_read(self, event, alone=alone):
-                left_pending(self, line, event, "that the topic is terminated")
+                left_pending(self, line, event, "that the topic is terminated", ErrorClass.TERMINATED)
 
 
 def pending_at(check: Check, line: Line, event: Frame) -> list[tuple[Unit, Operation]]:
@@ -89,8 +90,8 @@ def pending_at(check: Check, line: Line, event: Frame) -> list[tuple[Unit, Opera
     ]
 
 
-def left_pending(check: Check, line: Line, event: Frame, word: str) -> None:
-    """Judge whether what was pending when the broker said `word` in `event` failed soon."""
+def left_pending(check: Check, line: Line, event: Frame, word: str, expected: ErrorClass | None = None) -> None:
+    """Judge whether what was pending when the broker said `word` in `event` failed soon, and with what is expected."""
     closing_ns = check.tracker.end_ns if line.closing is None else line.closing.t_ns
     for unit, operation in pending_at(check, line, event):
         end = operation.completion
@@ -108,7 +109,21 @@ def left_pending(check: Check, line: Line, event: Frame, word: str) -> None:
                 *([end] if end else []),
             )
         elif end is not None and end.outcome is not Outcome.OK:
+            if expected is not None and is_vague(end, event, expected):
+                check.breach(
+                    "wrong-error",
+                    f"{line}: the broker said at {ms(event.t_ns)} {word}; {unit} had no receipt, and its send failed "
+                    f"at {ms(end.t_ns)} with {end.error} ({end.text}), expected {expected}",
+                    event,
+                    end,
+                )
             check.exercise(end)
+
+
+def is_vague(end: Completion, event: Frame, expected: ErrorClass) -> bool:
+    """It failed behind the broker's word, and for no reason of its own, with another class of error."""
+    other = end.outcome is not Outcome.OK and end.error is not None and end.error is not expected
+    return other and end.error not in OWN_ENDS and ended_ns(end) >= event.t_ns
 
 
 def _says_terminated(event: Frame) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import ConsumerCheck, EntryKey, entry_on, from_client, plain_acks
-from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
+from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Frame
 
 REDELIVER = "REDELIVER_UNACKNOWLEDGED_MESSAGES"
@@ -41,9 +41,12 @@ class Request(Written):
 
     __slots__ = ()
 
+    def named(self) -> set[Entry]:
+        return {entry_on(self.session, id) for id in self.frame.ids}
+
     def asks_for(self, among: Iterable[EntryKey]) -> list[EntryKey]:
         """Of these, what it asks for; without ids it asks for everything."""
-        named = {entry_on(self.session, id) for id in self.frame.ids}
+        named = self.named()
         mine = (key for key in among if key[0] == self.consumer.handle and key[1].topic == self.session.topic)
         return [key for key in mine if not named or key[1] in named]
 

@@ -99,8 +99,14 @@ class Batching:
         if self._batch is None:
             self._batch = self._begin()
         self._batch.add(sent, self._shared.now_ns)
-        if self._batch.full and not (len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)):
+        waits = len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)
+        if (self._batch.full and not waits) or self._closed_by_queue():
             self.close()
+
+    def _closed_by_queue(self) -> bool:
+        """Only for a mutation: what fills the queue closes the batch."""
+        blocks = self._settings.block_if_queue_full and self._shared.mutated(Mutation.FULL_QUEUE_CLOSES_BATCH)
+        return blocks and self._pending.why_full() is not None
 
     def close(self) -> None:
         """Send what is batched; too large a batch fails."""
@@ -134,6 +140,8 @@ class Batching:
         if settings.block_if_queue_full and shared.mutated(Mutation.FULL_QUEUE_STOPS_BATCH_TIMER):
             return batch
         delay_ms = 1 if shared.mutated(Mutation.BATCH_DELAY_UNREAD) else settings.batching_max_publish_delay_ms
+        if before_ns is None and shared.mutated(Mutation.FIRST_BATCH_HURRIES):
+            delay_ms = 1
         delay_ns = delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
         due_ns = self._pending.due_ns(first_ns)
         if due_ns is not None and due_ns <= shared.now_ns + delay_ns:

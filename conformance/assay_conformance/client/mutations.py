@@ -27,6 +27,9 @@ class Mutation(StrEnum):
     IGNORES_HIGHER_RECEIPT = "ignores-higher-receipt"
     IGNORES_CLOSE_PRODUCER = "ignores-close-producer"
     LEAVES_ON_CLOSE_PRODUCER = "leaves-on-close-producer"
+    EPOCH_BEGINS_ANYWHERE = "epoch-begins-anywhere"
+    TERMINATED_IS_VAGUE = "terminated-is-vague"
+    FENCED_IS_VAGUE = "fenced-is-vague"
     EPOCH_STAYS = "epoch-stays"
     FAILS_SPOILT_ON_THE_WAY = "fails-spoilt-on-the-way"
     SURFACES_TRANSIENT_ERROR = "surfaces-transient-error"
@@ -105,6 +108,7 @@ class Mutation(StrEnum):
     NACK_EARLY = "nack-early"
     NACK_DELAY_UNCLAMPED = "nack-delay-unclamped"
     NACKS_ONE_BY_ONE = "nacks-one-by-one"
+    NACKS_LAST_CHUNK = "nacks-last-chunk"
     NACK_KEEPS_BATCH_INDEX = "nack-keeps-batch-index"
     DROPS_WHAT_IT_HANDED_OVER = "drops-what-it-handed-over"
     NACK_TIMER_REARMED = "nack-timer-rearmed"
@@ -124,6 +128,7 @@ class Mutation(StrEnum):
     BATCH_DELAY_LATE = "batch-delay-late"
     BATCH_WAITS_FOR_RECEIPT = "batch-waits-for-receipt"
     BATCH_LEAVES_HALF_FULL = "batch-leaves-half-full"
+    FIRST_BATCH_HURRIES = "first-batch-hurries"
     BATCH_DELAY_UNREAD = "batch-delay-unread"
     LARGE_BATCH_UNCOMPRESSED = "large-batch-uncompressed"
     SYNC_SEND_LEAVES_BATCH = "sync-send-leaves-batch"
@@ -136,6 +141,7 @@ class Mutation(StrEnum):
     BATCH_INDEX_FROM_ONE = "batch-index-from-one"
     BATCH_FAILS_FIRST_ONLY = "batch-fails-first-only"
     FULL_QUEUE_STOPS_BATCH_TIMER = "full-queue-stops-batch-timer"
+    FULL_QUEUE_CLOSES_BATCH = "full-queue-closes-batch"
     OMITS_HIGHEST_SEQUENCE_ID = "omits-highest-sequence-id"
     BATCH_GOES_BY_HIGHEST_ID = "batch-goes-by-highest-id"
     OMITS_SINGLE_SEQUENCE_IDS = "omits-single-sequence-ids"
@@ -159,6 +165,7 @@ class Mutation(StrEnum):
     TURNS_LAST_TWO_MESSAGES = "turns-last-two-messages"
     BATCHED_TURNS_BY_MESSAGE = "batched-turns-by-message"
     WINDOW_OF_ONE_DELAY = "window-of-one-delay"
+    WINDOW_OVERSTAYS = "window-overstays"
     WINDOW_NEVER_ENDS = "window-never-ends"
     SWITCH_FREQUENCY_UNCHECKED = "switch-frequency-unchecked"
     SICK_PARTITION_HOLDS_SENDS = "sick-partition-holds-sends"
@@ -339,6 +346,19 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RSD-005",
         "the broker's CLOSE_PRODUCER closes the whole connection",
         "a producer and its connection taken for one",
+    ),
+    Mutation.EPOCH_BEGINS_ANYWHERE: Broken(
+        "RSD-006", "the first PRODUCER carries epoch 7", "a counter that all producers of a client share"
+    ),
+    Mutation.TERMINATED_IS_VAGUE: Broken(
+        "RSD-013",
+        "what is pending on a terminated topic fails with an error that does not say so",
+        "an error code without an exception of its own",
+    ),
+    Mutation.FENCED_IS_VAGUE: Broken(
+        "PRD-003",
+        "what is pending with a producer that is fenced fails with an error that does not say so",
+        "an error code without an exception of its own",
     ),
     Mutation.EPOCH_STAYS: Broken(
         "RSD-006", "every PRODUCER carries epoch 0", "pulsar-rs and DotPulsar: the epoch is never sent"
@@ -665,6 +685,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     Mutation.NACKS_ONE_BY_ONE: Broken(
         "NCK-003", "each refused message is asked for by a command of its own", "pulsar-rs: one command a refusal"
     ),
+    Mutation.NACKS_LAST_CHUNK: Broken(
+        "NCK-004",
+        "of a refused message in chunks only the last chunk is asked for again",
+        "apache/pulsar-client-cpp#604: a refusal keeps one id of a message that has several",
+    ),
     Mutation.NACK_KEEPS_BATCH_INDEX: Broken(
         "NCK-004",
         "a redelivery request names the message inside its batch",
@@ -738,6 +763,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "a batch leaves when it holds half of its messages",
         "a limit taken for the size of a buffer that is swapped when it is half full",
     ),
+    Mutation.FIRST_BATCH_HURRIES: Broken(
+        "V-10",
+        "the first batch of a producer leaves a millisecond after its first message",
+        "a delay that is counted from the batch before, and there was none",
+    ),
     Mutation.BATCH_DELAY_UNREAD: Broken(
         "V-10",
         "a batch leaves a millisecond after its first message, whatever its delay",
@@ -797,6 +827,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "BAT-008",
         "a producer that blocks when its queue is full closes batches by count and bytes alone",
         "a batch larger than the queue waits for messages that wait for it",
+    ),
+    Mutation.FULL_QUEUE_CLOSES_BATCH: Broken(
+        "BAT-008",
+        "a producer that blocks when its queue is full closes its batch as soon as it is",
+        "what a client does that does not block, done by one that does: the queue takes the part of the batch's limit",
     ),
     Mutation.OMITS_HIGHEST_SEQUENCE_ID: Broken(
         "BAT-009",
@@ -908,6 +943,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "RTE-007",
         "with batching the partition changes after one publish delay, however many are configured",
         "an option nobody reads",
+    ),
+    Mutation.WINDOW_OVERSTAYS: Broken(
+        "RTE-007",
+        "with batching the partition changes two publish delays late",
+        "a window that is looked at only when a batch leaves, and counted from there",
     ),
     Mutation.WINDOW_NEVER_ENDS: Broken(
         "RTE-007", "with batching the partition never changes", "a clock read once: one partition gets everything"

@@ -59,7 +59,7 @@ class Producer(Handler):
         self._opened: Completed | None = opened
         self._producer_id = next(shared.producer_ids)
         self._builder = OpBuilder(self._producer_id, settings, shared.mutations)
-        self._epoch = 0
+        self._epoch = 7 if shared.mutated(Mutation.EPOCH_BEGINS_ANYWHERE) else 0
         self._topic_epoch: int | None = None
         self._max_message_bytes = 0
         self._numbering = Numbering(shared, settings)
@@ -360,5 +360,8 @@ class Producer(Handler):
         self._run_waiting()
 
     def _fail_all(self, error: ErrorClass, text: str) -> None:
+        vague = {ErrorClass.TERMINATED: Mutation.TERMINATED_IS_VAGUE, ErrorClass.FENCED: Mutation.FENCED_IS_VAGUE}
+        if error in vague and self.shared.mutated(vague[error]):
+            error = ErrorClass.OTHER
         self._pending.fail(self._pending.take(lambda _op: True), error, text)
         self._pending.settled()

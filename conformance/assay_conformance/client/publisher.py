@@ -175,6 +175,8 @@ class Publisher:
         delays = self._settings.batching_partition_switch_frequency
         if delays > 1 and self._shared.mutated(Mutation.WINDOW_OF_ONE_DELAY):
             delays = 1
+        elif self._shared.mutated(Mutation.WINDOW_OVERSTAYS):
+            delays += 2
         window_ms = delays * self._settings.batching_max_publish_delay_ms
         if self._settings.batching and self._shared.mutated(Mutation.WINDOW_NEVER_ENDS):
             return self._start

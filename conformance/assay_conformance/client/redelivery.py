@@ -118,9 +118,9 @@ class Redelivery(Generic[M]):
     def _nacks_due(self, due: Sequence[M]) -> None:
         self._refused(due)
         self._seen.difference_update(message.entry.position for message in due)
-        self._ask(due)
+        self._ask(due, refused=True)
 
-    def _ask(self, due: Sequence[M]) -> None:
+    def _ask(self, due: Sequence[M], *, refused: bool = False) -> None:
         if not self._outlet.ready:
             return
         if not self._settings.individual_redelivery:
@@ -129,7 +129,7 @@ class Redelivery(Generic[M]):
             self._all_again()
             return
         left = [message for message in due if not self._bury(message.entry)]
-        ids = [named for message in left for named in self._named(message)]
+        ids = [named for message in left for named in self._named(message, refused=refused)]
         most = 1 if self._shared.mutated(Mutation.NACKS_ONE_BY_ONE) else MAX_IDS
         for start in range(0, len(ids), most):
             self._request(ids[start : start + most])
@@ -142,12 +142,12 @@ class Redelivery(Generic[M]):
             built.redeliverUnacknowledgedMessages.consumer_epoch = epoch
         self._outlet.post(built)
 
-    def _named(self, message: M) -> Iterator[pb.MessageIdData]:
+    def _named(self, message: M, *, refused: bool) -> Iterator[pb.MessageIdData]:
         """All chunks of a chunked message; never one message of a batch."""
         positions = message.entry.positions
         if message.index is not None and self._shared.mutated(Mutation.NACK_KEEPS_BATCH_INDEX):
             yield message_id(*positions[-1], batch_index=message.index)
-        elif self._shared.mutated(Mutation.ASKS_FOR_LAST_CHUNK):
+        elif self._shared.mutated(Mutation.NACKS_LAST_CHUNK if refused else Mutation.ASKS_FOR_LAST_CHUNK):
             yield message_id(*positions[-1])
         else:
             yield from (message_id(*position) for position in positions)

@@ -195,6 +195,27 @@ def test_batches_that_leave_early_are_found() -> None:
     assert told(LeavesForAReason, _crowded(35))[0] == ["left-early"]
 
 
+def _hurried(batches: int, first_lasts_ms: float = 5) -> list[Event]:
+    """Batches of two, 210 ms each but for the first."""
+    story = Script()
+    story.producer(**LIMITS)
+    begins_ms = 1_000.0
+    for batch in range(batches):
+        lasts_ms = first_lasts_ms if batch == 0 else 210
+        for number in (2 * batch, 2 * batch + 1):
+            story.at(begins_ms + number % 2).send(number)
+        story.at(begins_ms + lasts_ms).send_frame(2 * batch, 2 * batch + 1, batch=True)
+        begins_ms += lasts_ms + 5
+    for number in range(2 * batches):
+        story.ok(number)
+    return story.done()
+
+
+@pytest.mark.parametrize(("batches", "codes"), [(9, []), (10, ["left-early"]), (19, ["left-early"]), (20, [])])
+def test_one_batch_without_a_reason_is_too_much_of_ten(batches: int, codes: list[str]) -> None:
+    assert told(LeavesForAReason, _hurried(batches))[0] == codes
+
+
 def test_batches_that_a_full_queue_closes_have_a_reason() -> None:
     codes, exercised = told(LeavesForAReason, _crowded(35, max_pending_messages=2))
     assert (codes, exercised) == ([], 6)

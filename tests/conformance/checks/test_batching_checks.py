@@ -3,9 +3,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch, SmallQueueMovesOn
+from assay_conformance.checks.batching.closing import ClosesAtFirstLimit, FlushClosesBatch
 from assay_conformance.checks.batching.entry import CompressedAsOne, DelayedAlone, GoesByLowestId, NamesAllIds
 from assay_conformance.checks.batching.outcome import EndsAsOne
+from assay_conformance.checks.batching.small_queue import SmallQueueMovesOn
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import (
     CASE_NUMBER,
@@ -268,6 +269,37 @@ def test_room_is_made_by_a_send_that_the_bench_heard_of_before_its_agent_did() -
 
 def test_batch_larger_than_the_queue_is_found() -> None:
     assert [finding.code for finding in _small_queue(212, 2, 3, 4).findings] == ["larger-than-queue"]
+
+
+def _behind_full_queue(second_ms: float, *, flushed: bool = False, **settings: Any) -> SmallQueueMovesOn:
+    story = Script()
+    story.producer(**{**SMALL, "batching_max_publish_delay_ms": 500, **settings})
+    story.at(100)
+    for number in range(5):
+        story.send(number)
+    story.at(601).send_frame(0, 1, batch=True)
+    story.at(610).receipt(0)
+    for number in (0, 1):
+        story.ok(number, called_ns=100 * MS)
+    if flushed:
+        story.at(615).complete(story.invoke("flush", PRODUCER))
+    story.at(second_ms).send_frame(2, 3, batch=True)
+    for number in (2, 3):
+        story.ok(number, called_ns=102 * MS)
+    return trial(SmallQueueMovesOn, story.done())
+
+
+def test_batch_that_leaves_because_its_queue_is_full_is_found() -> None:
+    assert [finding.code for finding in _behind_full_queue(620).findings] == ["too-early"]
+
+
+def test_batches_a_delay_apart_are_accepted_whenever_their_messages_came() -> None:
+    assert _behind_full_queue(1_095).findings == []
+
+
+@pytest.mark.parametrize("otherwise", [{"flushed": True}, {"batching_max_bytes": 20}, {"batching_type": "key_based"}])
+def test_batch_behind_a_full_queue_that_something_else_may_have_closed_is_not_judged(otherwise: dict[str, Any]) -> None:
+    assert _behind_full_queue(620, **otherwise).findings == []
 
 
 def _stuck(*, receipted: bool) -> SmallQueueMovesOn:

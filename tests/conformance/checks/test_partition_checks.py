@@ -123,6 +123,10 @@ def test_turns_by_message_are_found() -> None:
     assert _every_50_ms(3, 4, 0) == (["left-early"], 1)
 
 
+def test_window_may_last_one_delay_more() -> None:
+    assert _every_50_ms(*[3] * 7) == ([], 0)
+
+
 def test_partition_that_stays_is_found() -> None:
     assert _every_50_ms(*[3] * 9) == (["stayed-too-long"], 0)
 

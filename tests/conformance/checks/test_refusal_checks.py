@@ -242,6 +242,14 @@ def test_send_that_waits_on_after_the_word_terminated_is_found() -> None:
     assert _codes(story.judged(TerminatedFailsAll)) == ["left-pending"]
 
 
+@pytest.mark.parametrize(("error", "codes"), [(ErrorClass.OTHER, ["wrong-error"]), (ErrorClass.TIMEOUT, [])])
+def test_send_that_fails_at_the_word_terminated_says_so(error: ErrorClass, codes: list[str]) -> None:
+    story = _Refused("TopicTerminatedError")
+    story.unknown(0, ErrorClass.TERMINATED)
+    story.unknown(1, error)
+    assert _codes(story.judged(TerminatedFailsAll)) == codes
+
+
 def _refused_again(times: int) -> Check:
     """The topic is terminated while the producer is away, and it asks to come back so often."""
     story = Script()

@@ -192,6 +192,25 @@ def test_epoch_that_does_not_grow_is_found(first: int, second: int, admitted: bo
     assert _codes(_epochs(first, second, admitted=admitted)) == ["epoch-does-not-grow"]
 
 
+def _first(epoch: int, *, lasts_ms: float = 5, disturbed: bool = False) -> list[str]:
+    story = Script()
+    story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected(0)
+    if disturbed:
+        story.closed(0)
+        story.connected(1)
+    story.after(lasts_ms).producer_asks(1 if disturbed else 0, epoch=epoch)
+    return _codes(trial(EpochGrows, story.done()))
+
+
+def test_first_epoch_that_is_not_zero_is_found() -> None:
+    assert (_first(0), _first(7)) == ([], ["first-epoch-not-zero"])
+
+
+def test_first_epoch_counts_attempts_that_ended_early() -> None:
+    assert (_first(1, disturbed=True), _first(1, lasts_ms=150)) == ([], [])
+
+
 def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it_is() -> None:
     """One failed to open, and the other one's first name was lost with its connection: it goes by another."""
     story = Script()
@@ -208,7 +227,7 @@ def test_name_that_its_client_may_never_have_read_tells_nobody_whose_producer_it
             story.cut(conn)
             story.connected(1)
     story.complete(opening, producer_name="second")
-    assert _codes(trial(EpochGrows, story.done())) == []
+    assert "epoch-does-not-grow" not in _codes(trial(EpochGrows, story.done()))
 
 
 # --- closed-stays-closed ----------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ class _Refused(Script):
         self.producer(topic=topic)
         self.send(0)
         self.send_frame(0)
-        self.cut()
+        self.after(30).cut()
         self.connected(1)
         asked = self.producer_asks(1, topic=topic)
         if withdrawn:
@@ -140,6 +140,15 @@ def test_refused_producer_that_fails_and_stays_away_is_accepted(check: type[Chec
     story.unknown(0, ErrorClass.FENCED)
     tried = trial(check, story.at(5_000).done())
     assert (tried.findings, tried.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "codes"), [(ErrorClass.OTHER, ["wrong-error"]), (ErrorClass.TIMEOUT, []), (ErrorClass.CLOSED, [])]
+)
+def test_send_of_a_fenced_producer_says_so_or_ends_for_a_reason_of_its_own(error: ErrorClass, codes: list[str]) -> None:
+    story = _Refused("ProducerFenced")
+    story.unknown(0, error)
+    assert _codes(trial(FencedIsFinal, story.at(5_000).done())) == codes
 
 
 @pytest.mark.parametrize(("check", "error"), [(FencedIsFinal, "ProducerFenced"), (DeletedIsFinal, "TopicNotFound")])

@@ -12,6 +12,7 @@ from assay_conformance.checks.consumption import (
     late,
     to_client,
 )
+from assay_conformance.checks.joined import Joined
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame, Received
@@ -47,12 +48,12 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         self._refused: set[EntryKey] = set()
         self._unsure: set[int] = set()
         """Consumers of which it is not known what the application holds."""
-        self._chunks: dict[tuple[int, str], list[Entry]] = {}
+        self._joined = Joined()
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         super().message(event)
-        session, meta = self.tracker.consumer_of(event), event.meta
+        session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or not to_client(event):
             return
         entry = entry_on(session, event.ids[0])
@@ -61,10 +62,7 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         self._indexes.pop(key, None)
         if 0 < len(self._taken.pop(key, ())) < event.messages:
             self._mixed.add(key)
-        if meta is not None and meta.chunk_id is not None:
-            held = self._chunks.setdefault((session.request.seq, meta.uuid or ""), [])
-            # One that came twice: which of the two is the message's is the chunking chapter's matter.
-            held[:] = [] if meta.chunk_id != len(held) else [*held, entry]
+        self._joined.came(session, event)
 
     def handed(self, consumer: OpenedConsumer, entry: Entry, event: Received, frame: Frame | None, span: Span) -> None:
         del span
@@ -162,9 +160,7 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         self, session: ConsumerSession, consumer: OpenedConsumer, named: set[Entry], event: Frame
     ) -> None:
         """A request that names the last chunk of a message the application has names its others, too."""
-        for (request, _uuid), chunks in self._chunks.items():
-            if request != session.request.seq or not chunks or chunks[-1] not in named:
-                continue
+        for chunks in self._joined.by_last(session, named):
             if (consumer.handle, chunks[-1]) in self._since and not set(chunks) <= named:
                 missing = [str(chunk) for chunk in chunks if chunk not in named]
                 self.breach(

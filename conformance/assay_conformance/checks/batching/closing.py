@@ -1,18 +1,16 @@
-"""When an open batch closes: at the first of its limits, when it is flushed, and when its queue is full."""
+"""When an open batch closes: at the first of its limits, and when it is flushed."""
 
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.batching.limits import Limits, admitted_by, asked_ns, limits_of, units_read_at_once
-from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.occasions import Setting
-from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import Completion, Frame, Invoke, Outcome, Overdue
+from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -183,125 +181,3 @@ class FlushClosesBatch(Check):
 
 def _called(invoke: Invoke) -> str:
     return "flush" if invoke.verb == "flush" else f"a synchronous send of message {invoke.number}"
-
-
-class SmallQueueMovesOn(Check):
-    """Where a full queue blocks and holds fewer messages than a batch, no batch outgrows the queue, and each leaves by
-    its delay: the message that would fill it waits for room that only the batch can make.
-
-    A message counts as accepted, at the latest, when it was asked for and whatever was answered last had made room.
-    """
-
-    requirement = RequirementId("batching.small-queue-moves-on")
-    needs = (Setting("producer", "batching"),)
-
-    def start(self) -> None:
-        self._small: dict[int, tuple[int, Limits] | None] = {}
-        self._ends_ns: dict[int, list[int]] = {}
-        """Producer handle -> when its sends ended, by the agent's own stamps: its words may come late."""
-        self._left: list[tuple[Unit, int]] = []
-        self._answered_ns: dict[int, int] = {}
-
-    @on(Frame, "SEND")
-    def send(self, event: Frame) -> None:
-        unit, lines = self.tracker.lines.unit, self.tracker.lines
-        small = None if unit is None else self._small_queue(unit.line.handle)
-        if unit is None or small is None or not event.from_sender or lines.again or not unit.numbers:
-            return
-        queue, _ = small
-        handle = unit.line.handle or 0
-        if len(unit.numbers) > queue:
-            self.breach(
-                "larger-than-queue",
-                f"{unit.line}: the batch at {ms(event.t_ns)} holds {len(unit.numbers)} messages, its queue {queue}",
-                event,
-            )
-        waiting = len(self.tracker.sends.get(handle, ())) > unit.numbers[-1] + 1
-        if waiting and sum(len(pending.numbers) for pending in unit.session.queue) >= queue:
-            self.exercise(event)
-        self._left.append((unit, self._answered_ns.get(handle, 0)))
-
-    @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
-    def answered(self, event: Frame) -> None:
-        unit = self.tracker.lines.unit
-        if unit is not None and event.to_receiver and unit.line.handle is not None:
-            self._answered_ns[unit.line.handle] = event.t_ns
-
-    @on(Completion, "send")
-    def ended(self, event: Completion) -> None:
-        if event.handle is not None:
-            self._ends_ns.setdefault(event.handle, []).append(ended_ns(event))
-
-    @on(Overdue, "send")
-    def overdue(self, event: Overdue) -> None:
-        """Nothing is in flight, so nothing but the client's own batch keeps this send waiting."""
-        small = self._small_queue(event.handle)
-        operation = self.tracker.operations.get(event.op)
-        if small is None or operation is None or event.handle is None:
-            return
-        lines = list(self.tracker.lines.of_handle(event.handle))
-        number = operation.invoke.number or 0
-        waits_alone = lines and all(self._idle(line) for line in lines)
-        if not waits_alone or (event.handle, number) in self.tracker.lines.by_message:
-            return
-        since_ns = event.t_ns - event.deadline_ms * MS
-        if self.tracker.load.quiet(since_ns, event.t_ns, TOLERANCES["schedule"]):
-            self.breach(
-                "stuck",
-                f"producer {event.handle}: message {number} was asked for at {ms(operation.invoke.t_ns)} and had not "
-                f"left by {ms(event.t_ns)}, with nothing in flight and a queue of {small[0]} messages",
-                operation.invoke,
-                event,
-            )
-
-    def _idle(self, line: Line) -> bool:
-        """Its producer is admitted, on a connection that lives, and has an answer to everything it sent."""
-        session = line.sessions[-1] if line.sessions else None
-        if session is None or session.ready is None or session.conn in self.tracker.closed or line.closing is not None:
-            return False
-        return all(unit.given_up or unit.answered for unit in session.queue)
-
-    def finish(self) -> None:
-        for ends_ns in self._ends_ns.values():
-            ends_ns.sort()
-        for unit, answered_ns in self._left:
-            self._delay(unit, max(answered_ns, self._room_ns(unit)))
-
-    def _room_ns(self, unit: Unit) -> int:
-        """When the last send of its producer ended that ended before it left."""
-        ends_ns = self._ends_ns.get(unit.line.handle or 0, [])
-        place = bisect_right(ends_ns, unit.first.t_ns)
-        return ends_ns[place - 1] if place else 0
-
-    def _delay(self, unit: Unit, room_ns: int) -> None:
-        small, since_ns = self._small_queue(unit.line.handle), asked_ns(self, unit)
-        if small is None or since_ns is None:
-            return
-        accepted_ns = max(since_ns, room_ns)
-        if not admitted_by(unit, accepted_ns):
-            return
-        due_ns = accepted_ns + small[1].delay_ms * MS
-        timing = self.tracker.load.timing(accepted_ns, due_ns, unit.first.t_ns, TOLERANCES["batch-delay"])
-        if timing is Timing.UNDECIDED:
-            self.undecided("the machine was too busy to judge a batch's delay")
-        elif timing is Timing.LATE:
-            self.breach(
-                "too-late",
-                f"{unit.line}: there was room for message {unit.numbers[0]} by {ms(accepted_ns)}; its batch was due "
-                f"{small[1].delay_ms} ms later and left at {ms(unit.first.t_ns)}",
-                unit.first,
-            )
-
-    def _small_queue(self, handle: int | None) -> tuple[int, Limits] | None:
-        """(messages it holds, limits of its batches) of a queue that blocks and is too small for a batch."""
-        if handle is None:
-            return None
-        if handle not in self._small:
-            self._small[handle] = self._configured(handle)
-        return self._small[handle]
-
-    def _configured(self, handle: int) -> tuple[int, Limits] | None:
-        limits, queue = limits_of(self.view, handle), self.view.producer_setting(handle, "max_pending_messages")
-        if limits is None or not queue or not self.view.producer_setting(handle, "block_if_queue_full"):
-            return None
-        return (int(queue), limits) if limits.messages > int(queue) else None

@@ -18,6 +18,7 @@ from assay_conformance.checks.batching.limits import (
     units_read_at_once,
 )
 from assay_conformance.checks.lines import Line, Unit
+from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Invoke
@@ -25,8 +26,12 @@ from assay_conformance.model.requirement import RequirementId
 from assay_conformance.tuning import Closing
 
 SLACK_NS = TOLERANCES["time-out-early"].slack_ns
+CROSSING_NS = TOLERANCES["crossing"].slack_ns
 UNEXPLAINED_SHARE = 20
-"""One batch in so many may leave for no reason that shows: a timer that had fired already when it was stopped."""
+"""One batch in so many may leave for no reason that shows."""
+
+LEAST_BATCHES = 10
+"""Of fewer, a single one proves nothing."""
 
 CLOSING_VERBS = ("flush", "close")
 
@@ -125,14 +130,14 @@ def _columns(rows: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class Asked:
     """When somebody asked for the open batch to leave, and how long that may have waited for its turn."""
 
     began_ns: list[int]
     latest_end_ns: list[float]
 
     @classmethod
-    def of(cls, operations: Iterable[Operation]) -> _Asked:
+    def of(cls, operations: Iterable[Operation]) -> Asked:
         began, ends = [], []
         for operation in operations:
             end = operation.completion
@@ -148,12 +153,13 @@ class _Asked:
 class LeavesForAReason(Check):
     """A batch that is not full leaves because of its delay, a flush, or a full queue or memory; or nothing else came.
 
-    Each batch is explained by the first reason that fits. Reasons are generous: what may have been one is one. Few
-    batches may stay unexplained, and a single one proves nothing.
+    Each batch is explained by the first reason that fits. Reasons are generous: what may have been one is one, and so
+    may the timer of the batch before it, which had fired already when it was stopped. Few batches may stay unexplained.
     """
 
     requirement = RequirementId("batching.leaves-for-a-reason")
-    skips_plain = True
+    # Not skips_plain: the share is of all batches.
+    needs = (Setting("producer", "batching"),)
 
     def start(self) -> None:
         self._closers: dict[int, list[int]] = {}
@@ -181,7 +187,7 @@ class LeavesForAReason(Check):
         if any(is_alone(send) for send in sends):
             return
         held, all_held = _Held.of(sends), _Held.of(self._of_client(handle))
-        asked = _Asked.of(self.tracker.operations[op] for op in self._closers.get(handle, ()))
+        asked = Asked.of(self.tracker.operations[op] for op in self._closers.get(handle, ()))
         following = self._following(handle)
         explained: list[Unit] = []
         unexplained: list[Unit] = []
@@ -196,7 +202,9 @@ class LeavesForAReason(Check):
                 (explained if reason else unexplained).append(unit)
             if reason is not None and reason not in (Closing.COUNT, Closing.BYTES):
                 self.exercise(unit.first)
-        if len(unexplained) > 1 and len(unexplained) * UNEXPLAINED_SHARE > len(explained) + len(unexplained):
+        judged = len(explained) + len(unexplained)
+        enough = len(unexplained) > 1 or judged >= LEAST_BATCHES
+        if enough and len(unexplained) * UNEXPLAINED_SHARE > judged:
             self._told(limits, unexplained, len(explained))
 
     def _following(self, handle: int) -> dict[int, Unit]:
@@ -222,10 +230,17 @@ class LeavesForAReason(Check):
         """Its time was up, or nothing came in its time that is not in it."""
         due_ns = since_ns + limits.delay_ms * MS - SLACK_NS
         next_ns = None if after is None else asked_ns(self, after)
-        return Closing.DELAY if unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns else None
+        over = unit.first.t_ns >= due_ns or next_ns is None or next_ns >= due_ns
+        return Closing.DELAY if over or self._by_timer_before(limits, unit) else None
+
+    def _by_timer_before(self, limits: Limits, unit: Unit) -> bool:
+        """The time of the batch in front was up just when this one left."""
+        before = unit.line.units[unit.index - 1] if unit.index else None
+        began_ns = None if before is None else asked_ns(self, before)
+        return began_ns is not None and abs(unit.first.t_ns - began_ns - limits.delay_ms * MS) <= CROSSING_NS
 
     def _told(self, limits: Limits, unexplained: list[Unit], explained: int) -> None:
-        one, other = unexplained[:2]
+        one, *others = unexplained[:2]
         since_ns = asked_ns(self, one) or 0
         self.breach(
             "left-early",
@@ -234,7 +249,7 @@ class LeavesForAReason(Check):
             f"{limits.messages} messages and {limits.bytes} bytes and wait {limits.delay_ms} ms, nobody flushed it, "
             "and there was room for more",
             one.first,
-            other.first,
+            *(other.first for other in others),
         )
 
 

@@ -4,6 +4,7 @@ acknowledged after all."""
 from __future__ import annotations
 
 from assay_conformance.checks.nack.backoff import BackoffGrows, ShortBehindLong
+from assay_conformance.checks.nack.chunks import AsksForAllChunks
 from assay_conformance.checks.nack.counting import RedeliveriesCounted
 from assay_conformance.checks.nack.ending import AckedNotRedelivered, EndsAckTimeout
 from assay_conformance.checks.nack.entries import WholeEntry
@@ -15,6 +16,7 @@ from assay_conformance.checks.nack.timing import RedeliveredInWindow
 __all__ = [
     "AckedNotRedelivered",
     "AllInOrder",
+    "AsksForAllChunks",
     "BackoffGrows",
     "DroppedOnClose",
     "EndsAckTimeout",
