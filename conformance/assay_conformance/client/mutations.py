@@ -232,6 +232,9 @@ class Mutation(StrEnum):
     IGNORES_PENDING_LIMIT = "ignores-pending-limit"
     MEMORY_PER_PRODUCER = "memory-per-producer"
     TOO_LARGE_KEEPS_PLACE = "too-large-keeps-place"
+    MEMORY_NEVER_FREED = "memory-never-freed"
+    TIMED_OUT_KEEPS_MEMORY = "timed-out-keeps-memory"
+    CLOSED_KEEPS_MEMORY = "closed-keeps-memory"
     LOSES_BEHIND_RECONNECT = "loses-behind-reconnect"
     BLANKS_RESEND = "blanks-resend"
     SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
@@ -1030,6 +1033,19 @@ MUTATIONS: dict[Mutation, Broken] = {
         "FLW-012",
         "a message refused as too large keeps its place in the pending queue",
         "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block",
+    ),
+    Mutation.MEMORY_NEVER_FREED: Broken(
+        "FLW-012", "what a message took of the memory limit is never given back", "a counter that only counts up"
+    ),
+    Mutation.TIMED_OUT_KEEPS_MEMORY: Broken(
+        "FLW-012",
+        "a message that times out keeps its part of the memory limit",
+        "memory given back where a receipt comes, and not on the other ways out",
+    ),
+    Mutation.CLOSED_KEEPS_MEMORY: Broken(
+        "FLW-012",
+        "messages that end with their producer keep their part of the memory limit",
+        "a limit of the client, and a producer that forgets its own counter alone",
     ),
     Mutation.SEEK_REPEATS_TARGET: Broken(
         "SEK-001",
