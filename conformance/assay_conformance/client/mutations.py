@@ -226,6 +226,10 @@ class Mutation(StrEnum):
     PERMITS_TWICE = "permits-twice"
     EARLY_CHUNK_KEEPS_PERMIT = "early-chunk-keeps-permit"
     COMPACTED_KEEPS_PERMIT = "compacted-keeps-permit"
+    BEFORE_START_KEEPS_PERMIT = "before-start-keeps-permit"
+    BURIED_UNSEEN_KEEPS_PERMIT = "buried-unseen-keeps-permit"
+    LONE_LAST_CHUNK_KEEPS_PERMIT = "lone-last-chunk-keeps-permit"
+    OLD_EPOCH_KEEPS_PERMIT = "old-epoch-keeps-permit"
     ZERO_QUEUE_PREFETCHES = "zero-queue-prefetches"
     ZERO_QUEUE_FORGETS_WAITING = "zero-queue-forgets-waiting"
     LESS_PERMITS_AFTER_RECONNECT = "less-permits-after-reconnect"
@@ -999,6 +1003,26 @@ MUTATIONS: dict[Mutation, Broken] = {
         "FLW-006",
         "a chunk that is not the last returns no permit",
         "Java and Go clients (read in their source), for some chunks: an early return past the accounting",
+    ),
+    Mutation.BEFORE_START_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a message in front of the place from which a consumer goes on returns no permit",
+        "C++ 4.2 (read in its source): the message sought is left out when it comes, and that is all",
+    ),
+    Mutation.BURIED_UNSEEN_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a message that comes once too often, and goes to the dead letter topic unseen, returns no permit",
+        "a second way out of the receiver queue, without what the first one does",
+    ),
+    Mutation.LONE_LAST_CHUNK_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a last chunk whose first is missing returns no permit",
+        "permits returned with chunks that are not the last, and with messages that are handed over: this is neither",
+    ),
+    Mutation.OLD_EPOCH_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a message of an older epoch is dropped, and returns no permit",
+        "a message that is sent away at the door, before anybody counts it",
     ),
     Mutation.COMPACTED_KEEPS_PERMIT: Broken(
         "FLW-006",
