@@ -92,8 +92,9 @@ class Consumer(Handler):
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
-        if self._reading is not None:
-            self._reading.handed_over(inbound.entry.position, inbound.opened.index)
+        if self._reading is not None and not self.shared.mutated(Mutation.READER_STARTS_OVER):
+            index = None if self.shared.mutated(Mutation.READER_FORGETS_INDEX) else inbound.opened.index
+            self._reading.handed_over(inbound.entry.position, index)
         self._permits.handed_over(current=inbound.session == self.registrations)
         self._redelivery.hand_over(handed)
         return handed

@@ -226,6 +226,8 @@ class Mutation(StrEnum):
     PERMITS_TWICE = "permits-twice"
     EARLY_CHUNK_KEEPS_PERMIT = "early-chunk-keeps-permit"
     COMPACTED_KEEPS_PERMIT = "compacted-keeps-permit"
+    READER_STARTS_OVER = "reader-starts-over"
+    READER_FORGETS_INDEX = "reader-forgets-index"
     BEFORE_START_KEEPS_PERMIT = "before-start-keeps-permit"
     BURIED_UNSEEN_KEEPS_PERMIT = "buried-unseen-keeps-permit"
     LONE_LAST_CHUNK_KEEPS_PERMIT = "lone-last-chunk-keeps-permit"
@@ -1023,6 +1025,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "FLW-006",
         "a message of an older epoch is dropped, and returns no permit",
         "a message that is sent away at the door, before anybody counts it",
+    ),
+    Mutation.READER_STARTS_OVER: Broken(
+        "SUB-006",
+        "a reader that comes back begins where it began at first",
+        "a start that is kept as it was configured, and told with every SUBSCRIBE",
+    ),
+    Mutation.READER_FORGETS_INDEX: Broken(
+        "SUB-006",
+        "a reader remembers of the last message its entry alone, and comes back to the whole batch",
+        "Go client (read in its source): the id of a batch's message, told without its index",
     ),
     Mutation.COMPACTED_KEEPS_PERMIT: Broken(
         "FLW-006",
