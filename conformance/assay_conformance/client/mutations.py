@@ -179,6 +179,7 @@ class Mutation(StrEnum):
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
     SEEK_REPEATS_TARGET = "seek-repeats-target"
+    SEEK_IGNORES_INCLUSIVE = "seek-ignores-inclusive"
     IGNORES_AGREED_VERSION = "ignores-agreed-version"
     LIMIT_OF_LAST_CONNECTION = "limit-of-last-connection"
     UNBOUNDED_REDIRECTS = "unbounded-redirects"
@@ -1082,6 +1083,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "FLW-012",
         "messages that end with their producer keep their part of the memory limit",
         "a limit of the client, and a producer that forgets its own counter alone",
+    ),
+    Mutation.SEEK_IGNORES_INCLUSIVE: Broken(
+        "SEK-001",
+        "a consumer that is to begin with the message it seeks begins behind it",
+        "an option that is looked at where a consumer opens, and not where it seeks",
     ),
     Mutation.SEEK_REPEATS_TARGET: Broken(
         "SEK-001",
