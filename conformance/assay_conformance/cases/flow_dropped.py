@@ -6,10 +6,12 @@ left, and nothing makes it grant more.
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
+from assay_conformance.cases.letters import BURIES, DEAD, REDELIVERED_MS, TO_DLQ, TOPICS
+from assay_conformance.cases.nack import DELAY_MS, EXCLUSIVE, REDELIVER, REQUESTED_MS
 from assay_conformance.cases.stored import batch, chunks, plains
-from assay_conformance.model.case import Case, Config
-from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault
+from assay_conformance.model.case import Case, Config, Isolation, Limits
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, Delay, Direction, Fault
 
 QUEUE: Config = {**EARLIEST, "receiver_queue_size": 10}
 
@@ -57,6 +59,99 @@ def a_compacted_batch() -> Case:
     )
 
 
+def last_chunks_alone() -> Case:
+    """As they come to whoever joins when the others have gone to somebody else."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[chunks(number, 2)[1] for number in range(8)])
+    consumer = plan.consumer(plan.client())
+    plan.receive(consumer, 1, EMPTY_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/last-chunks-alone",
+        "The last chunks of eight messages without their first ones, for a consumer with a queue of ten",
+        ("flow.dropped-return-permits",),
+        capabilities=("chunking_consumer",),
+        consumer=QUEUE,
+    )
+
+
+def back_inside_a_batch() -> Case:
+    """The broker sends the whole batch once more."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(8))])
+    reader = plan.consumer(plan.client(), durable=False)
+    plan.wait_ops(plan.receive(reader, 7, STARVED_MS))
+    cut = plan.last
+    plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, 2)
+    _starved(plan, reader, 1)
+    return plan.case(
+        "flow/back-inside-a-batch",
+        "A reader with a queue of ten loses its connection when it has read seven messages of a batch of eight",
+        ("flow.dropped-return-permits",),
+        capabilities=("reader",),
+        consumer=QUEUE,
+        faults=(Fault(trigger=AfterStep(cut), action=Cut()),),
+    )
+
+
+def back_with_a_queue_of_one() -> Case:
+    """The broker begins with the message sought, which the application has had."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(4)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 3, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    _starved(plan, consumer, 2)
+    return plan.case(
+        "flow/back-with-a-queue-of-one",
+        "A consumer with a queue of one goes back behind the second of four messages",
+        ("flow.dropped-return-permits",),
+        capabilities=("seek",),
+        consumer={**EARLIEST, "receiver_queue_size": 1},
+    )
+
+
+def once_too_often() -> Case:
+    """What could not be buried the first time comes again, and is not for the application any more."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(8)))
+    consumer = plan.consumer(plan.client())
+    for first in (1, 9):
+        plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
+        plan.wait_ops(plan.nack(consumer, messages=range(first, first + 8)))
+    plan.wait_frame("MESSAGE", Direction.TO_CLIENT, 24, deadline_ms=REDELIVERED_MS)
+    plan.receive(consumer, 1, EMPTY_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/once-too-often",
+        "Eight messages are refused twice, and the broker does not take their dead letters the first time",
+        ("flow.dropped-return-permits",),
+        capabilities=BURIES,
+        consumer={**DEAD, "receiver_queue_size": 10},
+        topology=TOPICS,
+        faults=(Fault(trigger=up("SEND", times=8), scope=TO_DLQ, action=AnswerError("NotAllowedError")),),
+        isolation=Isolation.OWN_PROCESS,
+    )
+
+
+def asked_for_again_behind_others() -> Case:
+    """Eight messages are on their way when everything is asked for again, and come with the rest of it once more."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(9)), receives=1)
+    plan.wait_ops(plan.nack(consumer, messages=[1]))
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    _starved(plan, consumer, 9)
+    return plan.case(
+        "flow/asked-for-again-behind-others",
+        "The first of nine messages is refused on an exclusive subscription, and the others are held up on their way",
+        ("flow.dropped-return-permits",),
+        capabilities=("consumer_epoch", "nack_delay"),
+        consumer={**EXCLUSIVE, **QUEUE},
+        faults=(Fault(trigger=down("MESSAGE", k=2), action=Delay(delay_ms=2 * DELAY_MS)),),
+        limits=Limits(least_wall_ms=2 * DELAY_MS),
+    )
+
+
 def one_at_a_time() -> Case:
     """The pause is longer than any answer takes: whoever asks ahead shows itself."""
     plan = Schedule()
@@ -98,6 +193,11 @@ def waiting_over_a_reconnect() -> Case:
 CASES = (
     a_message_in_chunks(),
     a_compacted_batch(),
+    last_chunks_alone(),
+    back_inside_a_batch(),
+    back_with_a_queue_of_one(),
+    once_too_often(),
+    asked_for_again_behind_others(),
     one_at_a_time(),
     waiting_over_a_reconnect(),
 )

@@ -55,6 +55,39 @@ def into_a_batch() -> Case:
     )
 
 
+def back_with_a_message() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=plains(range(10)))
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=2))
+    plan.receive(consumer, 9, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/back-with-a-message",
+        "A consumer that begins with the message it seeks goes back to the second of ten",
+        ("seek.starts-at-target",),
+        consumer={**EARLIEST, "start_inclusive": True},
+    )
+
+
+def into_a_batch_with_a_message() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=3))
+    plan.receive(consumer, 8, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "seek/into-a-batch-with-a-message",
+        "A consumer that begins with the message it seeks goes back to the third of a batch of five",
+        ("seek.starts-at-target", "seek.into-batch-by-bits"),
+        capabilities=("batching",),
+        consumer={**EARLIEST, "start_inclusive": True},
+    )
+
+
 def to_a_time() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[timed(number) for number in range(10)])
@@ -282,6 +315,8 @@ HELD_UP_MS = 400
 CASES = (
     back_to_a_message(),
     into_a_batch(),
+    back_with_a_message(),
+    into_a_batch_with_a_message(),
     to_a_time(),
     forward(),
     answer_during_the_return(),

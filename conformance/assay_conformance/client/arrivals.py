@@ -80,7 +80,8 @@ class Arrivals:
             return
         try:
             if stale:
-                self._permits.give_back(_charged(payload.metadata, body.ack_set))
+                if not self._shared.mutated(Mutation.OLD_EPOCH_KEEPS_PERMIT):
+                    self._permits.give_back(_charged(payload.metadata, body.ack_set))
                 return
             self._take(payload, position, body, connection.max_message_bytes)
         except MetadataError:
@@ -125,7 +126,9 @@ class Arrivals:
         if progress.acks:
             self._acks.immediately(progress.acks)
         if progress.joined is None:
-            if not self._shared.mutated(Mutation.EARLY_CHUNK_KEEPS_PERMIT):
+            is_last = metadata.chunk_id == metadata.num_chunks_from_msg - 1
+            keeps = Mutation.LONE_LAST_CHUNK_KEEPS_PERMIT if is_last else Mutation.EARLY_CHUNK_KEEPS_PERMIT
+            if not self._shared.mutated(keeps):
                 self._permits.give_back(1)
         else:
             self._open(metadata, uncompress(metadata, progress.joined.data), progress.joined.positions, body)

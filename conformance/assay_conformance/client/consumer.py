@@ -92,8 +92,9 @@ class Consumer(Handler):
         handed = Handed(self, inbound.entry, inbound.opened.index, inbound.redelivery_count, copy)
         if self._settings.retry_letters:
             handed.letter = letter_of(inbound.opened, self.topic, inbound.entry.position)
-        if self._reading is not None:
-            self._reading.handed_over(inbound.entry.position, inbound.opened.index)
+        if self._reading is not None and not self.shared.mutated(Mutation.READER_STARTS_OVER):
+            index = None if self.shared.mutated(Mutation.READER_FORGETS_INDEX) else inbound.opened.index
+            self._reading.handed_over(inbound.entry.position, index)
         self._permits.handed_over(current=inbound.session == self.registrations)
         self._redelivery.hand_over(handed)
         return handed
@@ -247,13 +248,10 @@ class Consumer(Handler):
         if not self.shared.mutated(Mutation.HANDS_OVER_ACKED):
             entry.unacked &= self._acks.open_of(entry.position)
         every = self.shared.mutated(Mutation.IGNORES_ACK_SET)
-        wanted = [
-            message
-            for message in opened
-            if (every or entry.unacked >> (message.index or 0) & 1)
-            and self._seeking.passes(entry.position, message.index)
-            and (self._reading is None or self._reading.passes(entry.position, message.index))
-        ]
+        unacked = [message for message in opened if every or entry.unacked >> (message.index or 0) & 1]
+        wanted = [message for message in unacked if self._is_behind_start(entry, message)]
+        if self.shared.mutated(Mutation.BEFORE_START_KEEPS_PERMIT):
+            charged -= len(unacked) - len(wanted)
         # The broker charged for every message its ack_set left: those compacted away, or settled meanwhile, return
         # their permits here; those it had acknowledged were never charged (ACK-012).
         if len(opened) == entry.size or not self.shared.mutated(Mutation.COMPACTED_KEEPS_PERMIT):
@@ -262,7 +260,8 @@ class Consumer(Handler):
         if self.shared.mutated(Mutation.REVERSES_BATCH) or (by_key and self.shared.mutated(Mutation.KEY_LAST_FIRST)):
             wanted.reverse()
         if self._dead_letters.keep(entry, wanted, redelivery_count):
-            self._permits.give_back(len(wanted))
+            if not self.shared.mutated(Mutation.BURIED_UNSEEN_KEEPS_PERMIT):
+                self._permits.give_back(len(wanted))
             self._dead_letters.bury(entry)
             return
         for message in wanted:
@@ -277,6 +276,13 @@ class Consumer(Handler):
             if self.shared.mutated(Mutation.TIMES_OUT_PREFETCHED):
                 self._redelivery.hand_over(Handed(self, entry, message.index, inbound.redelivery_count, None))
             self._queue.arrived(inbound)
+
+    def _is_behind_start(self, entry: Entry, message: Opened) -> bool:
+        """Whether it comes behind what was sought, and, with a reader, behind what was handed over."""
+        reading = self._reading
+        return self._seeking.passes(entry.position, message.index) and (
+            reading is None or reading.passes(entry.position, message.index)
+        )
 
     def _loses(self, entry: Entry) -> bool:
         return (

@@ -186,6 +186,7 @@ class Mutation(StrEnum):
     LOSES_THIRD_SEND = "loses-third-send"
     FLUSH_FORGETS_EARLIER = "flush-forgets-earlier"
     SEEK_REPEATS_TARGET = "seek-repeats-target"
+    SEEK_IGNORES_INCLUSIVE = "seek-ignores-inclusive"
     IGNORES_AGREED_VERSION = "ignores-agreed-version"
     LIMIT_OF_LAST_CONNECTION = "limit-of-last-connection"
     UNBOUNDED_REDIRECTS = "unbounded-redirects"
@@ -233,12 +234,21 @@ class Mutation(StrEnum):
     PERMITS_TWICE = "permits-twice"
     EARLY_CHUNK_KEEPS_PERMIT = "early-chunk-keeps-permit"
     COMPACTED_KEEPS_PERMIT = "compacted-keeps-permit"
+    READER_STARTS_OVER = "reader-starts-over"
+    READER_FORGETS_INDEX = "reader-forgets-index"
+    BEFORE_START_KEEPS_PERMIT = "before-start-keeps-permit"
+    BURIED_UNSEEN_KEEPS_PERMIT = "buried-unseen-keeps-permit"
+    LONE_LAST_CHUNK_KEEPS_PERMIT = "lone-last-chunk-keeps-permit"
+    OLD_EPOCH_KEEPS_PERMIT = "old-epoch-keeps-permit"
     ZERO_QUEUE_PREFETCHES = "zero-queue-prefetches"
     ZERO_QUEUE_FORGETS_WAITING = "zero-queue-forgets-waiting"
     LESS_PERMITS_AFTER_RECONNECT = "less-permits-after-reconnect"
     IGNORES_PENDING_LIMIT = "ignores-pending-limit"
     MEMORY_PER_PRODUCER = "memory-per-producer"
     TOO_LARGE_KEEPS_PLACE = "too-large-keeps-place"
+    MEMORY_NEVER_FREED = "memory-never-freed"
+    TIMED_OUT_KEEPS_MEMORY = "timed-out-keeps-memory"
+    CLOSED_KEEPS_MEMORY = "closed-keeps-memory"
     LOSES_BEHIND_RECONNECT = "loses-behind-reconnect"
     BLANKS_RESEND = "blanks-resend"
     SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
@@ -1037,6 +1047,36 @@ MUTATIONS: dict[Mutation, Broken] = {
         "a chunk that is not the last returns no permit",
         "Java and Go clients (read in their source), for some chunks: an early return past the accounting",
     ),
+    Mutation.BEFORE_START_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a message in front of the place from which a consumer goes on returns no permit",
+        "C++ 4.2 (read in its source): the message sought is left out when it comes, and that is all",
+    ),
+    Mutation.BURIED_UNSEEN_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a message that comes once too often, and goes to the dead letter topic unseen, returns no permit",
+        "a second way out of the receiver queue, without what the first one does",
+    ),
+    Mutation.LONE_LAST_CHUNK_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a last chunk whose first is missing returns no permit",
+        "permits returned with chunks that are not the last, and with messages that are handed over: this is neither",
+    ),
+    Mutation.OLD_EPOCH_KEEPS_PERMIT: Broken(
+        "FLW-006",
+        "a message of an older epoch is dropped, and returns no permit",
+        "a message that is sent away at the door, before anybody counts it",
+    ),
+    Mutation.READER_STARTS_OVER: Broken(
+        "SUB-006",
+        "a reader that comes back begins where it began at first",
+        "a start that is kept as it was configured, and told with every SUBSCRIBE",
+    ),
+    Mutation.READER_FORGETS_INDEX: Broken(
+        "SUB-006",
+        "a reader remembers of the last message its entry alone, and comes back to the whole batch",
+        "Go client (read in its source): the id of a batch's message, told without its index",
+    ),
     Mutation.COMPACTED_KEEPS_PERMIT: Broken(
         "FLW-006",
         "a batch returns permits for the members that are left of it",
@@ -1070,6 +1110,24 @@ MUTATIONS: dict[Mutation, Broken] = {
         "FLW-012",
         "a message refused as too large keeps its place in the pending queue",
         "pulsar-client-go#762: a send that fails before it leaves leaks its permit, and in the end all sends block",
+    ),
+    Mutation.MEMORY_NEVER_FREED: Broken(
+        "FLW-012", "what a message took of the memory limit is never given back", "a counter that only counts up"
+    ),
+    Mutation.TIMED_OUT_KEEPS_MEMORY: Broken(
+        "FLW-012",
+        "a message that times out keeps its part of the memory limit",
+        "memory given back where a receipt comes, and not on the other ways out",
+    ),
+    Mutation.CLOSED_KEEPS_MEMORY: Broken(
+        "FLW-012",
+        "messages that end with their producer keep their part of the memory limit",
+        "a limit of the client, and a producer that forgets its own counter alone",
+    ),
+    Mutation.SEEK_IGNORES_INCLUSIVE: Broken(
+        "SEK-001",
+        "a consumer that is to begin with the message it seeks begins behind it",
+        "an option that is looked at where a consumer opens, and not where it seeks",
     ),
     Mutation.SEEK_REPEATS_TARGET: Broken(
         "SEK-001",

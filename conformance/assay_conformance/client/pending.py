@@ -20,6 +20,11 @@ from assay_conformance.model.event import ErrorClass
 
 _PASSED_BY_NS = 20 * MS
 
+_KEPT_BY = {
+    ErrorClass.TIMEOUT: Mutation.TIMED_OUT_KEEPS_MEMORY,
+    ErrorClass.CLOSED: Mutation.CLOSED_KEEPS_MEMORY,
+}
+
 
 class Pending:
     """`room` is called when messages have left, so that waiting sends may try again."""
@@ -113,8 +118,15 @@ class Pending:
         for sent in group:
             self._places -= 1
             self._bytes -= len(sent.message.payload)
-            self._shared.memory_bytes -= len(sent.message.payload)
+            if not self._keeps_memory(result):
+                self._shared.memory_bytes -= len(sent.message.payload)
             self.complete(sent, result)
+
+    def _keeps_memory(self, result: Result) -> bool:
+        """Only mutations do."""
+        error = result.error if isinstance(result, Failed) else None
+        kept_by = Mutation.MEMORY_NEVER_FREED, _KEPT_BY.get(error) if error is not None else None
+        return any(mutation is not None and self._shared.mutated(mutation) for mutation in kept_by)
 
     def complete(self, sent: Sent, result: Result) -> None:
         op = sent.op

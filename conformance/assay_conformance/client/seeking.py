@@ -89,7 +89,8 @@ class Seeking:
         start = self._start
         if start is None or not start.positions or self._shared.mutated(Mutation.SEEK_REPEATS_TARGET):
             return True
-        if position != start.positions[-1] or (self._inclusive and index == start.index):
+        inclusive = self._inclusive and not self._shared.mutated(Mutation.SEEK_IGNORES_INCLUSIVE)
+        if position != start.positions[-1] or (inclusive and index == start.index):
             return True
         return index is not None and start.index is not None and index > start.index
 

@@ -107,18 +107,24 @@ def test_resend_counts_once() -> None:
 # --- by bytes ---------------------------------------------------------------------------------------------------------
 
 
-def _two_producers(limit_messages: int) -> Script:
-    """Two producers of a client with room for so many messages; both send two."""
+def _of_one_client(limit_messages: int, *handles: int, **config: Any) -> Script:
+    """Producers of a client with room for so many messages."""
     story = Script()
     limit = limit_messages * MESSAGE_BYTES
     story.complete(story.invoke("open_client", 9, args={"config": {"memory_limit_bytes": limit}}))
-    for handle, producer_id in ((1, 0), (3, 1)):
-        args = {"topic": "t", "client": 9, "config": {"memory_limit_bytes": limit}}
+    for producer_id, handle in enumerate(handles):
+        args = {"topic": "t", "client": 9, "config": {"memory_limit_bytes": limit, **config}}
         opening = story.invoke("open_producer", handle, args=args)
-        if handle == 1:
+        if producer_id == 0:
             story.connected()
         story.producer_ready(producer_id=producer_id, name=f"p{handle}")
         story.complete(opening, producer_name=f"p{handle}")
+    return story
+
+
+def _two_producers(limit_messages: int) -> Script:
+    """Both send two."""
+    story = _of_one_client(limit_messages, 1, 3)
     for number in (0, 1):
         for handle, producer_id in ((1, 0), (3, 1)):
             story.send(number, handle)
@@ -154,6 +160,40 @@ def test_refusal_instead_of_blocking_is_found() -> None:
     story.send(2)
     story.fail(2)
     assert judged(FullQueue, story)[0] == ["refused-instead-of-blocking"]
+
+
+def _refused_behind_a_time_out(after_ms: float, **config: Any) -> Script:
+    """There is memory for one message; message 0 has ended when message 1 is refused, so much later."""
+    story = _of_one_client(1, 1, **config)
+    story.send(0)
+    story.fail(0, ErrorClass.TIMEOUT)
+    story.after(after_ms).send(1)
+    story.fail(1)
+    return story
+
+
+def test_refusal_with_memory_of_what_ended_is_found() -> None:
+    assert judged(FullQueue, _refused_behind_a_time_out(150))[0] == ["refused-with-room"]
+
+
+def test_memory_of_what_just_ended_may_not_be_free_yet() -> None:
+    assert judged(FullQueue, _refused_behind_a_time_out(0)) == ([], 1)
+
+
+def test_memory_that_another_producer_of_the_client_holds_is_full() -> None:
+    story = _of_one_client(1, 1, 3)
+    story.send(0, 3)
+    story.send(0, 1)
+    story.fail(0, handle=1)
+    assert judged(FullQueue, story) == ([], 1)
+
+
+def test_batches_may_hold_more_memory_than_their_messages() -> None:
+    story = _of_one_client(3, 1, batching=True)
+    story.send(0)
+    story.send(1)
+    story.fail(1)
+    assert judged(FullQueue, story) == ([], 1)
 
 
 def test_late_refusal_is_found() -> None:

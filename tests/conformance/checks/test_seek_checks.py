@@ -76,6 +76,26 @@ def test_message_sought_itself_is_found() -> None:
     assert judged(StartsAtTarget, story)[0] == ["wrong-start"]
 
 
+def _sought_inclusively(first: int) -> Script:
+    """A consumer that begins with the message it seeks goes back to message 1, and gets this one."""
+    story = Script()
+    for number in range(3):
+        story.stored(number)
+    story.consumer(start_inclusive=True)
+    _sought(story, 1)
+    story.message(first)
+    story.received(first)
+    return story
+
+
+def test_inclusive_seek_begins_with_its_message() -> None:
+    assert judged(StartsAtTarget, _sought_inclusively(1)) == ([], 1)
+
+
+def test_inclusive_seek_that_begins_behind_its_message_is_found() -> None:
+    assert judged(StartsAtTarget, _sought_inclusively(2))[0] == ["wrong-start"]
+
+
 def test_message_left_out_is_found() -> None:
     story = _reading(0, 1, 2)
     _sought(story, 0)

@@ -18,6 +18,7 @@ CONCERNED: Mapping[str, Mapping[str, str]] = {
         "throttling.batch-counts-once": "one that hands over later gets fewer in its time",
         "topics.moves-lose-nothing": "the order it looks at is one consumer's",
         "flow/compacted-batch": "one that hands over later gets fewer in its time",
+        "flow/last-chunks-alone": "a chunk whose first one went to nobody waits, where consumers share messages",
     },
     "entries": {
         "routing.partitions-are-independent": "batches of messages turn, not messages",

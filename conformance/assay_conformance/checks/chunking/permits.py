@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.flow.limits import DEFAULT_MAX_PENDING, may_hold
+from assay_conformance.checks.flow.limits import DEFAULT_MAX_PENDING, may_hold, memory_surely_fits
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.occasions import Setting, Trait
 from assay_conformance.checks.tracker import Operation
@@ -111,7 +111,7 @@ class PermitsReturn(_ChunkingProducers):
             self.exercise(event)
 
     def _refused(self, handle: int, invoke: Invoke, event: Completion, chunk: Frame) -> None:
-        if (invoke.size or 0) <= chunk.size and self._memory(handle, invoke):
+        if (invoke.size or 0) <= chunk.size and memory_surely_fits(self, handle, invoke):
             held = [send for send in self.tracker.sends.get(handle, ()) if may_hold(send, invoke)]
             self._refusals.append((handle, invoke, event, chunk, held))
 
@@ -140,20 +140,6 @@ class PermitsReturn(_ChunkingProducers):
         if unit is None or unit.first.meta is None:
             return None
         return unit.first.meta.chunks or 1
-
-    def _memory(self, handle: int, invoke: Invoke) -> bool:
-        """Whether the memory of its client had certainly room for it."""
-        openings = self.tracker.lines.openings
-        client = openings[handle].args.get("client")
-        limit = int(self.view.client_setting(handle, "memory_limit_bytes") or 0)
-        held = [
-            send.invoke.size or 0
-            for other, opening in openings.items()
-            if opening.args.get("client") == client
-            for send in self.tracker.sends.get(other, ())
-            if may_hold(send, invoke)
-        ]
-        return limit == 0 or sum(held) + (invoke.size or 0) <= limit
 
 
 def _chunk(unit: Unit) -> bool:

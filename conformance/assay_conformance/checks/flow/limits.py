@@ -157,7 +157,8 @@ class FullQueue(TimedCheck):
     """A full queue blocks the sender where it was told to, and refuses at once where not; what it refused is never
     sent, and nothing is refused while there is room.
 
-    There is room when fewer sends than the limit were under way at the call, counting those that ended just before.
+    There is room when fewer sends than the limit were under way at the call, counting those that ended just before, and
+    the memory of the client surely held this one beside all that.
     """
 
     requirement = RequirementId("flow.full-queue-answers")
@@ -212,15 +213,18 @@ class FullQueue(TimedCheck):
         limit = DEFAULT_MAX_PENDING if limit is None else int(limit)
         topic = topic_of(self, handle)
         partitioned = topic is None or topic.partitions
-        memory = self.view.client_setting(handle, "memory_limit_bytes")
-        if memory or partitioned or setting(handle, "chunking") or handle in self.tracker.lines.burst:
+        if partitioned or setting(handle, "chunking") or handle in self.tracker.lines.burst:
+            return
+        if not memory_surely_fits(self, handle, invoke):
             return
         under_way = [send for send in self._sends[handle].asked if may_hold(send, invoke)]
         if limit == 0 or len(under_way) < limit:
+            bytes_limit = self.view.client_setting(handle, "memory_limit_bytes")
+            room = f", and memory_limit_bytes of {bytes_limit} would not have been reached" if bytes_limit else ""
             self.breach(
                 "refused-with-room",
                 f"producer {handle}: message {invoke.number} was refused at {ms(event.t_ns)} because a queue is full, "
-                f"with {len(under_way)} sends under way; max_pending_messages is {limit or 'off'}",
+                f"with {len(under_way)} sends under way; max_pending_messages is {limit or 'off'}{room}",
                 invoke,
                 event,
             )
@@ -252,8 +256,34 @@ class FullQueue(TimedCheck):
 
 def may_hold(send: Operation, call: Invoke) -> bool:
     """Whether a send asked for before this call may still have had its place in the queue at the call."""
-    if send.invoke.seq >= call.seq:
+    return send.invoke.seq < call.seq and _may_live(send, call)
+
+
+def memory_surely_fits(check: Check, handle: int, call: Invoke) -> bool:
+    """Whether the memory limit of a producer's client had room for this send, as far as is known when it is refused.
+
+    Calls of other producers may reach the client in another order. Batches under way may hold more than what is in
+    them, and so may a client that has consumers: for the letters they post, or for what they prefetch.
+    """
+    tracker, openings = check.tracker, check.tracker.lines.openings
+    limit, client = check.view.client_setting(handle, "memory_limit_bytes"), openings[handle].args.get("client")
+    if not limit:
+        return True
+    its = [other for other, opening in openings.items() if opening.args.get("client") == client]
+    consumes = any(opened.invoke.args.get("client") == client for opened in tracker.opened_consumers.values())
+    if consumes or not tracker.lines.burst.isdisjoint(its):
         return False
+    held_bytes = call.size or 0
+    for other in its:
+        sends = tracker.sends.get(other, ())
+        held = [send for send in sends if (may_hold if other == handle else _may_live)(send, call)]
+        if held and check.view.producer_setting(other, "batching"):
+            return False
+        held_bytes += sum(send.invoke.size or 0 for send in held)
+    return held_bytes <= int(limit)
+
+
+def _may_live(send: Operation, call: Invoke) -> bool:
     end = send.completion
     if end is None:
         return True

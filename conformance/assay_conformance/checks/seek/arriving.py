@@ -18,7 +18,8 @@ Message = tuple[Entry, int]
 
 
 class StartsAtTarget(SeekCheck):
-    """The first message behind a seek is the first one behind the message sought, or of the time sought or later.
+    """The first message behind a seek is the first one behind the message sought, or itself where the consumer is to
+    begin with it, or of the time sought or later.
 
     Not judged where the application acknowledged something meanwhile, or a fault took a MESSAGE out of its stream.
     """
@@ -113,13 +114,14 @@ class StartsAtTarget(SeekCheck):
             return None
         if time_ms is not None:
             return next((_first(entry) for entry in stored if entry.meta.publish_time_ms >= time_ms), None)
-        if id is None or in_force(self.view, seek.consumer, "start_inclusive"):
+        if id is None:
             return None
+        behind = 0 if in_force(self.view, seek.consumer, "start_inclusive") else 1
         target = (MessageId(*id).position, MessageId(*id).batch_index)
         messages = [message for entry in stored for message in _messages(entry)]
         for place, (entry, index) in enumerate(messages):
             if ((entry.ledger, entry.entry), index) == (target[0], max(target[1], 0)):
-                return messages[place + 1] if place + 1 < len(messages) else None
+                return messages[place + behind] if place + behind < len(messages) else None
         return None
 
 

@@ -52,7 +52,7 @@ class Subscribers:
         candidates = [
             consumer
             for consumer in self.opened.values()
-            if consumer.closed is None and consumer.subscription == session.subscription and base in consumer.topics
+            if consumer.closed is None and base in consumer.topics and _goes_by_its_name(consumer, session)
         ]
         mine = before.consumer if before is not None and before.topic == session.topic else None
         if mine is not None and mine in candidates and session.topic not in mine.unsure:
@@ -67,3 +67,12 @@ class Subscribers:
             if (live := consumer.live_on(session.topic)) is not None:
                 live.consumer = None
         return None
+
+
+def _goes_by_its_name(consumer: OpenedConsumer, session: ConsumerSession) -> bool:
+    """The name it was given; readers of some clients make one up, and keep it."""
+    if consumer.subscription == session.subscription:
+        return True
+    config = consumer.invoke.args.get("config") or {}
+    is_reader = config.get("durable", True) is False and session.request.fields.get("durable", True) is False
+    return is_reader and all(known.subscription == session.subscription for known in consumer.sessions)
