@@ -16,7 +16,7 @@ TELLING_KEYS = ("a", "key1", "my-key", "keykeykey2", "order-12345", "206470852",
 """For these, hashes that are unmasked, signed, or over other bytes than they should be make other partitions."""
 
 
-def _send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
+def send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
     plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in keys]})
 
 
@@ -25,9 +25,9 @@ def keys_choose_partition() -> Case:
     plan = Schedule()
     client = plan.client()
     turns, single = plan.producer(client, routing="round_robin"), plan.producer(client, routing="single")
-    _send_keys(plan, turns, MANY_KEYS)
-    _send_keys(plan, single, MANY_KEYS)
-    _send_keys(plan, turns, MANY_KEYS)
+    send_keys(plan, turns, MANY_KEYS)
+    send_keys(plan, single, MANY_KEYS)
+    send_keys(plan, turns, MANY_KEYS)
     plan.wait_ops()
     return plan.case(
         "routing/keys-choose-partition",
@@ -40,7 +40,7 @@ def keys_choose_partition() -> Case:
 def hashing(scheme: str, words: str, requirement: str) -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    _send_keys(plan, producer, TELLING_KEYS)
+    send_keys(plan, producer, TELLING_KEYS)
     plan.wait_ops()
     return plan.case(
         f"routing/{words}",
@@ -54,7 +54,7 @@ def hashing(scheme: str, words: str, requirement: str) -> Case:
 def default_hash() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    _send_keys(plan, producer, TELLING_KEYS)
+    send_keys(plan, producer, TELLING_KEYS)
     plan.wait_ops()
     return plan.case(
         "routing/default-hash",
@@ -68,7 +68,7 @@ def single_partition() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 6)
-    _send_keys(plan, producer, MANY_KEYS[:5])
+    send_keys(plan, producer, MANY_KEYS[:5])
     plan.send(producer, 6)
     plan.wait_ops()
     return plan.case(
@@ -84,7 +84,7 @@ def round_robin() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 8)
-    _send_keys(plan, producer, MANY_KEYS[:3])
+    send_keys(plan, producer, MANY_KEYS[:3])
     plan.send(producer, 8)
     plan.wait_ops()
     return plan.case(

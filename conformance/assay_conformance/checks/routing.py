@@ -1,6 +1,7 @@
 """Routing: which partition of a topic a message goes to.
 
-A topic that gets more partitions while a Case runs is not judged: which number a client knows is its own affair.
+A topic that gets more partitions while a Case runs is judged by `grown.py` alone: here, which number a client knows is
+its own affair.
 """
 
 from __future__ import annotations
