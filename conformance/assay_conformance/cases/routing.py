@@ -64,6 +64,20 @@ def default_hash() -> Case:
     )
 
 
+def declared_default_hash() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for routing in ("round_robin", "single"):
+        send_keys(plan, plan.producer(client, routing=routing), TELLING_KEYS)
+    plan.wait_ops()
+    return plan.case(
+        "routing/declared-default-hash",
+        f"Two producers send {len(TELLING_KEYS)} telling keys to five partitions, and nobody tells them how to hash",
+        ("routing.declared-default-hash",),
+        topology=FIVE,
+    )
+
+
 def single_partition() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -101,6 +115,7 @@ CASES = (
     hashing("java_string", "java-string-hash", "routing.java-string-hash"),
     hashing("murmur3_32", "murmur3-hash", "routing.murmur3-hash"),
     default_hash(),
+    declared_default_hash(),
     single_partition(),
     round_robin(),
 )
