@@ -110,6 +110,26 @@ def round_robin() -> Case:
     )
 
 
+def many_starts(words: str, title: str, requirement: str, routing: str) -> Case:
+    """So many that all of them begin at one of five partitions by chance once in 10^13 times. The message with a key
+    says nothing of where its producer begins."""
+    plan = Schedule()
+    client = plan.client()
+    producers = [plan.producer(client, wait=False) for _ in range(20)]
+    plan.wait_ops()
+    send_keys(plan, producers[0], MANY_KEYS[:1])
+    for producer in producers:
+        plan.send(producer)
+    plan.wait_ops()
+    return plan.case(
+        f"routing/{words}",
+        title,
+        (requirement,),
+        producer={"routing": routing, "batching": False},
+        topology=FIVE,
+    )
+
+
 CASES = (
     keys_choose_partition(),
     hashing("java_string", "java-string-hash", "routing.java-string-hash"),
@@ -118,4 +138,16 @@ CASES = (
     declared_default_hash(),
     single_partition(),
     round_robin(),
+    many_starts(
+        "many-single-partitions",
+        "Twenty producers send a message each under single-partition routing to five partitions",
+        "routing.single-partition-is-random",
+        "single",
+    ),
+    many_starts(
+        "many-starts",
+        "Twenty producers send a message each by turns to five partitions",
+        "routing.turns-start-anywhere",
+        "round_robin",
+    ),
 )

@@ -263,6 +263,8 @@ class Mutation(StrEnum):
     ABSURD_SIZE_CLOSES = "absurd-size-closes"
     NEVER_LOOKS_FOR_PARTITIONS = "never-looks-for-partitions"
     ADDED_PARTITIONS_UNUSED = "added-partitions-unused"
+    SINGLE_IS_THE_FIRST = "single-is-the-first"
+    TURNS_START_AT_THE_FIRST = "turns-start-at-the-first"
     KEYS_KEEP_OLD_NUMBER = "keys-keep-old-number"
     IGNORES_CHALLENGE = "ignores-challenge"
     IGNORES_PROXY = "ignores-proxy"
@@ -1374,6 +1376,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "TOP-004",
         "partitions that are added are never looked for",
         "pulsar-rs (read in its source): a producer keeps the partitions it began with",
+    ),
+    Mutation.SINGLE_IS_THE_FIRST: Broken(
+        "RTE-005",
+        "the partition of every producer under single-partition routing is the first",
+        "a choice that was never made: the number begins as 0",
+    ),
+    Mutation.TURNS_START_AT_THE_FIRST: Broken(
+        "RTE-006",
+        "the turns of every producer begin at the first partition",
+        "a counter that begins at 0",
     ),
     Mutation.ADDED_PARTITIONS_UNUSED: Broken(
         "TOP-004",

@@ -30,6 +30,11 @@ _HASHES: dict[HashingScheme, Callable[[str], int]] = {
     HashingScheme.MURMUR3_32: lambda key: murmur3_32(key.encode()),
 }
 
+_FIXED_STARTS = {
+    Routing.SINGLE: Mutation.SINGLE_IS_THE_FIRST,
+    Routing.ROUND_ROBIN: Mutation.TURNS_START_AT_THE_FIRST,
+}
+
 
 class Publisher:
     """`partitions` 0: the topic has none. `opened` is called once, when all producers have opened or one has failed.
@@ -58,7 +63,8 @@ class Publisher:
         self._each = _of_each(settings, partitions, shared)
         self._producers = self._new(range(partitions), opened)
         self._at_first = len(self._producers)
-        self._start = int(shared.jitter() * len(self._producers))
+        fixed = shared.mutated(_FIXED_STARTS[settings.routing])
+        self._start = 0 if fixed else int(shared.jitter() * len(self._producers))
         self._turns = 0
         self._closed = False
         self._growth = Growth(shared, lookup, topic, settings.partitions_update_ms, partitions, self._widen)
