@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay_conformance.cases.build import AROUND_RESTARTS, EARLIEST, STARVED_MS, Schedule, up
-from assay_conformance.model.case import Case, Limits, Tier, Topic, Topology
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import AfterStep, AnswerError, AtTime, Cut, Fault, Refuse, Scope
 
 UNLOADS: tuple[dict[str, int], ...] = ({}, {"broker": 1}, {"broker": 0})
@@ -147,46 +145,40 @@ def deleted_under_its_producer() -> Case:
     )
 
 
-def _grows(words: str, title: str, wait_ms: int, **fields: Any) -> Case:
-    """The sends behind it take turns: some of them go to the partitions that were added."""
+def deleted_under_its_consumer() -> Case:
+    plan = Schedule()
+    plan.consumer(plan.client())
+    opened = plan.last
+    plan.wait_ms(2 * SHORT_MS)
+    return plan.case(
+        "topics/deleted-under-its-consumer",
+        "A consumer loses its connection, and its topic is not there when it is back",
+        ("topics.deleted-is-final",),
+        capabilities=("consumer",),
+        faults=(
+            Fault(trigger=AfterStep(opened), action=Cut()),
+            Fault(trigger=up("SUBSCRIBE", k=2, times=0), action=AnswerError("TopicNotFound")),
+        ),
+    )
+
+
+def never_there() -> Case:
+    """Both have their operation time-out to fail in, and are to take none of it."""
     plan = Schedule()
     client = plan.client()
-    consumer, producer = plan.consumer(client), plan.producer(client)
-    plan.wait_ops(plan.send(producer, 4))
-    plan.broker("grow", topic="t", partitions=5)
-    plan.wait_ms(wait_ms)
-    plan.wait_ops(plan.send(producer, 5))
-    plan.wait_ops(plan.receive(consumer, 9, STARVED_MS))
+    plan.producer(client, wait=False)
+    plan.consumer(client, wait=False)
+    plan.wait_ops()
     return plan.case(
-        f"topics/{words}",
-        title,
-        ("topics.finds-added-partitions",),
-        topology=Topology(topics=(Topic(name="t", partitions=2),)),
-        **fields,
-    )
-
-
-def grows_quickly() -> Case:
-    return _grows(
-        "grows-quickly",
-        "A topic of two partitions gets three more, and its clients look for them every 300 ms",
-        1_000,
-        capabilities=("producer", "consumer", "partitioned_topics", "short_partitions_update"),
-        producer={"partitions_update_ms": 300},
-        consumer={**EARLIEST, "partitions_update_ms": 300},
-    )
-
-
-def grows() -> Case:
-    return _grows(
-        "grows",
-        "A topic of two partitions gets three more, and its clients look for them once a minute",
-        62_000,
-        capabilities=("producer", "consumer", "partitioned_topics"),
-        producer={"partitions_update_ms": 60_000},
-        consumer={**EARLIEST, "partitions_update_ms": 60_000},
-        tier=Tier.FULL,
-        limits=Limits(case_ms=100_000, least_wall_ms=62_000),
+        "topics/never-there",
+        "A producer and a consumer are opened on a topic, and are told that it is not there",
+        ("topics.deleted-is-final",),
+        client={"operation_timeout_ms": 3_000},
+        capabilities=("producer", "consumer"),
+        faults=tuple(
+            Fault(trigger=up(command, times=0), action=AnswerError("TopicNotFound"))
+            for command in ("PRODUCER", "SUBSCRIBE")
+        ),
     )
 
 
@@ -203,6 +195,6 @@ CASES = (
     ),
     goes_to_another_cluster(),
     deleted_under_its_producer(),
-    grows_quickly(),
-    grows(),
+    deleted_under_its_consumer(),
+    never_there(),
 )

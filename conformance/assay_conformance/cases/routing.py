@@ -16,7 +16,7 @@ TELLING_KEYS = ("a", "key1", "my-key", "keykeykey2", "order-12345", "206470852",
 """For these, hashes that are unmasked, signed, or over other bytes than they should be make other partitions."""
 
 
-def _send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
+def send_keys(plan: Schedule, producer: int, keys: Iterable[str]) -> None:
     plan.agent("send", {"producer": producer, "messages": [{"key": key} for key in keys]})
 
 
@@ -25,9 +25,9 @@ def keys_choose_partition() -> Case:
     plan = Schedule()
     client = plan.client()
     turns, single = plan.producer(client, routing="round_robin"), plan.producer(client, routing="single")
-    _send_keys(plan, turns, MANY_KEYS)
-    _send_keys(plan, single, MANY_KEYS)
-    _send_keys(plan, turns, MANY_KEYS)
+    send_keys(plan, turns, MANY_KEYS)
+    send_keys(plan, single, MANY_KEYS)
+    send_keys(plan, turns, MANY_KEYS)
     plan.wait_ops()
     return plan.case(
         "routing/keys-choose-partition",
@@ -40,7 +40,7 @@ def keys_choose_partition() -> Case:
 def hashing(scheme: str, words: str, requirement: str) -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    _send_keys(plan, producer, TELLING_KEYS)
+    send_keys(plan, producer, TELLING_KEYS)
     plan.wait_ops()
     return plan.case(
         f"routing/{words}",
@@ -54,7 +54,7 @@ def hashing(scheme: str, words: str, requirement: str) -> Case:
 def default_hash() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
-    _send_keys(plan, producer, TELLING_KEYS)
+    send_keys(plan, producer, TELLING_KEYS)
     plan.wait_ops()
     return plan.case(
         "routing/default-hash",
@@ -64,11 +64,25 @@ def default_hash() -> Case:
     )
 
 
+def declared_default_hash() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    for routing in ("round_robin", "single"):
+        send_keys(plan, plan.producer(client, routing=routing), TELLING_KEYS)
+    plan.wait_ops()
+    return plan.case(
+        "routing/declared-default-hash",
+        f"Two producers send {len(TELLING_KEYS)} telling keys to five partitions, and nobody tells them how to hash",
+        ("routing.declared-default-hash",),
+        topology=FIVE,
+    )
+
+
 def single_partition() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 6)
-    _send_keys(plan, producer, MANY_KEYS[:5])
+    send_keys(plan, producer, MANY_KEYS[:5])
     plan.send(producer, 6)
     plan.wait_ops()
     return plan.case(
@@ -84,7 +98,7 @@ def round_robin() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 8)
-    _send_keys(plan, producer, MANY_KEYS[:3])
+    send_keys(plan, producer, MANY_KEYS[:3])
     plan.send(producer, 8)
     plan.wait_ops()
     return plan.case(
@@ -96,11 +110,44 @@ def round_robin() -> Case:
     )
 
 
+def many_starts(words: str, title: str, requirement: str, routing: str) -> Case:
+    """So many that all of them begin at one of five partitions by chance once in 10^13 times. The message with a key
+    says nothing of where its producer begins."""
+    plan = Schedule()
+    client = plan.client()
+    producers = [plan.producer(client, wait=False) for _ in range(20)]
+    plan.wait_ops()
+    send_keys(plan, producers[0], MANY_KEYS[:1])
+    for producer in producers:
+        plan.send(producer)
+    plan.wait_ops()
+    return plan.case(
+        f"routing/{words}",
+        title,
+        (requirement,),
+        producer={"routing": routing, "batching": False},
+        topology=FIVE,
+    )
+
+
 CASES = (
     keys_choose_partition(),
     hashing("java_string", "java-string-hash", "routing.java-string-hash"),
     hashing("murmur3_32", "murmur3-hash", "routing.murmur3-hash"),
     default_hash(),
+    declared_default_hash(),
     single_partition(),
     round_robin(),
+    many_starts(
+        "many-single-partitions",
+        "Twenty producers send a message each under single-partition routing to five partitions",
+        "routing.single-partition-is-random",
+        "single",
+    ),
+    many_starts(
+        "many-starts",
+        "Twenty producers send a message each by turns to five partitions",
+        "routing.turns-start-anywhere",
+        "round_robin",
+    ),
 )

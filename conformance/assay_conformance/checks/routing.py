@@ -1,11 +1,11 @@
 """Routing: which partition of a topic a message goes to.
 
-A topic that gets more partitions while a Case runs is not judged: which number a client knows is its own affair.
+A topic that gets more partitions while a Case runs is judged by `grown.py` alone: here, which number a client knows is
+its own affair.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
@@ -14,7 +14,6 @@ from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import Completion, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic, is_partition, partition_number
-from assay_conformance.wire import java_string_hash, murmur3_32, sign_safe_mod
 
 KEYS_THAT_SPREAD = 20
 """So many different keys, hashed, share one of three partitions or more by chance once in 10^9 times."""
@@ -172,73 +171,6 @@ class KeysChoosePartition(RoutingCheck):
                     messages[0].frame,
                     messages[-1].frame,
                 )
-
-
-class HashCheck(RoutingCheck):
-    """Keys under one hashing scheme, against the scheme itself."""
-
-    scheme: ClassVar[str]
-
-    @abstractmethod
-    def hashed(self, key: str) -> int: ...
-
-    def routed(self, message: Routed) -> None:
-        key = message.key
-        if key is None or self.view.producer_setting(message.handle, "hashing_scheme") != self.scheme:
-            return
-        self.exercise(message.frame)
-        hashed = self.hashed(key)
-        expected = sign_safe_mod(hashed, message.partitions)
-        if message.partition != expected:
-            self.breach(
-                "wrong-partition",
-                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; its hash is {hashed}, "
-                f"which makes partition {expected} of {message.partitions}",
-                message.send.invoke,
-                message.frame,
-            )
-
-
-class JavaStringHash(HashCheck):
-    """String.hashCode over UTF-16 code units, without its sign bit."""
-
-    requirement = RequirementId("routing.java-string-hash")
-    scheme = "java_string"
-
-    def hashed(self, key: str) -> int:
-        return java_string_hash(key)
-
-
-class Murmur3Hash(HashCheck):
-    """MurmurHash3 x86_32 with seed 0 over UTF-8, without its sign bit."""
-
-    requirement = RequirementId("routing.murmur3-hash")
-    scheme = "murmur3_32"
-
-    def hashed(self, key: str) -> int:
-        return murmur3_32(key.encode())
-
-
-class DefaultHash(RoutingCheck):
-    """Without a word about it, keys are hashed as the Java and Go clients do it by default."""
-
-    requirement = RequirementId("routing.default-hash")
-
-    def routed(self, message: Routed) -> None:
-        opening = self.tracker.lines.openings[message.handle]
-        told = {**self.view.case.config.producer, **(opening.args.get("config") or {})}
-        if message.key is None or "hashing_scheme" in told:
-            return
-        self.exercise(message.frame)
-        expected = sign_safe_mod(java_string_hash(message.key), message.partitions)
-        if message.partition != expected:
-            self.breach(
-                "other-default",
-                f"{message} went to partition {message.partition} at {ms(message.frame.t_ns)}; no hashing scheme was "
-                f"configured, and JavaStringHash makes partition {expected} of {message.partitions}",
-                message.send.invoke,
-                message.frame,
-            )
 
 
 class SingleStays(RoutingCheck):

@@ -39,6 +39,7 @@ TOLERANCES: dict[str, Tolerance] = {
     "notice": Tolerance(100, "a client learns of its connection's end when its event loop comes round"),
     "answer": Tolerance(500, "an answer needs no timer, only the client's event loop to come round"),
     "batch-delay": Tolerance(100, "one timer of the client armed by the first message of the batch"),
+    "redirect": Tolerance(500, "no timer is involved; a connection may have to be made first"),
     "nack-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
     "nack-late": Tolerance(150, "the redelivery timer, and one flush of its own connection"),
     "send-timeout": Tolerance(300, "the timer looks at the queue's head only and is re-armed from it"),

@@ -47,6 +47,7 @@ class Consumer(Handler):
 
     RETURNS = Mutation.CONSUMER_RETURNS_AFTER_CLOSE
     STAYS_BEHIND = Mutation.LEAVES_CONSUMER_BEHIND
+    RETRIES_DELETED = Mutation.CONSUMER_RETRIES_DELETED
 
     def __init__(
         self,

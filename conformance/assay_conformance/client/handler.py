@@ -28,7 +28,6 @@ from assay_conformance.wire import pulsar_pb2 as pb
 _STUBBORN = {
     Mutation.RETRIES_TERMINATED: pb.TopicTerminatedError,
     Mutation.RETRIES_FENCED: pb.ProducerFenced,
-    Mutation.RETRIES_DELETED: pb.TopicNotFound,
 }
 """The cheats that take a final word of the broker for a passing one."""
 
@@ -51,6 +50,8 @@ class Handler(ABC):
     """Closed while it waits to come again, it comes all the same."""
     STAYS_BEHIND: ClassVar[Mutation]
     """Closed while it registers, it does not tell the broker."""
+    RETRIES_DELETED: ClassVar[Mutation]
+    """Back from a lost connection, it is told that its topic is not there, and comes again."""
 
     def __init__(self, shared: Shared, pool: Pool, lookup: Lookup, topic: str) -> None:
         self.shared = shared
@@ -173,7 +174,9 @@ class Handler(ABC):
 
     def _again(self, refusal: Refusal) -> None:
         opening = self.registrations == 0
-        stubborn = any(refusal.code == code and self.shared.mutated(cheat) for cheat, code in _STUBBORN.items())
+        missing = Mutation.OPENS_WHAT_IS_NOT_THERE if opening else self.RETRIES_DELETED
+        cheats = {**_STUBBORN, missing: pb.TopicNotFound}
+        stubborn = any(refusal.code == code and self.shared.mutated(cheat) for cheat, code in cheats.items())
         if self.phase is Phase.SEEKING and opening and self.shared.mutated(Mutation.GIVES_UP_ON_FIRST_LOOKUP):
             self._finish(refusal)
             return
@@ -247,7 +250,11 @@ class Handler(ABC):
             self._lost()
         if self.phase is Phase.CLOSED:
             return
-        if url is not None:
+        if url is not None and self.shared.mutated(Mutation.PAUSES_BEFORE_ASSIGNED_BROKER):
+            self._attempt += 1
+            self.phase = Phase.WAITING
+            self._retry_timer = self.shared.after(3_000 * MS, lambda: self._seek(url))
+        elif url is not None:
             self._seek(url)
         else:
             self._again(Refusal(Cause.LOST, "the connection was lost"))

@@ -196,6 +196,7 @@ class Mutation(StrEnum):
     UNKNOWN_RECEIPT_CLOSES = "unknown-receipt-closes"
     IGNORES_CLOSE_CONSUMER = "ignores-close-consumer"
     IGNORES_ASSIGNED_BROKER = "ignores-assigned-broker"
+    PAUSES_BEFORE_ASSIGNED_BROKER = "pauses-before-assigned-broker"
     BAD_BATCH_UNREPORTED = "bad-batch-unreported"
     KEEPS_AFTER_UNDECODABLE = "keeps-after-undecodable"
     UNKNOWN_COMMAND_CLOSES = "unknown-command-closes"
@@ -271,11 +272,17 @@ class Mutation(StrEnum):
     FORGETS_TOPIC_EPOCH = "forgets-topic-epoch"
     RETRIES_FENCED = "retries-fenced"
     RETRIES_DELETED = "retries-deleted"
+    CONSUMER_RETRIES_DELETED = "consumer-retries-deleted"
+    OPENS_WHAT_IS_NOT_THERE = "opens-what-is-not-there"
     GIVES_UP_ON_FIRST_LOOKUP = "gives-up-on-first-lookup"
     IGNORES_MIGRATION = "ignores-migration"
     DELIVER_AT_IN_SECONDS = "deliver-at-in-seconds"
     ABSURD_SIZE_CLOSES = "absurd-size-closes"
     NEVER_LOOKS_FOR_PARTITIONS = "never-looks-for-partitions"
+    ADDED_PARTITIONS_UNUSED = "added-partitions-unused"
+    SINGLE_IS_THE_FIRST = "single-is-the-first"
+    TURNS_START_AT_THE_FIRST = "turns-start-at-the-first"
+    KEYS_KEEP_OLD_NUMBER = "keys-keep-old-number"
     IGNORES_CHALLENGE = "ignores-challenge"
     IGNORES_PROXY = "ignores-proxy"
     REPEATS_CREDENTIALS = "repeats-credentials"
@@ -1334,6 +1341,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "a topic's new broker is looked up although the broker named it",
         "pulsar-rs and DotPulsar (read in their source): the assigned broker is not looked at",
     ),
+    Mutation.PAUSES_BEFORE_ASSIGNED_BROKER: Broken(
+        "TOP-002",
+        "whoever is told which broker its topic went to waits for three seconds before it goes there",
+        "DotPulsar's fixed pause before every attempt, at a place where none is due",
+    ),
     Mutation.LOSES_BEHIND_RECONNECT: Broken(
         "DLV-001",
         "behind a reconnect every other entry is acknowledged and not handed over",
@@ -1432,6 +1444,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "a producer whose topic was deleted keeps coming back",
         "C++ client (read in its source): once it was open, a producer retries whatever it is told",
     ),
+    Mutation.CONSUMER_RETRIES_DELETED: Broken(
+        "TOP-005",
+        "a consumer whose topic was deleted keeps coming back",
+        "C++ client (read in its source): once it was open, a consumer retries whatever it is told",
+    ),
+    Mutation.OPENS_WHAT_IS_NOT_THERE: Broken(
+        "TOP-005",
+        "who opens on a topic that is not there asks again until its time is over",
+        "every refusal of an opening taken for a passing one",
+    ),
     Mutation.GIVES_UP_ON_FIRST_LOOKUP: Broken(
         "CON-007",
         "opening fails with the first look-up that does",
@@ -1452,6 +1474,26 @@ MUTATIONS: dict[Mutation, Broken] = {
         "TOP-004",
         "partitions that are added are never looked for",
         "pulsar-rs (read in its source): a producer keeps the partitions it began with",
+    ),
+    Mutation.SINGLE_IS_THE_FIRST: Broken(
+        "RTE-005",
+        "the partition of every producer under single-partition routing is the first",
+        "a choice that was never made: the number begins as 0",
+    ),
+    Mutation.TURNS_START_AT_THE_FIRST: Broken(
+        "RTE-006",
+        "the turns of every producer begin at the first partition",
+        "a counter that begins at 0",
+    ),
+    Mutation.ADDED_PARTITIONS_UNUSED: Broken(
+        "TOP-004",
+        "partitions that are added are registered with, and nothing is sent to them",
+        "a number of partitions read when the producer opened, and kept by whoever chooses among them",
+    ),
+    Mutation.KEYS_KEEP_OLD_NUMBER: Broken(
+        "TOP-004",
+        "keys are hashed by the number of partitions there were at first",
+        "a hash that is handed the number once, beside turns that ask for it",
     ),
     Mutation.IGNORES_CHALLENGE: Broken(
         "CON-010", "a broker that asks for fresh credentials gets no answer", "a command nobody listens to"

@@ -41,6 +41,7 @@ class Producer(Handler):
 
     RETURNS = Mutation.RETURNS_AFTER_CLOSE
     STAYS_BEHIND = Mutation.LEAVES_PRODUCER_BEHIND
+    RETRIES_DELETED = Mutation.RETRIES_DELETED
 
     def __init__(
         self,

@@ -30,6 +30,11 @@ _HASHES: dict[HashingScheme, Callable[[str], int]] = {
     HashingScheme.MURMUR3_32: lambda key: murmur3_32(key.encode()),
 }
 
+_FIXED_STARTS = {
+    Routing.SINGLE: Mutation.SINGLE_IS_THE_FIRST,
+    Routing.ROUND_ROBIN: Mutation.TURNS_START_AT_THE_FIRST,
+}
+
 
 class Publisher:
     """`partitions` 0: the topic has none. `opened` is called once, when all producers have opened or one has failed.
@@ -57,7 +62,9 @@ class Publisher:
         self._settings = settings
         self._each = _of_each(settings, partitions, shared)
         self._producers = self._new(range(partitions), opened)
-        self._start = int(shared.jitter() * len(self._producers))
+        self._at_first = len(self._producers)
+        fixed = shared.mutated(_FIXED_STARTS[settings.routing])
+        self._start = 0 if fixed else int(shared.jitter() * len(self._producers))
         self._turns = 0
         self._closed = False
         self._growth = Growth(shared, lookup, topic, settings.partitions_update_ms, partitions, self._widen)
@@ -144,7 +151,7 @@ class Publisher:
         return self._shared.private_op(ended)
 
     def _route(self, message: Outgoing) -> Producer | Failed:
-        router, count = self._hooks.router, len(self._producers)
+        router, count = self._hooks.router, self._spread_over(message)
         if router is None or not self._partitioned:
             return self._with_room(message, self._producers[sign_safe_mod(self._choice(message), count)])
         answer = router(message, count)
@@ -156,6 +163,12 @@ class Publisher:
             text = f"the router answered partition {answer}, and there are {count}"
             return Failed(ErrorClass.INVALID_CONFIG, text, certain=True)
         return self._producers[answer]
+
+    def _spread_over(self, message: Outgoing) -> int:
+        """The first so many partitions are chosen among: all, but for a mutation."""
+        old = self._shared.mutated(Mutation.ADDED_PARTITIONS_UNUSED)
+        old |= message.key is not None and self._shared.mutated(Mutation.KEYS_KEEP_OLD_NUMBER)
+        return self._at_first if old else len(self._producers)
 
     def _with_room(self, message: Outgoing, chosen: Producer) -> Producer:
         """Only for a mutation: another one where this is full."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from assay_conformance.checks.assigned import GoesToAssigned
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.moving import GoesToAssigned, MovesLoseNothing
+from assay_conformance.checks.moving import MovesLoseNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Rate, Topic, Topology
@@ -173,6 +174,30 @@ def test_producer_goes_where_it_was_told() -> None:
     story = _told(**URL)
     story.producer_again()
     assert judged(GoesToAssigned, story) == ([], 1)
+
+
+def _goes_there(opened_ms: int, admitted_ms: int, registered_ms: int) -> Script:
+    story = _told(**URL)
+    story.at(opened_ms).opened(1, broker=1, url=URL["assignedBrokerServiceUrl"])
+    story.at(admitted_ms).down("CONNECTED", 1)
+    story.at(registered_ms).producer_ready(1)
+    return story
+
+
+@pytest.mark.parametrize("ms", [(300, 310, 320), (100, 3_000, 3_100)], ids=["at-once", "broker-that-answers-late"])
+def test_producer_that_goes_there_at_once_is_accepted(ms: tuple[int, int, int]) -> None:
+    assert judged(GoesToAssigned, _goes_there(*ms)) == ([], 1)
+
+
+@pytest.mark.parametrize("ms", [(3_000, 3_010, 3_020), (100, 110, 3_000)], ids=["before-connecting", "when-connected"])
+def test_producer_that_pauses_first_is_found(ms: tuple[int, int, int]) -> None:
+    assert judged(GoesToAssigned, _goes_there(*ms)) == (["paused"], 1)
+
+
+def test_producer_that_a_busy_machine_holds_up_is_not_judged() -> None:
+    story = _goes_there(3_000, 3_010, 3_020)
+    story.at(3_100).load(3_000, agent_wait_ms=400)
+    assert judged(GoesToAssigned, story)[0] == []
 
 
 def test_lookup_of_what_was_told_is_found() -> None:

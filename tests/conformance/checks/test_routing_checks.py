@@ -8,16 +8,9 @@ from typing import Any
 import msgspec
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.routing import (
-    KEYS_THAT_SPREAD,
-    DefaultHash,
-    JavaStringHash,
-    KeysChoosePartition,
-    Murmur3Hash,
-    RoundRobinTurns,
-    SingleStays,
-)
-from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.checks.hashing import DeclaredDefaultHash, DefaultHash, JavaStringHash, Murmur3Hash
+from assay_conformance.checks.routing import KEYS_THAT_SPREAD, KeysChoosePartition, RoundRobinTurns, SingleStays
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 
@@ -157,6 +150,29 @@ def test_keys_of_an_unconfigured_producer_by_another_hash_are_found() -> None:
 
 def test_configured_producer_has_no_default() -> None:
     assert _default(1, hashing_scheme="murmur3_32") == ([], 0)
+
+
+def _declared(scheme: str, *partitions: int) -> tuple[list[str], int]:
+    """Key `a` of a producer, and of a second one, of a client that declares a scheme."""
+    story = Story()
+    story.second()
+    for number, partition in enumerate(partitions):
+        story.goes(number, partition, "a", handle=OTHER if number else PRODUCER)
+    facts = msgspec.structs.replace(ANY_CLIENT, defaults={"hashing_scheme": scheme})
+    said = trial(DeclaredDefaultHash, story.done(), FIVE, facts)
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def test_default_is_the_scheme_that_is_declared() -> None:
+    assert (_declared("java_string", 2), _declared("murmur3_32", 0)) == (([], 1), ([], 1))
+
+
+def test_default_that_is_declared_otherwise_is_found() -> None:
+    assert _declared("murmur3_32", 2) == (["not-as-declared"], 1)
+
+
+def test_default_of_a_scheme_that_differs_by_build_is_the_same_for_two_producers() -> None:
+    assert (_declared("boost", 3, 3), _declared("boost", 3, 4)) == (([], 1), (["defaults-differ"], 1))
 
 
 # --- without keys ---

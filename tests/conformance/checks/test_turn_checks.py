@@ -178,12 +178,60 @@ def test_the_answer_to_a_request_that_was_withdrawn_is_heard_by_nobody() -> None
     assert _codes(trial(FencedIsFinal, story.at(5_000).done())) == []
 
 
-def test_producer_that_was_never_in_may_ask_as_it_likes() -> None:
+def _opening(error: str, *asked_ms: int, ended_ms: int = 5_000, lost: bool = False) -> Script:
+    """A producer that is opened is refused whenever it asks."""
     story = Script()
-    story.invoke("open_producer", PRODUCER, args={"topic": "t"})
-    story.connected(0)
-    for ms in (10, 1_000):
-        asked = story.at(ms).producer_asks()
-        story.down("ERROR", request_id=asked.request_id, fields={"error": "TopicNotFound"})
-    check = trial(DeletedIsFinal, story.done())
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected()
+    for number, ms in enumerate(asked_ms):
+        conn = number if lost else 0
+        if conn:
+            story.connected(conn)
+        asked = story.at(ms).producer_asks(conn)
+        story.down("ERROR", conn, request_id=asked.request_id, fields={"error": error})
+        if lost:
+            story.cut(conn)
+    story.at(ended_ms).complete(opening, Outcome.FAIL)
+    return story.at(6_000)
+
+
+def test_producer_that_was_never_in_may_be_fenced_as_often_as_it_likes() -> None:
+    check = trial(FencedIsFinal, _opening("ProducerFenced", 10, 1_000).done())
     assert (check.findings, check.exercised) == ([], 0)
+
+
+def test_opening_that_ends_when_there_is_no_topic_is_accepted() -> None:
+    check = trial(DeletedIsFinal, _opening("TopicNotFound", 10, ended_ms=20).done())
+    assert (check.findings, check.exercised) == ([], 1)
+
+
+def test_opening_that_goes_on_without_a_topic_is_found() -> None:
+    check = trial(DeletedIsFinal, _opening("TopicNotFound", 10, 1_000).done())
+    assert _codes(check) == ["kept-trying", "still-opening"]
+
+
+def test_opening_need_not_have_read_what_went_down_with_its_connection() -> None:
+    assert _codes(trial(DeletedIsFinal, _opening("TopicNotFound", 10, 1_000, lost=True).done())) == []
+
+
+def test_an_answer_that_comes_when_nobody_waits_any_more_ends_nothing() -> None:
+    story = Script()
+    story.invoke("open_client", 8, args={"config": {"operation_timeout_ms": 1_000}})
+    story.invoke("open_producer", PRODUCER, args={"topic": "t", "client": 8})
+    story.connected()
+    asked = story.at(10).producer_asks()
+    story.at(1_200).down("ERROR", request_id=asked.request_id, fields={"error": "TopicNotFound"})
+    story.at(1_500).producer_asks()
+    assert _codes(trial(DeletedIsFinal, story.at(1_600).done())) == []
+
+
+def test_consumer_that_comes_back_to_no_topic_is_found() -> None:
+    story = Script()
+    story.consumer()
+    story.cut()
+    story.connected(1)
+    for ms in (500, 2_000):
+        fields = {"topic": story.full("t"), "subscription": "s"}
+        story.at(ms).up("SUBSCRIBE", 1, consumer_id=0, request_id=ms, fields=fields)
+        story.down("ERROR", 1, request_id=ms, fields={"error": "TopicNotFound"})
+    assert _codes(trial(DeletedIsFinal, story.at(6_000).done())) == ["kept-trying"]
