@@ -100,7 +100,7 @@ def cumulative_of_several() -> Case:
         "ack/cumulative-of-several",
         "A cumulative ACK names the second and the third of four messages; the connection dies",
         ("ack.settles-what-it-names",),
-        consumer=GROUPED,
+        consumer={**GROUPED, "subscription_type": "exclusive"},
         faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
     )
 

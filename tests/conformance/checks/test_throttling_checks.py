@@ -249,6 +249,11 @@ def test_publishing_beyond_the_brokers_rate_is_found() -> None:
     assert check.findings[0].sentence.startswith("the broker has a publish rate of 10 messages per 1 s")
 
 
+@pytest.mark.parametrize(("case", "at_once"), [(ANY_CASE, True), (PUBLISH, False), (OF_BROKER, False)])
+def test_what_is_written_under_a_publish_rate_is_not_read_at_once(case: Case, at_once: bool) -> None:
+    assert trial(PublishRateHolds, Script().done(), case).view.is_read_at_once() is at_once
+
+
 def test_which_broker_has_a_topic_is_not_known_where_there_are_several() -> None:
     two = msgspec.structs.replace(OF_BROKER, topology=msgspec.structs.replace(OF_BROKER.topology, brokers=2))
     assert _codes(trial(PublishRateHolds, _published(*range(100, 160)).done(), two)) == []
