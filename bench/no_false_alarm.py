@@ -105,7 +105,7 @@ def directed(seed: int, exercised: Counter[str]) -> list[Case]:
 
 def seldom(pack: Pack, exercised: Counter[str]) -> list[str]:
     """Requirements whose precondition should have occurred more often."""
-    heard = pack.catalogue.requirements.keys() - SILENT_UNDER_HARM.keys()
+    heard = pack.checks.keys() - SILENT_UNDER_HARM.keys()
     return sorted(one for one in heard if exercised[one] < OFTEN)
 
 
@@ -210,7 +210,7 @@ def report(rounds: Rounds, others: Rounds, pack: Pack) -> Iterator[str]:
     yield f"{harmed / len(lives):.0%} with a fault that fired"
     yield f"{sum(life.inconclusive for life in lives) / judged:.2%} of {judged} judgements inconclusive"
     rare = seldom(pack, exercised)
-    yield f"{len(rare)} of {len(pack.catalogue.requirements)} requirements exercised less than {OFTEN} times"
+    yield f"{len(rare)} of {len(pack.checks)} requirements exercised less than {OFTEN} times"
     yield from (f"  {one}: {exercised[one]}" for one in rare)
     yield from (f"not under harm: {one}, {why}" for one, why in SILENT_UNDER_HARM.items())
 

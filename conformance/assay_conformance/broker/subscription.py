@@ -109,7 +109,8 @@ class Subscription:
 
     def takes_cumulative(self, ack: CommandAck) -> bool:
         shared = self.kind in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
-        return len(ack.message_id) == 1 and (not shared or self._host.breaks(BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED))
+        alone = len(ack.message_id) == 1 or self._host.breaks(BrokerMutation.CUMULATIVE_TAKES_SEVERAL)
+        return alone and (not shared or self._host.breaks(BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED))
 
     def _ack_one(self, consumer: Consumer, position: MessageIdData) -> None:
         index = self._store.find(position.ledgerId, position.entryId)

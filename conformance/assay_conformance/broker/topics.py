@@ -43,7 +43,8 @@ class Topics:
         self._topics: dict[str, Topic] = {}
         self.placement = Placement(urls, proxied=topology.settings.proxied)
         rate = topology.settings.publish_rate
-        self._gates = [PublishGate(host, rate) for _ in urls] if rate.limits else []
+        limits = rate.limits and not host.breaks(BrokerMutation.BROKERS_PUBLISH_RATE_IS_IGNORED)
+        self._gates = [PublishGate(host, rate) for _ in urls] if limits else []
         dispatch = topology.settings.dispatch_rate
         self._limiters = [DispatchLimiter(host, dispatch) for _ in urls] if dispatch.limits else []
         self.schemas = Schemas()

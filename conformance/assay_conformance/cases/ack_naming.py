@@ -91,9 +91,24 @@ def cumulative_from_one_of_several() -> Case:
     )
 
 
+def cumulative_of_several() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(4)), receives=4)
+    lost = _acked(plan, consumer, [1, 2])
+    _again(plan, consumer, 4, 8)
+    return plan.case(
+        "ack/cumulative-of-several",
+        "A cumulative ACK names the second and the third of four messages; the connection dies",
+        ("ack.settles-what-it-names",),
+        consumer={**GROUPED, "subscription_type": "exclusive"},
+        faults=(_rewritten(1, ack_type="Cumulative"), Fault(trigger=AfterStep(lost), action=Cut())),
+    )
+
+
 CASES = (
     entry_named_by_one_message(),
     sets_that_join(),
     sets_that_leave_nothing(),
     cumulative_from_one_of_several(),
+    cumulative_of_several(),
 )

@@ -27,7 +27,7 @@ TO_DLQ, TO_RETRY = Scope(topic="t-s-DLQ"), Scope(topic="t-s-RETRY")
 WHOLE: dict[str, Any] = {"key": "k", "ordering_key": "o", "properties": {"sent": "with"}}
 """Everything that a copy has to carry, too."""
 
-BURIES = ("consumer", "dead_letter", "nack_delay")
+BURIES = ("consumer", "dead_letter")
 RETRIES = ("producer", "consumer", "retry_letter")
 
 LATE_MS = 400
@@ -225,7 +225,7 @@ def _sent_round(words: str, title: str, *faults: Fault, rounds: int = 1, **confi
         f"letters/{words}",
         title,
         (*about, "letters.counts-to-its-maximum") if config else about,
-        capabilities=(*RETRIES, "dead_letter", "nack_delay") if config else RETRIES,
+        capabilities=(*RETRIES, "dead_letter") if config else RETRIES,
         consumer={**RETRY, **config},
         topology=TOPICS,
         faults=faults,

@@ -118,7 +118,7 @@ def goes_to_another_cluster() -> Case:
         "topics/goes-to-another-cluster",
         "A topic goes to another cluster, and its clients are told",
         ("topics.follows-migration",),
-        capabilities=("producer", "consumer", "resend_pending"),
+        capabilities=("producer", "consumer"),
         topology=Topology(brokers=2),
         consumer=EARLIEST,
     )
@@ -136,7 +136,7 @@ def deleted_under_its_producer() -> Case:
         "topics/deleted-under-its-producer",
         "A producer loses its connection, and its topic is not there when it is back",
         ("topics.deleted-is-final",),
-        capabilities=("producer", "resend_pending"),
+        capabilities=("producer",),
         producer={"send_timeout_ms": 3_000},
         faults=(
             Fault(trigger=AfterStep(sent), action=Cut()),

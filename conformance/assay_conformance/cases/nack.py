@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import batch, chunks, plains
-from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.model.case import Case, Config, Limits, Tier
 from assay_conformance.model.fault import Delay, Direction, Fault
 
 DELAY_MS = 300
@@ -16,6 +16,8 @@ REQUESTED_MS = 1_000
 
 WINDOW_OVER_MS = 2 * DELAY_MS
 LONG_DELAY_MS = 4_000
+DEFAULT_OVER_MS = 85_000
+"""A minute is what most clients wait, and a third of that the widest tick."""
 
 MANY = 30
 
@@ -39,6 +41,23 @@ def one_of_three() -> Case:
         ("nack.redelivered-in-window",),
         consumer=SHARED,
         limits=Limits(least_wall_ms=DELAY_MS),
+    )
+
+
+def delay_that_nobody_set() -> Case:
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=2)
+    plan.nack(consumer, numbers=[1])
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=DEFAULT_OVER_MS)
+    plan.receive(consumer, 1, timeout_ms=2_000)
+    plan.wait_ops()
+    return plan.case(
+        "nack/delay-that-nobody-set",
+        "One message of two is refused by a consumer whose delay is its client's default",
+        ("nack.redelivered-in-window",),
+        consumer={name: value for name, value in SHARED.items() if name != "nack_delay_ms"},
+        limits=Limits(case_ms=DEFAULT_OVER_MS + 15_000, least_wall_ms=60_000),
+        tier=Tier.FULL,
     )
 
 
@@ -257,6 +276,7 @@ def closed_with_refusals() -> Case:
 
 CASES = (
     one_of_three(),
+    delay_that_nobody_set(),
     first_of_three_exclusive(),
     batch_member(),
     chunked_message(),

@@ -276,7 +276,7 @@ def comes_back_exclusive() -> Case:
         "producer/comes-back-exclusive",
         "An exclusive producer loses its connection and comes back",
         ("producer.echoes-topic-epoch",),
-        capabilities=("access_modes", "resend_pending"),
+        capabilities=("access_modes",),
         faults=(cut_at_send(2),),
         limits=QUICK,
     )

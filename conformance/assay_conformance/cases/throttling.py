@@ -76,6 +76,22 @@ def publishing_beyond_the_rate() -> Case:
     )
 
 
+def publishing_beyond_the_brokers_rate() -> Case:
+    plan = Schedule()
+    client = plan.client()
+    one, other = plan.producer(client, "t"), plan.producer(client, "u")
+    plan.wait_ops(plan.send(one, 30, size=64 * 1024), plan.send(other, 30, size=64 * 1024))
+    return plan.case(
+        "throttling/publishing-beyond-the-brokers-rate",
+        "Thirty messages are published to each of two topics of a broker that takes twenty a second for both",
+        ("throttling.publish-rate-holds",),
+        topology=Topology(
+            topics=(Topic(name="t"), Topic(name="u")), settings=BrokerSettings(publish_rate=Rate(messages=20))
+        ),
+        limits=Limits(least_wall_ms=2_000),
+    )
+
+
 def backlog_at_the_byte_rate() -> Case:
     plan = Schedule()
     consumer = _asking(plan, [plain(number, 1_000) for number in range(60)], 30)
@@ -366,6 +382,7 @@ CASES = (
     refused_again_and_again(),
     overshoot_is_repaid(),
     publishing_beyond_the_rate(),
+    publishing_beyond_the_brokers_rate(),
     topic_and_subscription_rates(),
     broker_and_topic_rates(),
     rate_of_three_partitions(),

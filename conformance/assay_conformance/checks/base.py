@@ -80,7 +80,8 @@ class View:
         """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate, or a
         small number of sends that may wait to be stored, stops them now and then, and what is behind it on its
         connection may only be seen late."""
-        if self.case.topology.settings.max_pending_sends < BrokerSettings().max_pending_sends:
+        settings = self.case.topology.settings
+        if settings.max_pending_sends < BrokerSettings().max_pending_sends or settings.publish_rate.is_set:
             return False
         return not any(
             one.publish_rate.is_set

@@ -77,10 +77,16 @@ def buries(view: View, consumer: OpenedConsumer) -> bool:
     return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
+GROUPS = "ack_grouping"
+"""Capability of clients that collect acknowledgments; the others send each at once."""
+
+
 def holds_acks(view: View, consumer: OpenedConsumer) -> bool:
     """Whether acknowledgments wait for others. Clients that send each at once, having no interval or groups of one,
     remember none, and so no cumulative one either."""
     interval_ms = number_in_force(view, consumer, "ack_group_ms")
+    if interval_ms is None and GROUPS not in view.facts.capabilities:
+        return False
     return interval_ms != 0 and number_in_force(view, consumer, "ack_group_max") != 1
 
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.lines import Unit
-from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns, operations
+from assay_conformance.checks.resend import IN_FLIGHT_NS, RESENDS, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation
 from assay_conformance.model.event import ClosedBy, Completion, ErrorClass, Frame, Outcome
@@ -115,6 +115,8 @@ class _RefusedSends(Check):
 class _SendsAgain(_RefusedSends):
     def judge(self, event: Frame, unit: Unit, operation: Operation) -> None:
         again, end = self.again(event, unit), operation.completion
+        if again is None and self._lost_with_its_connection(event, end):
+            return
         if end is not None and end.outcome is not Outcome.OK and (again is None or end.seq < again.seq):
             if end.error not in OWN_ENDS and not self._shut_out(event, unit, end):
                 came = f"its send failed at {ms(end.t_ns)} ({end.error}: {end.text})"
@@ -126,6 +128,13 @@ class _SendsAgain(_RefusedSends):
             self.exercise(again)
         elif end is None and self._idle(event, unit):
             self._breach("not-sent-again", event, unit, "nothing came of it")
+
+    def _lost_with_its_connection(self, event: Frame, end: Completion | None) -> bool:
+        """Whoever does not send again what a lost connection left owes the answer to the error on whole ones alone."""
+        if end is None or RESENDS in self.view.facts.capabilities:
+            return False
+        lost = self.tracker.closed.values()
+        return any(event.seq < one.seq < end.seq and one.by is not ClosedBy.CLIENT for one in lost)
 
     def _shut_out(self, event: Frame, unit: Unit, end: Completion) -> bool:
         """The producer asked for its broker, or to be let in again, and was refused: its sends end with that error."""

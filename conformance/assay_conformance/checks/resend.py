@@ -18,10 +18,12 @@ from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.checks.tracker import Operation, ProducerSession
 from assay_conformance.model.event import (
+    Closed,
     Completion,
     ErrorClass,
     Event,
     Frame,
+    Invoke,
     Outcome,
     Received,
 )
@@ -29,6 +31,9 @@ from assay_conformance.model.requirement import RequirementId
 
 NO_CONNECTION = (ErrorClass.TRANSPORT, ErrorClass.NOT_LEADER)
 """What a send may not fail with: a lost connection is the client's to repair."""
+
+RESENDS = "resend_pending"
+"""Capability of clients that send again what a lost connection left without a receipt; with others it fails."""
 
 IN_FLIGHT_NS = 100 * MS
 """How long a completion may be under way from the client to the bench on a busy machine."""
@@ -292,7 +297,7 @@ class WaitsForProducerSuccess(Check):
         if line is None or line.closing is not None:
             return
         lost = self.tracker.closed.get(line.sessions[-1].conn)
-        if lost is not None and lost.seq < invoke.seq:
+        if lost is not None and lost.seq < invoke.seq and not self._may_have_left(lost, invoke):
             self.breach(
                 "failed-meanwhile",
                 f"{line}: connection {lost.conn} ended at {ms(lost.t_ns)}; message {invoke.number}, asked for at "
@@ -301,3 +306,9 @@ class WaitsForProducerSuccess(Check):
                 invoke,
                 event,
             )
+
+    def _may_have_left(self, lost: Closed, invoke: Invoke) -> bool:
+        """Whoever does not send again fails what left just before it noticed, and nobody saw that leave."""
+        if RESENDS in self.view.facts.capabilities:
+            return False
+        return self.tracker.load.timing(lost.t_ns, lost.t_ns, invoke.t_ns, TOLERANCES["answer"]) is not Timing.LATE

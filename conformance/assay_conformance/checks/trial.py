@@ -10,6 +10,7 @@ import msgspec
 from assay_conformance.checks.base import Check, View
 from assay_conformance.checks.log_order import in_log_order
 from assay_conformance.checks.part import fitting, run
+from assay_conformance.checks.resend import RESENDS
 from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event, Invoke
@@ -18,13 +19,13 @@ from assay_conformance.model.facts import ClientFacts
 C = TypeVar("C", bound=Check)
 
 ANY_CASE = Case(id="test/case", title="A history by hand", requirements=(), steps=())
-ANY_CLIENT = ClientFacts(agent="test", client="test-client", client_version="1", capabilities=frozenset())
+ANY_CLIENT = ClientFacts(agent="test", client="test-client", client_version="1", capabilities=frozenset({RESENDS}))
 
 
 def trial(check: type[C], events: Iterable[Event], case: Case = ANY_CASE, facts: ClientFacts | None = None) -> C:
     """The check after it has seen these events: its findings, examples and exercised count; what it raises comes out.
 
-    Without facts it is about a client that takes whatever the Case or the history configures.
+    Without facts it is about a client that takes whatever the Case or the history configures, and sends again.
     """
     events = tuple(events)
     view = View(case, facts or _taking(case, events), Tracker())

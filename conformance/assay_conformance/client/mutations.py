@@ -106,6 +106,7 @@ class Mutation(StrEnum):
     SENDS_CUMULATIVE_ON_SHARED = "sends-cumulative-on-shared"
     NACK_LATE = "nack-late"
     NACK_EARLY = "nack-early"
+    NACK_DEFAULT_IS_NONE = "nack-default-is-none"
     NACK_DELAY_UNCLAMPED = "nack-delay-unclamped"
     NACKS_ONE_BY_ONE = "nacks-one-by-one"
     NACKS_LAST_CHUNK = "nacks-last-chunk"
@@ -696,6 +697,11 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.NACK_LATE: Broken("NCK-001", "redelivery is asked for late", "a timer that ticks coarsely", 300),
     Mutation.NACK_EARLY: Broken("NCK-001", "redelivery is asked for early", "a due time rounded down too far", 20),
+    Mutation.NACK_DEFAULT_IS_NONE: Broken(
+        "NCK-001",
+        "where no delay is configured redelivery is asked for at once",
+        "pulsar-rs, DotPulsar: no delay unless one is set, whatever is declared",
+    ),
     Mutation.NACK_DELAY_UNCLAMPED: Broken(
         "NCK-002", "a redelivery delay below 100 ms is taken as it is", "Go client (read in its source): no minimum"
     ),

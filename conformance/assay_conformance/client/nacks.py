@@ -35,6 +35,8 @@ def nack_due_ns(shared: Shared, settings: ConsumerSettings, redelivery_count: in
     least_ms = 0 if shared.mutated(Mutation.NACK_DELAY_UNCLAMPED) else MIN_DELAY_MS
     count = 0 if shared.mutated(Mutation.NACK_BACKOFF_STAYS) else redelivery_count
     delay_ms = nack_delay_ms(settings, count, bounded=not shared.mutated(Mutation.NACK_BACKOFF_UNBOUNDED))
+    if delay_ms == ConsumerSettings().nack_delay_ms and shared.mutated(Mutation.NACK_DEFAULT_IS_NONE):
+        delay_ms = 0
     delay_ns = round(max(delay_ms, least_ms) * MS)
     delay_ns += shared.lateness_ns(Mutation.NACK_LATE) - shared.lateness_ns(Mutation.NACK_EARLY)
     due_ns = shared.now_ns + max(delay_ns, 0)

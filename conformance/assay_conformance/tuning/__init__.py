@@ -1,16 +1,19 @@
 """What to set a producer to: a template of formulas, and which limit closes its batches under them."""
 
 from assay_conformance.tuning.advice import Advice, Recommendation, advise
+from assay_conformance.tuning.bounds import BOUNDS, Bound
 from assay_conformance.tuning.closing import CLOSINGS, Closing, Regime, Room, closing
 from assay_conformance.tuning.formulas import FORMULAS, MACHINE_CLASSES_MB, Formula, Load
 from assay_conformance.tuning.options import OPTIONS, Language
 
 __all__ = [
+    "BOUNDS",
     "CLOSINGS",
     "FORMULAS",
     "MACHINE_CLASSES_MB",
     "OPTIONS",
     "Advice",
+    "Bound",
     "Closing",
     "Formula",
     "Language",

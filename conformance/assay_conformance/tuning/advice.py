@@ -7,8 +7,9 @@ from collections.abc import Callable
 import msgspec
 
 from assay_conformance.model.case import Topology
+from assay_conformance.tuning.bounds import MIB, SETTINGS_MOST
 from assay_conformance.tuning.closing import Regime, regimes
-from assay_conformance.tuning.formulas import DELAY_MS, FORMULAS, MIB, Load, Settings, memory_wanted_bytes, settings_of
+from assay_conformance.tuning.formulas import DELAY_MS, FORMULAS, Load, Settings, settings_of
 from assay_conformance.tuning.options import OPTIONS, TITLES, Language
 
 
@@ -53,13 +54,21 @@ def advise(load: Load) -> Advice:
 
 
 def _memory_is_short(load: Load, settings: Settings) -> str:
-    wanted = memory_wanted_bytes(load)
-    if settings.memory_limit_bytes >= wanted:
+    limit = settings.memory_limit_bytes
+    queue = settings.pending_of_each(load.partitions) or settings.max_pending_messages
+    wanted = queue * load.partitions * load.message_bytes
+    if limit >= wanted:
         return ""
-    each = settings.memory_limit_bytes // (load.partitions * load.message_bytes)
+    messages = limit // load.message_bytes
+    each = messages // load.partitions
+    share = (
+        f"at {each} messages a partition"
+        if each
+        else f"with room for {messages} messages in all, fewer than one for each of {load.partitions} partitions"
+    )
     return (
-        f"the memory limit, {_mib(settings.memory_limit_bytes)}, is below what a full queue on every partition takes, "
-        f"{_mib(wanted)}: memory binds before max_pending_messages does, at {each} messages a partition"
+        f"the memory limit, {_mib(limit)}, is below what a full queue on every partition takes, {_mib(wanted)}: memory "
+        f"binds before the queues of {queue} do, {share}"
     )
 
 
@@ -70,6 +79,18 @@ def _no_share_of_the_queue(load: Load, settings: Settings) -> str:
         f"max_pending_messages_across_partitions, {settings.max_pending_messages_across_partitions}, divided by "
         f"{load.partitions} partitions is 0, which clients take for no limit at all; expected at least "
         f"{load.partitions}"
+    )
+
+
+def _queue_below_a_batch(load: Load, settings: Settings) -> str:
+    each, batch = settings.pending_of_each(load.partitions), settings.batching_max_messages
+    if not each or batch <= each:
+        return ""
+    return (
+        f"a partition's queue of {each} is shorter than a batch of {batch}: no batch closes by count, each waits out "
+        "its publish delay, and none is built while another waits; expected max_pending_messages_across_partitions of "
+        f"at least {settings.max_pending_messages * load.partitions}, or batching_max_messages of at most "
+        f"{each // 2 or 1}"
     )
 
 
@@ -132,6 +153,23 @@ def _queue_below_the_rate(load: Load, settings: Settings) -> str:
     )
 
 
+def _more_than_clients_take(load: Load, settings: Settings) -> str:
+    del load
+    beyond = {
+        setting: (getattr(settings, setting), most, kind)
+        for setting, (most, kind) in SETTINGS_MOST.items()
+        if getattr(settings, setting) > most
+    }
+    return (
+        "more than clients take: "
+        + "; ".join(
+            f"{setting} = {value}, expected at most {most} ({kind})" for setting, (value, most, kind) in beyond.items()
+        )
+        if beyond
+        else ""
+    )
+
+
 def _options_are_missing(load: Load, settings: Settings) -> str:
     del load, settings
     missing = {
@@ -144,12 +182,14 @@ def _options_are_missing(load: Load, settings: Settings) -> str:
 WARNINGS: tuple[Callable[[Load, Settings], str], ...] = (
     _memory_is_short,
     _no_share_of_the_queue,
+    _queue_below_a_batch,
     _half_of_the_queue_is_none,
     _batch_bytes_are_none,
     _message_fills_a_batch,
     _message_is_too_large,
     _delay_out_of_range,
     _queue_below_the_rate,
+    _more_than_clients_take,
     _options_are_missing,
 )
 

@@ -1,4 +1,4 @@
-"""The parameter template of vivo (Pulsar practice (1): producer parameters, 3.2.3) as formulas, in their order.
+"""The parameter template of vivo (its practice with a trillion messages, 3.2.3) as formulas, in their order.
 
 The template gives ranges for two settings, pending messages and publish delay; what chooses inside them here is what
 the ranges are for, and stands in the formula.
@@ -6,15 +6,14 @@ the ranges are for, and stands in the formula.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import msgspec
 
 from assay_conformance.model.errors import UsageError
+from assay_conformance.tuning.bounds import BOUNDS, MIB
 
-MIB = 1024 * 1024
 PENDING = 1_000, 2_000
 DELAY_MS = 1, 100
 USUAL_DELAY_MS = 10
@@ -24,26 +23,21 @@ BATCH_BYTES_MAX = MIB
 MACHINE_CLASSES_MB = {"small": 64, "medium": 128, "large": 256}
 """Fixed memory limits by the size of the machine that the client runs on."""
 
-VIVO = "vivo, Pulsar practice (1): producer parameters, 3.2.3"
+VIVO = (
+    "vivo engineering blog, vivo Pulsar trillion-message practice (1): producer send path and tuning (2025-06), 3.2.3"
+)
+"""Called as in the catalogue."""
 
 
-LEAST = {
-    "partitions": 1,
-    "message_bytes": 1,
-    "rate_per_s": 0,
-    "memory_mb": 0,
-    "max_pending": 0,
-    "max_pending_across": 0,
-    "delay_ms": 0,
-    "round_trip_ms": 0,
-}
+BY_FORMULA = frozenset({"rate_per_s", "memory_mb", "max_pending", "max_pending_across", "delay_ms"})
+"""Fields of a load that are 0 where nobody chose."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a producer is to carry. UsageError for what makes no sense.
+    """What a producer is to carry. UsageError for what is outside of its bounds.
 
     `rate_per_s`: messages a second to all partitions together; 0 = not known. `keyed`: keys spread them over all
-    partitions at once, otherwise they go to one partition at a time. `memory_mb` and `max_pending` 0 = by formula.
+    partitions at once, otherwise they go to one partition at a time. Memory, limits and delay 0 = by formula.
     """
 
     partitions: int
@@ -57,10 +51,11 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     round_trip_ms: float = 10.0
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
+        for name, bound in BOUNDS.items():
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= least):
-                raise UsageError(f"{name} is {value}, expected a number of at least {least}")
+            left_open = value == 0 and name in BY_FORMULA
+            if not left_open and (wrong := bound.misfit(value)):
+                raise UsageError(f"{name} {wrong}")
 
     @property
     def partition_rate_per_s(self) -> float:
@@ -80,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     partition_switch_frequency: int
 
     def pending_of_each(self, partitions: int) -> int:
-        """Messages that one partition may have without a receipt (requirement flow.bounded-across-partitions)."""
+        """Messages that one partition may have without a receipt (requirement flow.across-partitions)."""
         return min(self.max_pending_messages, self.max_pending_messages_across_partitions // partitions)
 
 

@@ -337,6 +337,17 @@ def publish_rate_is_reached(*mutations: BrokerMutation) -> bool:
     return len(bench.content) >= 18
 
 
+def brokers_publish_rate_pauses(*mutations: BrokerMutation) -> bool:
+    bench = Bench(
+        *mutations,
+        topology=Topology(topics=(Topic(name="t"),), settings=BrokerSettings(publish_rate=Rate(messages=10))),
+    )
+    bench.connect()
+    bench.produce()
+    bench.publish(*range(40))
+    return len(bench.content) < 20
+
+
 def _consumers(bench: Bench, kind: str, *conns: int, permits: int = 100) -> Bench:
     """One consumer on each connection, named by it."""
     for conn in conns:
@@ -422,6 +433,13 @@ def cumulative_on_shared_is_void(*mutations: BrokerMutation) -> bool:
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
     out = bench.cursor().backlog
     bench.ack(bench.ids[3], conn=1, ack_type=1)
+    return bench.cursor().backlog == out
+
+
+def cumulative_of_several_is_void(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Exclusive", 1)
+    out = bench.cursor().backlog
+    bench.ack(bench.ids[2], bench.ids[3], conn=1, ack_type=1)
     return bench.cursor().backlog == out
 
 
@@ -625,10 +643,12 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: named_message_means_its_entry,
     BrokerMutation.ACK_SETS_REPLACE: ack_sets_join,
     BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: cumulative_on_shared_is_void,
+    BrokerMutation.CUMULATIVE_TAKES_SEVERAL: cumulative_of_several_is_void,
     BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
     BrokerMutation.DISPATCH_FORGIVES_OVERSHOOT: overshoot_repaid,
     BrokerMutation.PUBLISH_THROTTLE_ANSWERS_ERROR: throttled_sends_have_no_error,
     BrokerMutation.PUBLISH_THROTTLE_DROPS: throttled_sends_are_stored,
+    BrokerMutation.BROKERS_PUBLISH_RATE_IS_IGNORED: brokers_publish_rate_pauses,
     BrokerMutation.PUBLISH_RATE_IS_HALVED: publish_rate_is_reached,
     BrokerMutation.DISPATCH_HALVES_BYTES: byte_rate_is_reached,
     BrokerMutation.EXCLUSIVE_ADMITS_SECOND: exclusive_has_one,

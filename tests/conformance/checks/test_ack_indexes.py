@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.conformance.checks.consuming import Consuming
 
@@ -223,6 +224,28 @@ def test_entry_before_acked_with_the_batch_much_later_is_found() -> None:
     story.after(250)
     story.ack(4, cumulative=True)
     story.cumulative_frame(1)
+    assert story.judged(InsideBatch)[0] == ["entry-before-not-acked"]
+
+
+def sends_each_at_once(story: Consuming) -> Consuming:
+    """Its client knows no groups, and declares no interval."""
+    fixed = {key: value for key, value in story.facts.fixed.items() if not key.startswith("ack_group")}
+    story.facts = msgspec.structs.replace(story.facts, fixed=fixed)
+    return story
+
+
+def test_who_sends_each_at_once_may_ack_the_entry_before_twice() -> None:
+    story = sends_each_at_once(inside())
+    story.cumulative_frame(0)
+    story.ack(3, cumulative=True)
+    story.cumulative_frame(0)
+    assert story.judged(InsideBatch) == ([], 1)
+
+
+def test_who_sends_each_at_once_acks_the_entry_before_at_once() -> None:
+    story = sends_each_at_once(inside())
+    story.after(250)
+    story.close_consumer()
     assert story.judged(InsideBatch)[0] == ["entry-before-not-acked"]
 
 

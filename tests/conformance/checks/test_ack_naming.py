@@ -120,6 +120,40 @@ def test_cumulative_ack_of_an_exclusive_consumer_settles_what_is_before() -> Non
     assert story.found()[0] == ["settled-again"]
 
 
+def several_at_once(kind: str) -> _Sent:
+    story = _Sent(kind)
+    story.ack_frame(entry_id(0), entry_id(1), ack_type="Cumulative")
+    story.after(500)
+    story.comes_back()
+    return story
+
+
+def test_cumulative_ack_of_several_settles_nothing() -> None:
+    story = several_at_once("Exclusive")
+    story.batch_comes()
+    story.message(1, conn=1)
+    assert story.found() == ([], 2)
+
+
+def test_cumulative_ack_of_several_that_is_taken_is_found() -> None:
+    story = several_at_once("Exclusive")
+    story.message(1, conn=1)
+    assert story.found()[0] == ["taken"]
+
+
+def test_cumulative_ack_of_several_is_not_judged_where_another_may_be_the_active_one() -> None:
+    assert several_at_once("Failover").found() == ([], 0)
+
+
+def test_cumulative_ack_that_is_said_again_as_it_should_be_settles() -> None:
+    story = _Sent("Exclusive")
+    story.ack_frame(entry_id(0), entry_id(1), ack_type="Cumulative")
+    story.after(500)
+    story.acks(ack_type="Cumulative", entry=1)
+    story.comes_back()
+    assert story.found()[0] == []
+
+
 def test_cumulative_ack_of_what_is_before_the_first_entry_settles_nothing() -> None:
     story = _Sent("Exclusive")
     story.acks(ack_type="Cumulative", entry=NO_ENTRY)

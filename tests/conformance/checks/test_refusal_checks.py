@@ -14,6 +14,7 @@ from assay_conformance.checks.termination import TerminatedFailsAll
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass, Fate, Sides
+from assay_conformance.model.facts import ClientFacts
 
 
 def _codes(check: Check) -> list[str]:
@@ -51,6 +52,25 @@ def test_send_that_fails_with_a_passing_error_is_found() -> None:
     story = _Refused("MetadataError")
     story.unknown(0, ErrorClass.OTHER)
     assert _codes(story.judged(RetriesTransientError)) == ["failed"]
+
+
+FORGETS = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset())
+"""A client that fails what a lost connection left without a receipt."""
+
+
+@pytest.mark.parametrize("check", [RetriesTransientError, ResendsSpoiltOnTheWay])
+def test_who_sends_nothing_again_may_fail_what_was_refused_and_then_lost_its_connection(check: type[Check]) -> None:
+    story = _Refused("ChecksumError" if check is ResendsSpoiltOnTheWay else "PersistenceError")
+    story.cut()
+    story.fail(0, ErrorClass.TRANSPORT)
+    assert _codes(trial(check, story.at(5_000).done(), facts=FORGETS)) == []
+
+
+@pytest.mark.parametrize("check", [RetriesTransientError, ResendsSpoiltOnTheWay])
+def test_who_sends_nothing_again_may_not_fail_what_was_refused_in_passing(check: type[Check]) -> None:
+    story = _Refused("ChecksumError" if check is ResendsSpoiltOnTheWay else "PersistenceError")
+    story.fail(0, ErrorClass.TRANSPORT)
+    assert _codes(trial(check, story.at(5_000).done(), facts=FORGETS)) == ["failed"]
 
 
 def test_send_left_out_of_the_resend_after_a_passing_error_is_found() -> None:

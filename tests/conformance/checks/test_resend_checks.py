@@ -8,6 +8,7 @@ from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, Unreceipt
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Outcome, Sides
+from assay_conformance.model.facts import ClientFacts
 
 
 def _in_flight(count: int = 3, **config: Any) -> Script:
@@ -272,6 +273,19 @@ def test_send_refused_while_reconnecting_is_found() -> None:
     story.send(1)
     story.fail(1, ErrorClass.TRANSPORT)
     assert _codes(trial(WaitsForProducerSuccess, story.done())) == ["failed-meanwhile"]
+
+
+FORGETS = ClientFacts(agent="a", client="c", client_version="1", capabilities=frozenset())
+"""A client that fails what a lost connection left without a receipt."""
+
+
+@pytest.mark.parametrize(("asked_ms", "codes"), [(50, []), (3_000, ["failed-meanwhile"])])
+def test_who_sends_nothing_again_may_fail_what_was_asked_before_it_noticed(asked_ms: int, codes: list[str]) -> None:
+    story = _in_flight(1)
+    story.at(1_000).cut()
+    story.at(1_000 + asked_ms).send(1)
+    story.fail(1, ErrorClass.TRANSPORT)
+    assert _codes(trial(WaitsForProducerSuccess, story.done(), facts=FORGETS)) == codes
 
 
 def test_send_refused_for_a_full_queue_is_accepted() -> None:

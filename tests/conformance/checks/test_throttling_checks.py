@@ -232,6 +232,33 @@ def test_publishing_beyond_the_rate_is_found() -> None:
     assert _codes(trial(PublishRateHolds, _published(*range(100, 160)).done(), PUBLISH)) == ["too-fast"]
 
 
+OF_BROKER = msgspec.structs.replace(
+    ANY_CASE, topology=Topology(topics=(Topic(name="t"),), settings=BrokerSettings(publish_rate=Rate(messages=10)))
+)
+
+
+def test_publishing_slowed_to_the_brokers_rate_is_accepted() -> None:
+    story = _published(*range(100, 110), *(200 + 100 * n for n in range(10)))
+    check = trial(PublishRateHolds, story.done(), OF_BROKER)
+    assert (check.findings, check.exercised) == ([], 10)
+
+
+def test_publishing_beyond_the_brokers_rate_is_found() -> None:
+    check = trial(PublishRateHolds, _published(*range(100, 160)).done(), OF_BROKER)
+    assert _codes(check) == ["too-fast"]
+    assert check.findings[0].sentence.startswith("the broker has a publish rate of 10 messages per 1 s")
+
+
+@pytest.mark.parametrize(("case", "at_once"), [(ANY_CASE, True), (PUBLISH, False), (OF_BROKER, False)])
+def test_what_is_written_under_a_publish_rate_is_not_read_at_once(case: Case, at_once: bool) -> None:
+    assert trial(PublishRateHolds, Script().done(), case).view.is_read_at_once() is at_once
+
+
+def test_which_broker_has_a_topic_is_not_known_where_there_are_several() -> None:
+    two = msgspec.structs.replace(OF_BROKER, topology=msgspec.structs.replace(OF_BROKER.topology, brokers=2))
+    assert _codes(trial(PublishRateHolds, _published(*range(100, 160)).done(), two)) == []
+
+
 def _every(gap_ms: int, until_ms: int) -> Script:
     """A full bucket at once, and then one after the other."""
     return _published(*range(100, 110), *range(200, until_ms, gap_ms), size=1_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.resources import files
 
@@ -9,6 +10,7 @@ import pytest
 
 from assay_conformance import catalogue
 from assay_conformance.catalogue.sources import homes
+from assay_conformance.tuning.formulas import VIVO
 
 ENTRY = """
 ["ack.example"]
@@ -67,6 +69,50 @@ def test_every_address_is_of_some_source() -> None:
     assert [words for words, address in homes(tables).items() if address not in linked] == []
 
 
+SOURCES = [source for one in catalogue.load().requirements.values() for source in one.sources]
+ARTICLES = {
+    "vivo": "vivo engineering blog, vivo Pulsar trillion-message practice (1): producer send path and tuning (2025-06)",
+    "Tencent": "Tencent engineering, A new-generation message queue: Pulsar (overview)",
+}
+"""What two articles are called; a section may follow. Neither has an address that is sure to stay."""
+
+TITLED = re.compile(r"(PIP-\d+|apache/[\w-]+#\d+)")
+
+
 def test_few_requirements_have_no_source_that_can_be_opened() -> None:
     unread = {one.id for one in catalogue.load().requirements.values() if not any(s.link for s in one.sources)}
-    assert unread == {"batching.wider-limits-save", "delivery.failed-is-not-stored", "routing.steers-around-full"}
+    assert unread == {"batching.wider-limits-save", "routing.steers-around-full"}
+
+
+def test_only_articles_have_no_link() -> None:
+    unlinked = {source.name for source in SOURCES if not source.link}
+    assert [name for name in unlinked if not name.startswith(tuple(ARTICLES.values()))] == []
+
+
+@pytest.mark.parametrize("author", ARTICLES)
+def test_an_article_has_one_title(author: str) -> None:
+    named = {source.name for source in SOURCES if re.search(rf"\b{author}\b", source.name)}
+    assert {name for name in named if not name.startswith(f"{ARTICLES[author]}, ")} == set()
+    assert VIVO.startswith(f"{ARTICLES['vivo']}, ")
+
+
+def test_a_source_has_one_title() -> None:
+    """What is numbered, by its number; a detail may follow behind a comma."""
+    titles: dict[str, set[str]] = {}
+    for source in SOURCES:
+        if numbered := TITLED.match(source.name):
+            titles.setdefault(numbered[0], set()).add(source.name.partition(", ")[0])
+    assert {number: named for number, named in titles.items() if len(named) > 1} == {}
+    assert not any(TITLED.search(source.name) and not TITLED.match(source.name) for source in SOURCES)
+
+
+def test_a_source_has_one_link() -> None:
+    links: dict[str, set[str]] = {}
+    for source in SOURCES:
+        numbered = TITLED.match(source.name)
+        links.setdefault(numbered[0] if numbered else source.name, set()).add(source.link)
+    assert {name: found for name, found in links.items() if len(found) > 1} == {}
+
+
+def test_no_link_leads_to_a_page_that_anybody_may_change() -> None:
+    assert [source.link for source in SOURCES if "/wiki/" in source.link] == []

@@ -107,3 +107,8 @@ def test_entry_may_name_a_statement() -> None:
 def test_statement_without_words_is_refused() -> None:
     with pytest.raises(UsageError, match=r"^statements.toml: '3.5/interval': Object missing required field `words`"):
         catalogue.parse({"statements.toml": '["3.5".interval]\nreason = "Nobody knows."\n'})
+
+
+def test_statement_that_nobody_is_held_to_states_no_duty() -> None:
+    told = {name: one.reason for name, one in CATALOGUE.statements.items() if one.reason}
+    assert [name for name, reason in told.items() if not reason.startswith("States no duty")] == []

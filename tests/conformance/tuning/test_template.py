@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from assay_conformance import catalogue
 from assay_conformance.model.errors import UsageError
 from assay_conformance.tuning import OPTIONS, Closing, Load, Room, advise, closing
+from assay_conformance.tuning.bounds import BOUNDS, SETTINGS_MOST
 from assay_conformance.tuning.closing import regimes
-from assay_conformance.tuning.formulas import FORMULAS, Settings, batching_max_bytes, memory_limit_bytes, settings_of
+from assay_conformance.tuning.formulas import (
+    BY_FORMULA,
+    FORMULAS,
+    Settings,
+    batching_max_bytes,
+    memory_limit_bytes,
+    settings_of,
+)
 from assay_conformance.tuning.options import Language
 
 KIB = 1_024
@@ -97,7 +110,23 @@ def test_the_limit_of_a_partition_is_the_smaller_of_two() -> None:
     [
         (
             Load(partitions=1_000, message_bytes=KIB, memory_mb=64),
-            "before max_pending_messages does, at 65",
+            "memory binds before the queues of 1000 do, at 65 messages a partition",
+        ),
+        (
+            Load(partitions=1_000_000, message_bytes=KIB, memory_mb=64),
+            "with room for 65536 messages in all, fewer than one for each of 1000000 partitions",
+        ),
+        (
+            Load(partitions=10, message_bytes=KIB, max_pending_across=3_000),
+            "a partition's queue of 300 is shorter than a batch of 500: no batch closes by count",
+        ),
+        (
+            Load(partitions=10, message_bytes=KIB, max_pending=2**31 - 1),
+            "max_pending_messages_across_partitions = 21474836470, expected at most 2147483647 (an int in Java",
+        ),
+        (
+            Load(partitions=2**31 - 1, message_bytes=2**31 - 1),
+            "memory_limit_bytes = 4611686014132420609000, expected at most 9223372036854775807 (a long in Java)",
         ),
         (Load(partitions=1_000, message_bytes=1, max_pending_across=999), "divided by 1000 partitions is 0"),
         (Load(partitions=1, message_bytes=1, max_pending=1), "half of max_pending_messages, 1, is 0"),
@@ -118,13 +147,58 @@ def test_an_ordinary_load_is_warned_of_nothing_but_missing_options() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("partitions", 0), ("message_bytes", -1), ("rate_per_s", math.nan), ("delay_ms", -5)]
+    ("field", "value", "expected"),
+    [
+        ("partitions", 0, "a whole number from 1 to 2147483647"),
+        ("partitions", 10**26, "a whole number from 1 to 2147483647"),
+        ("message_bytes", -1, "a whole number from 1 to 2147483647"),
+        ("max_pending", 9_999_999_999, "a whole number from 1 to 2147483647"),
+        ("rate_per_s", math.nan, "a number from 0.001 to 1000000000"),
+        ("rate_per_s", math.inf, "a number from 0.001 to 1000000000"),
+        ("rate_per_s", 1e-310, "a number from 0.001 to 1000000000"),
+        ("delay_ms", -5, "a whole number from 1 to 3600000"),
+        ("memory_mb", 2**43, "a whole number from 1 to 8796093022207"),
+    ],
 )
-def test_a_load_that_makes_no_sense_is_refused(field: str, value: float) -> None:
-    with pytest.raises(UsageError, match=f"{field} is {value}, expected a number of at least"):
+def test_a_load_that_makes_no_sense_is_refused(field: str, value: float, expected: str) -> None:
+    with pytest.raises(UsageError) as refused:
         Load(**{"partitions": 1, "message_bytes": 1, field: value})  # type: ignore[arg-type]
+    assert str(refused.value) == f"{field} is {value}, expected {expected}"
+
+
+@given(
+    st.fixed_dictionaries(
+        {name: st.integers(int(bound.least) or 1, int(bound.most)) for name, bound in BOUNDS.items()}
+        | {name: st.floats(BOUNDS[name].least, BOUNDS[name].most) for name in ("rate_per_s", "round_trip_ms")}
+        | {"keyed": st.booleans()},
+    ),
+    st.sets(st.sampled_from(sorted(BY_FORMULA))),
+)
+def test_every_load_within_bounds_has_advice(fields: dict[str, Any], left_out: set[str]) -> None:
+    load = Load(**{name: value for name, value in fields.items() if name not in left_out})
+    advice = advise(load)
+    assert advice.settings[5].value >= 1
+    assert all(regime.messages >= 1 for regime in advice.closing)
+
+
+def test_a_queue_that_holds_a_batch_is_not_warned_of() -> None:
+    warnings = advise(Load(partitions=10, message_bytes=1, max_pending_across=5_000)).warnings
+    assert not any("shorter than a batch" in warning for warning in warnings)
+
+
+def test_the_share_of_a_queue_across_partitions_is_all_that_memory_has_to_hold() -> None:
+    load = Load(partitions=10, message_bytes=KIB, memory_mb=5, max_pending_across=3_000)
+    assert not any("memory limit" in warning for warning in advise(load).warnings)
 
 
 def test_every_setting_has_a_formula_and_its_names() -> None:
     assert {formula.setting for formula in FORMULAS} == set(Settings.__struct_fields__) == set(OPTIONS)
+    assert set(SETTINGS_MOST) < set(OPTIONS)
+    assert set(BOUNDS) | {"keyed"} == set(Load.__struct_fields__)
     assert all(set(names) == set(Language) for names in OPTIONS.values())
+
+
+def test_the_requirement_that_a_partitions_limit_names_is_one() -> None:
+    named = re.findall(r"requirement ([a-z.-]+)", Settings.pending_of_each.__doc__ or "")
+    assert named == ["flow.across-partitions"]
+    assert named[0] in catalogue.load().requirements

@@ -49,6 +49,14 @@ def test_failure_of_the_broker_says_nothing_about_the_client() -> None:
     assert "says nothing about the client" in told("dedup.duplicate-not-stored")["A failure means"]
 
 
+def test_what_is_not_testable_says_which_lever_was_tried_and_names_no_check() -> None:
+    parts = told("ack.urgent-leave-at-once")
+    assert parts["A failure means"].endswith("Nothing judges it, and no certificate claims it.")
+    assert "the lever of the rules of groups" in parts["Why it is not-testable"]
+    assert "How it is tested" not in parts
+    assert "Profiles" not in parts
+
+
 @pytest.mark.parametrize("id", CATALOGUE.requirements)
 def test_every_requirement_is_told_in_full(id: str) -> None:
     parts = told(id)

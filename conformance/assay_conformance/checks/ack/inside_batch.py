@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.ack.batches import index_ack_off
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
+    GROUPS,
     ConsumerCheck,
     SessionKey,
     entry_on,
@@ -153,6 +154,8 @@ class InsideBatch(ConsumerCheck):
         """The entry before was acknowledged by `event`, or could no longer be."""
         completion = call.operation.completion
         interval_ms = number_in_force(self.view, call.consumer, "ack_group_ms")
+        if interval_ms is None and GROUPS not in self.view.facts.capabilities:
+            interval_ms = 0
         told = completion is not None and completion.outcome is Outcome.OK
         if interval_ms is None or (not told and not settled):
             return

@@ -15,6 +15,8 @@ from assay_conformance.model.requirement import RequirementId
 _LOADS = ("unload", "move", "migrate")
 """Steps after which a topic is loaded anew."""
 
+EXCLUSIVE = "Exclusive"
+
 SERVED_NS = 2 * SETTLED_NS
 """How long a consumer with permits must have been there for what it is owed to have reached it."""
 
@@ -76,12 +78,18 @@ class SettlesWhatItNames(DispatchLedger):
                     _settle(named, id, words, event)
 
     def _up_to(self, kept: _Kept, event: Frame) -> None:
-        for position in [position for position in kept.named if position <= event.ids[0].position]:
+        # Who waits to be the active one is owed nothing, and a reader begins where it says.
+        is_sole = kept.group.kind == EXCLUSIVE and kept.group.durable
+        last = max(id.position for id in event.ids)
+        for position in [position for position in kept.named if position <= last]:
             named = kept.named[position]
-            if kept.group.kind in SHARED and len(event.ids) == 1:
+            if kept.group.kind in SHARED or (len(event.ids) > 1 and is_sole):
                 if named.left:
                     kept.void[position] = event
-            elif len(event.ids) > 1 or position == event.ids[0].position:
+                continue
+            # Said again as it should be: what was void is not owed any more.
+            kept.void.pop(position, None)
+            if position == last or len(event.ids) > 1:
                 del kept.named[position]
             else:
                 named.left = 0

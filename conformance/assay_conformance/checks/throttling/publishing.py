@@ -16,6 +16,7 @@ from assay_conformance.checks.worlds import Kind
 from assay_conformance.ledger.pace import busiest
 from assay_conformance.model.case import Topic, Who
 from assay_conformance.model.event import Event, Frame, Sides, Stored
+from assay_conformance.model.policy import Rate
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
@@ -57,10 +58,15 @@ class PublishRateHolds(HoldingsCheck):
             if topic.publish_rate.messages and topic.persistent
         }
         self._stored: dict[str, list[Stored]] = {}
+        topology = self.view.case.topology
+        self._of_broker = topology.settings.publish_rate
+        """The rate of all topics together, which can be told where one broker has them all."""
+        self._is_shared = topology.brokers == 1 and self._of_broker.messages > 0
+        self._all: list[Stored] = []
         self._undisturbed = not self.view.case.faults and not self.view.case.topology.settings.publish_rate.is_set
 
     def concerned(self) -> bool:
-        return bool(self._topics)
+        return bool(self._topics) or self._is_shared
 
     def judges(self, holding: Holding) -> bool:
         """What came under an id that another message had may be a duplicate, and the rate has no part in it."""
@@ -73,6 +79,8 @@ class PublishRateHolds(HoldingsCheck):
 
     @on(Stored)
     def stored(self, event: Stored) -> None:
+        if self._is_shared and not event.late:
+            self._all.append(event)
         if base_topic(event.topic) in self._topics:
             self._stored.setdefault(event.topic, []).append(event)
 
@@ -93,16 +101,20 @@ class PublishRateHolds(HoldingsCheck):
 
     def finish(self) -> None:
         super().finish()
+        if any(step.verb == "store_entries" for step in self.view.case.steps):
+            return
+        if self._all:
+            self._speed("the broker", self._of_broker, self._all)
+            for entry in self._all[self._of_broker.messages :]:
+                self.exercise(entry)
         for name, entries in self._stored.items():
-            if not any(step.verb == "store_entries" for step in self.view.case.steps):
-                topic = self._topics[base_topic(name)]
-                self._speed(topic, entries)
-                if self._undisturbed and len(self._stored) == 1 and name == topic.name:
-                    self._judge_from_below(topic, entries)
+            topic = self._topics[base_topic(name)]
+            self._speed(f"topic {topic.name}", topic.publish_rate, entries)
+            if self._undisturbed and len(self._stored) == 1 and name == topic.name:
+                self._judge_from_below(topic, entries)
 
-    def _speed(self, topic: Topic, entries: Sequence[Stored]) -> None:
+    def _speed(self, who: str, rate: Rate, entries: Sequence[Stored]) -> None:
         """The fullest stretch holds the rate's share of it, the full bucket it began with, and what was read ahead."""
-        rate = topic.publish_rate
         per_ns = rate.messages * RATE_ERROR / (rate.period_s * NS_PER_S)
         counts = [entry.meta.messages for entry in entries]
         connections = max(1, len(self.tracker.opened))
@@ -118,7 +130,7 @@ class PublishRateHolds(HoldingsCheck):
             return
         self.breach(
             "too-fast",
-            f"topic {topic.name} has a publish rate of {rate.messages} messages per {rate.period_s} s; from "
+            f"{who} has a publish rate of {rate.messages} messages per {rate.period_s} s; from "
             f"{ms(start.t_ns)} to {ms(end.t_ns)} {round(excess)} more were stored than that, where {round(allowed)} "
             "are the most",
             start,

@@ -1,0 +1,143 @@
+"""Who is not asked what: a capability excuses a client from the rows that it is meant for, and from no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay_conformance import catalogue
+from assay_conformance.cases import all_cases
+from assay_conformance.model.requirement import Requirement
+
+
+def _rows(group: str, last: int, first: int = 1) -> frozenset[str]:
+    return frozenset(f"{group}-{number:03}" for number in range(first, last + 1))
+
+
+FLAGS: dict[tuple[str, ...], frozenset[str]] = {
+    ("resend_pending",): _rows("RSD", 3) | {"CHK-016", "DDP-010"},
+    ("send_timeout",): frozenset({"RSD-014"}),
+    ("dedup_resume",): frozenset({"DDP-006"}),
+    ("explicit_sequence_id",): frozenset({"DDP-007", "DDP-008"}),
+    ("chunking_producer", "chunking_consumer"): _rows("CHK", 16),
+    ("batching",): _rows("BAT", 10) | {"RTE-007"},
+    ("batch_index_ack",): _rows("ACK", 12, first=10),
+    ("ack_grouping",): _rows("ACK", 7),
+    ("ack_receipt",): frozenset({"ACK-015"}),
+    ("nack_delay", "nack_backoff"): _rows("NCK", 2) | _rows("NCK", 8, first=6),
+    ("ack_timeout",): _rows("UAT", 5),
+    ("consumer_epoch",): frozenset({"ORD-007"}),
+    ("access_modes",): _rows("PRD", 3),
+    ("retry_letter", "dead_letter"): _rows("RDL", 4),
+    ("key_based_batcher",): frozenset({"BAT-006"}),
+    ("memory_limit",): frozenset({"FLW-011"}),
+    ("zero_queue",): frozenset({"FLW-007"}),
+    ("topic_watcher",): frozenset({"SUB-008"}),
+}
+"""Capabilities that stand for one flag of the design, and the rows that a client without it is not asked."""
+
+WIDER: dict[tuple[str, str], str] = {
+    ("resend.keeps-returning", "resend_pending"): "what must not fail is what is kept over a reconnect",
+    ("resend.quota-fails-pending", "resend_pending"): "what fails is what is kept over a reconnect",
+    ("resend.schema-comes-first", "resend_pending"): "it is about a resend",
+    ("dedup.effectively-once", "dedup_resume"): "it holds for producers that end and begin again",
+    ("dedup.stores-over-gaps", "explicit_sequence_id"): "numbers leave gaps where applications choose them",
+    ("chunking.encrypts-each-chunk", "chunking_producer"): "it is about chunks",
+    ("dedup.checks-last-chunk-only", "chunking_producer"): "it is about chunks",
+    ("letters.large-is-buried", "chunking_consumer"): "what is to be buried comes in chunks",
+    ("letters.large-is-buried", "chunking_producer"): "what is to be buried leaves in chunks",
+    ("chunking.excludes-batching", "batching"): "who does not batch has nothing to exclude",
+    ("dedup.keeps-old-ids-apart", "batching"): "it is about what stands in one batch",
+    ("resend.checks-highest-receipted", "batching"): "only the receipt of a batch has a highest id",
+    ("routing.window-not-below-delay", "batching"): "the window is counted in publish delays",
+    ("routing.short-windows-stall-less", "batching"): "the window is counted in publish delays",
+    ("seek.into-batch-by-bits", "batching"): "the place is inside of a batch",
+    ("batching.half-builds-while-half-waits", "batching"): "it is about batches",
+    ("batching.frames-by-batch-size", "batching"): "it is about batches",
+    ("batching.larger-batches-cost-less", "batching"): "it is about batches",
+    ("batching.wider-limits-save", "batching"): "it is about batches",
+    ("batching.leaves-for-a-reason", "batching"): "it is about batches",
+    ("ack.held-not-delivered", "ack_grouping"): "who sends each at once holds none back",
+    ("ack.urgent-leave-at-once", "ack_grouping"): "it is an exception from groups",
+    ("nack.merged", "nack_delay"): "who asks at once has nothing that is due together",
+    ("nack.redeliveries-counted", "nack_delay"): "the broker's duty; it takes refusals that come back one by one",
+    ("nack.ends-ack-timeout", "nack_delay"): "who asks at once leaves nothing to time out",
+    ("nack.ends-ack-timeout", "ack_timeout"): "it is about time-outs",
+    ("nack.dropped-on-close", "nack_delay"): "who asks at once has nothing to drop",
+    ("ordering.old-epoch-dropped", "nack_delay"): "others are on their way while a refusal waits",
+    ("throttling.redelivered-count-again", "nack_delay"): "the broker's duty; refusals come at a pace that is set",
+    ("throttling.replay-overshoots-once", "nack_delay"): "the broker's duty; refusals come at a pace that is set",
+}
+"""A requirement and a capability it is gated by beyond the flag's rows, and why."""
+
+NARROWER: dict[str, str] = {
+    "dedup.keeps-own-numbering": "whoever numbers has numbers of its own to keep",
+    "chunking.refuses-oversize": "it is asked of clients that do not chunk, above all",
+    "batching.batch-of-one-is-opened": "it is about who receives, and others send batches",
+    "ack.immediate-without-interval": "`immediate_ack` gates it: who has no groups sends at once all the more",
+    "ack.cumulative-names-one": "a cumulative command names one, grouped or not",
+    "subscription.pattern-follows-topics": "who has no watcher asks from time to time",
+    "subscription.no-topic-starves": "it takes no watcher",
+}
+"""A requirement of a flag's rows that no capability of the flag gates, and why."""
+
+OWN: dict[str, str] = {
+    "producer": "who sends nothing owes nothing for sending",
+    "consumer": "who receives nothing owes nothing for receiving",
+    "reader": "a kind of consumer that not every client has",
+    "immediate_ack": "a setting that not every client has",
+    "cumulative_ack": "a call that not every client has",
+    "compression": "a feature that not every client has",
+    "delayed_delivery": "a feature that not every client has",
+    "seek": "a call that not every client has",
+    "has_message_available": "a call that not every client has",
+    "chunk_expiry": "a setting that not every client has",
+    "partitioned_topics": "a feature that not every client has",
+    "across_partitions_limit": "a setting that not every client has",
+    "partition_switch_frequency": "a setting that not every client has",
+    "java_string_hash": "a setting that not every client has",
+    "murmur3_hash": "a setting that not every client has",
+    "custom_router": "a setting that not every client has",
+    "interceptors": "a feature that not every client has",
+    "topic_patterns": "a feature that not every client has",
+    "auth_refresh": "a broker asks for fresh credentials only of who announces that it can give them",
+    "keep_alive": "the bound is the interval that a client declares: without one there is nothing to hold it to",
+}
+"""Capabilities without a flag in the design, and why they excuse."""
+
+STATED = catalogue.load().requirements
+
+
+def gates(requirement: Requirement, flag: tuple[str, ...]) -> set[str]:
+    return set(requirement.capabilities) & set(flag)
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids="+".join)
+def test_a_capability_excuses_from_no_more_than_its_rows(flag: tuple[str, ...]) -> None:
+    wider = {
+        (id, capability)
+        for id, stated in STATED.items()
+        if stated.row not in FLAGS[flag]
+        for capability in gates(stated, flag)
+    }
+    assert wider == {place for place in WIDER if place[1] in flag}
+
+
+def test_what_a_flag_excuses_from_says_so() -> None:
+    narrower = {
+        id
+        for flag, rows in FLAGS.items()
+        for id, stated in STATED.items()
+        if stated.row in rows and not gates(stated, flag)
+    }
+    assert narrower == set(NARROWER)
+
+
+def test_no_other_capability_excuses_from_anything() -> None:
+    flagged = {capability for flag in FLAGS for capability in flag}
+    gating = {capability for stated in STATED.values() for capability in stated.capabilities}
+    assert gating - flagged == set(OWN)
+
+
+def test_what_everybody_is_asked_needs_no_word_in_a_case_either() -> None:
+    excused = {capability for case in all_cases() for capability in case.capabilities}
+    assert excused & {"checksum", "assigned_broker", "keep_alive"} == set()
