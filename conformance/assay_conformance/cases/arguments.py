@@ -182,6 +182,9 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
 }
 """Who and verb -> its arguments; those of broker steps are `broker.steps.STEPS`. What is not named here is not read."""
 
+OPENING: Final = ("open_client", "open_producer", "open_consumer")
+"""What has to say by which number its handle goes."""
+
 EITHER: Final[Mapping[str, tuple[str, ...]]] = {"seek": ("delivery", "publish_time_ms")}
 """Verbs that need one of these."""
 

@@ -14,6 +14,7 @@ from assay_conformance.cases.arguments import (
     HANDLE,
     MS,
     NUMBER,
+    OPENING,
     RANGES,
     VERBS,
     Kind,
@@ -84,6 +85,8 @@ def _check_step(step: Step, topics: frozenset[str], where: str) -> None:
     for key, value, kind in (("saves", step.saves, HANDLE), ("at_ms", step.at_ms, MS)):
         if value is not None:
             _check(key, value, kind, where)
+    if step.verb in OPENING and step.saves is None:
+        raise UsageError(f"{where}, {step.verb}: 'saves' is missing, expected the number of the handle it opens")
     if step.who is Who.BROKER:
         try:
             read_step(step.verb, step.args)
@@ -122,7 +125,7 @@ def _check_topics(step: Step, topics: frozenset[str], where: str) -> None:
     """Those a step names are the topology's; a broker's step may name one of their partitions."""
     if step.who is Who.BROKER:
         named = [step.args["topic"]] if step.args.get("topic") is not None else []
-    elif step.verb in ("open_producer", "open_consumer"):
+    elif step.verb in OPENING and step.verb != "open_client":
         named = list(named_topics(step.args, min(topics, default="")))
     else:
         return

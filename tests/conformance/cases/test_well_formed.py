@@ -36,7 +36,7 @@ def refused(**fields: Any) -> str:
 
 def of_step(who: Who, verb: str, **args: Any) -> str:
     client = Step(Who.AGENT, "open_client", saves=1)
-    return refused(steps=(client, Step(who, verb, args)))
+    return refused(steps=(client, Step(who, verb, args, saves=2)))
 
 
 def test_every_case_of_the_suite_is_accepted() -> None:
@@ -57,6 +57,11 @@ def test_everything_that_is_drawn_is_accepted(area: Area) -> None:
 def test_a_step_that_lacks_an_argument_is_told_with_its_place() -> None:
     told = of_step(Who.AGENT, "send", count=2)
     assert told == "x.json: step 1, send: 'producer' is missing, expected a whole number from 0 to 1000000"
+
+
+def test_what_opens_a_handle_says_its_number() -> None:
+    told = refused(steps=(Step(Who.AGENT, "open_client"),))
+    assert told == "x.json: step 0, open_client: 'saves' is missing, expected the number of the handle it opens"
 
 
 def test_an_argument_of_another_kind_is_told_with_what_came() -> None:
