@@ -106,6 +106,8 @@ def tampered(draw: st.DrawFn) -> bytes:
             was = holder[place[-1]]
         except (KeyError, IndexError, TypeError):
             continue
+        if not isinstance(holder, dict | list):
+            continue
         how = draw(st.sampled_from(["other", "other", "text", "renamed", "added", "gone"]))
         if how == "other":
             holder[place[-1]] = draw(VALUES)
