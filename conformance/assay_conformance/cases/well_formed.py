@@ -18,6 +18,7 @@ from assay_conformance.cases.arguments import (
     RANGES,
     VERBS,
     Kind,
+    whole,
 )
 from assay_conformance.model.case import Case, Step, Topology, Who, check_case_id
 from assay_conformance.model.errors import UsageError
@@ -60,6 +61,8 @@ def _check_case(case: Case, where: str) -> None:
     topics = frozenset(topic.name for topic in case.topology.topics)
     for number, step in enumerate(case.steps):
         _check_step(step, topics, f"{where}: step {number}")
+        if step.who is Who.BROKER and step.args.get("broker") is not None:
+            _check("broker", step.args["broker"], whole(0, case.topology.brokers - 1), f"{where}: step {number}")
     asked = sum(map(_bytes, case.steps))
     if asked > MOST_BYTES_OF_A_CASE:
         raise UsageError(f"{where}: its messages: expected at most {MOST_BYTES_OF_A_CASE} bytes, came {asked}")
