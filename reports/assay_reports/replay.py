@@ -11,7 +11,9 @@ from enum import StrEnum
 
 import msgspec
 
-from assay_conformance.model.case import Case, check_case_id
+from assay_conformance.cases.well_formed import check_case
+from assay_conformance.model.case import Case
+from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.run import RunInfo
 from assay_conformance.model.schema import CURRENT, FileKind, Header, read_document, write_document
@@ -87,7 +89,9 @@ def render(replay: Replay) -> bytes:
 def read_replay(data: bytes, where: str) -> Replay:
     """The content of a replay file; UsageError that names `where`, the key and what was expected."""
     replay = read_document(data, FileKind.REPLAY, Replay, where)
-    check_case_id(replay.case.id, where)
+    check_case(replay.case, where)
+    if not replay.breaches:
+        raise UsageError(f"{where}: 'breaches' is empty, expected what the Case showed")
     return replay
 
 

@@ -472,8 +472,9 @@ def test_run_that_met_a_full_disk_says_that_it_is_partial(tmp_path: Path) -> Non
 def test_exploration_that_meets_a_full_disk_keeps_what_came_before(tmp_path: Path) -> None:
     code, told = without_room(20_000, "explore", "reference", "--cases", "60", "--seed", "3", cwd=tmp_path)
     (folder,) = (tmp_path / "runs").iterdir()
-    match = SENTENCE.fullmatch(told[-1])
-    assert code == 4
+    sentence, _, advice = told[-1].partition("; make room there and explore again")
+    match = SENTENCE.fullmatch(sentence)
+    assert (code, advice) == (4, ", or name a folder on another disk with --run-dir")
     assert match is not None, told
     assert match[1].startswith(str(folder.relative_to(tmp_path)))
     assert (folder / "explored.jsonl").stat().st_size > 0

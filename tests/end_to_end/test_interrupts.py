@@ -16,8 +16,13 @@ import pytest
 from tests.end_to_end.processes import alive, descendants, eventually, listening, listening_of
 from tests.end_to_end.running import command_line, impostor, mutant
 
+from assay_conformance.cases.build import Schedule
+from assay_conformance.model.case import Limits
 from assay_conformance.model.event import Ended
+from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.schema import FileKind
 from assay_fixtures.runner.folder import StoredRun
+from assay_reports.replay import Breach, Replay, render
 
 GONE_S = 15.0
 """A second on an idle machine, some on a busy one; what is left behind is still there after it."""
@@ -62,10 +67,10 @@ class Running:
 
 
 @contextmanager
-def certifying(runs: Path, *arguments: str) -> Iterator[Running]:
-    """`assay certify` as it runs."""
+def certifying(runs: Path, *arguments: str, command: str = "certify") -> Iterator[Running]:
+    """`assay certify`, or another command with a run, as it runs."""
     process = subprocess.Popen(
-        command_line("certify", *arguments, "--run-dir", str(runs)),
+        command_line(command, *arguments, "--run-dir", str(runs)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -124,6 +129,41 @@ def test_interruption_while_the_agent_starts_leaves_nothing(tmp_path: Path) -> N
         _, told = running.process.communicate(timeout=30)
     assert running.process.returncode == 130
     assert told.splitlines()[-1] == "assay: interrupted"
+
+
+def _long_replay(path: Path) -> Path:
+    """A failure that takes half a minute to run again."""
+    plan = Schedule()
+    plan.client()
+    plan.wait_ms(30_000)
+    requirement = RequirementId("robustness.operations-end")
+    breach = Breach(requirement=requirement, clause="c", code="operation-never-ended", sentence="s")
+    failure = Replay(
+        schema="1.0",
+        file=FileKind.REPLAY,
+        suite="0",
+        catalogue="0",
+        agent="reference",
+        client="reference",
+        version="0",
+        broker="embedded",
+        case=plan.case("robustness/long", "A long wait", (requirement,), limits=Limits(case_ms=60_000)),
+        breaches=(breach,),
+    )
+    path.write_bytes(render(failure))
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_replay_that_is_interrupted_says_so(number: signal.Signals, tmp_path: Path) -> None:
+    file = _long_replay(tmp_path / "failure.json")
+    with certifying(tmp_path / "runs", str(file), "--agent", "reference", command="replay") as running:
+        eventually(lambda: any((tmp_path / "runs").glob("*/history")), "the Case", 60)
+        running.signal(number)
+        told, _ = running.process.communicate(timeout=30)
+    assert running.process.returncode == 130
+    assert told.splitlines()[0] == "interrupted  robustness/long"
+    assert f"run   {running.folder}" in told
 
 
 def test_run_killed_while_its_agent_starts_can_be_read(tmp_path: Path) -> None:

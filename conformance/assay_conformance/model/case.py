@@ -152,6 +152,9 @@ class Case(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 PERMUTED = "@"
 """Between the id of a Case and the words for the circumstances of a permutation of it."""
 
+LONGEST_ID = 200
+"""Letters, `/` twice: with what comes behind it, it has to be a file's name."""
+
 _ID = re.compile(rf"[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*({PERMUTED}[a-z0-9-]+(\+[a-z0-9-]+)*)?")
 
 
@@ -170,5 +173,7 @@ def check_case_id(case_id: str, where: str) -> None:
 
     A Case's id names its history and replay file: one that comes from a file must not lead out of the run folder.
     """
+    if (length := len(case_id) + case_id.count("/")) > LONGEST_ID:
+        raise UsageError(f"{where}: Case id {case_id[:40]!r}…: expected at most {LONGEST_ID} letters, came {length}")
     if not _ID.fullmatch(case_id):
         raise UsageError(f"{where}: Case id {case_id!r}, expected words such as resend/queue-order")

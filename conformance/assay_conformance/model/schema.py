@@ -6,6 +6,7 @@ refuse in one sentence.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -37,8 +38,10 @@ class Version(msgspec.Struct, frozen=True, order=True):
         return f"{self.major}.{self.minor}"
 
 
+FIRST = Version(1, 0)
+
 CURRENT: dict[FileKind, Version] = {
-    **dict.fromkeys(FileKind, Version(1, 0)),
+    **dict.fromkeys(FileKind, FIRST),
     # 1.1: the digest of the client's build.
     FileKind.RUN: Version(1, 1),
     # 1.1: how applications acknowledged; whose process was killed.
@@ -46,6 +49,10 @@ CURRENT: dict[FileKind, Version] = {
     # 1.1: what showed beside other Cases only, and how often.
     FileKind.EXPLORATION: Version(1, 1),
 }
+
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
+_SHOWN = 40
+"""Letters of what stands in its place."""
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 UPGRADES: dict[tuple[FileKind, int], Upgrade] = {}
@@ -63,12 +70,19 @@ def header(kind: FileKind) -> Header:
     return Header(schema=str(CURRENT[kind]), file=kind)
 
 
-def parse_version(text: str, where: str) -> Version:
-    """`major.minor` from `text`; UsageError that names `where` otherwise."""
-    major, dot, minor = text.partition(".")
-    if not (dot and major.isdecimal() and minor.isdecimal()):
-        raise UsageError(f'{where}: "schema" is {text!r}, expected "major.minor" such as {CURRENT[FileKind.RUN]}')
-    return Version(int(major), int(minor))
+def parse_version(text: str, where: str, example: Version = FIRST) -> Version:
+    """`major.minor` from `text`; UsageError that names `where` and what it would be today otherwise."""
+    match = _VERSION.fullmatch(text)
+    if match is None:
+        came = f"is {text[:_SHOWN]!r}" if text else "is missing"
+        raise UsageError(f'{where}: "schema" {came}, expected "major.minor" such as {example}')
+    return Version(int(match[1]), int(match[2]))
+
+
+def version_of(record: dict[str, Any], kind: FileKind, where: str) -> Version:
+    """What a header says; UsageError as `parse_version`, and where it says nothing."""
+    schema = record.get("schema", "")
+    return parse_version(schema if isinstance(schema, str) else type(schema).__name__, where, CURRENT[kind])
 
 
 def upgrader(kind: FileKind, version: Version, where: str) -> Upgrade:
@@ -104,12 +118,12 @@ def read_document(data: bytes, kind: FileKind, document: type[Document], where: 
     """
     try:
         record = msgspec.json.decode(data, type=dict[str, Any])
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{where}: expected a JSON object, found none: {error}") from error
     if record.get("file") != kind.value:
         came = f'"file" is {record["file"]!r}' if "file" in record else 'no "file" in it'
         raise UsageError(f"{where}: {came}, expected {kind.value!r}")
-    upgrade = upgrader(kind, parse_version(str(record.get("schema")), where), where)
+    upgrade = upgrader(kind, version_of(record, kind, where), where)
     try:
         return msgspec.convert(upgrade(record), document)
     except msgspec.ValidationError as error:

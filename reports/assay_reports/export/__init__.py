@@ -11,19 +11,22 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 import msgspec
 
-from assay_conformance.model.case import SUITE_DEFAULTS
+from assay_conformance.model.case import SUITE_DEFAULTS, Case
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.needs import means
 from assay_conformance.model.outside import Means
 from assay_reports.export.steps import Calls, planned, stand_alone
+from assay_reports.export.values import literal
 from assay_reports.replay import Breach, Replay
+from assay_reports.text import one_line
 
 CLIENT = "pulsar-client"
-TEXTS = ("calls.py", "consuming.py", "watching.py")
+TEXTS = ("calls.py", "consuming.py", "watching.py", "ending.py")
 """What every script has, in this order."""
 REDUCED = "reduced from "
 """How the titles of generated Cases begin that say nothing outside of the suite."""
@@ -77,10 +80,12 @@ def _script(replay: Replay, shown: list[Breach], options: Options, name: str, kn
         for role in ("client", "producer", "consumer")
     }
     calls = Calls(replay.case, asked, options)
+    if not replay.case.steps:
+        raise UsageError("the Case has no steps; expected one that does something")
     body = [line for number, step in enumerate(replay.case.steps) for line in calls.lines(number, step)]
     # Behind one that closes everything the others could not judge.
     functions = sorted((function_name(breach) for breach in shown), key=lambda name: "finish()" in known[name])
-    expected = " ".join(dict.fromkeys(breach.clause for breach in shown))
+    expected = " ".join(dict.fromkeys(one_line(breach.clause) for breach in shown))
     symptoms = [known[function] for function in _needed(functions, known)]
     parts = [
         _head(replay, shown, name),
@@ -89,23 +94,35 @@ def _script(replay: Replay, shown: list[Breach], options: Options, name: str, kn
         *symptoms,
         "def schedule() -> None:\n" + "\n".join(f"    {line}" for line in body),
         f'if __name__ == "__main__":\n    main(\n        {expected!r},\n        schedule,\n'
-        f"        [{', '.join(functions)}],\n    )\n",
+        f"        [{', '.join(functions)}],\n{_tried(replay.case, name)}    )\n",
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
+def _tried(case: Case, name: str) -> str:
+    """What tells a script that something was tried: the plan of its broker, and which faults have to act."""
+    told = {
+        "faults": tuple(index for index, fault in enumerate(case.faults) if not fault.optional),
+        "planned": len(planned(case)),
+        "topology": msgspec.to_builtins(case.topology),
+        "name": name,
+    }
+    return "".join(f"        {key}={literal(value)},\n" for key, value in told.items())
+
+
 def _head(replay: Replay, shown: list[Breach], name: str) -> str:
     lines = [
-        f"{'Found by chance' if replay.case.title.startswith(REDUCED) else replay.case.title}.",
+        f"{'Found by chance' if replay.case.title.startswith(REDUCED) else one_line(replay.case.title)}.",
         "",
-        *(f"Seen with {replay.client} {replay.version}: {_sentence(breach)}." for breach in shown),
+        *(f"Seen with {replay.client} {one_line(replay.version)}: {_sentence(breach)}." for breach in shown),
         "",
         "In two terminals:",
         "",
         f"    assay broker --faults {name}.faults.json",
         f"    python {name}.py pulsar://127.0.0.1:6650 http://127.0.0.1:8080",
         "",
-        "Exit code 0: as expected; 1: the deviation shows. Give the broker a fresh start for each run.",
+        "Exit code 0: as expected; 1: the deviation shows; 2: nothing can be told.",
+        "Give the broker a fresh start for each run.",
     ]
     text = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
     return f'#!/usr/bin/env python3\n"""{text}\n"""'
@@ -114,10 +131,13 @@ def _head(replay: Replay, shown: list[Breach], name: str) -> str:
 def _sentence(breach: Breach) -> str:
     """A process that was lost is the suite's own: what it is called, and where its log is, means nothing elsewhere."""
     signal = re.search(r"was killed by signal (\d+)", breach.sentence)
-    return breach.sentence if signal is None else f"the process that runs the client was killed by signal {signal[1]}"
+    if signal is None:
+        return one_line(breach.sentence)
+    return f"the process that runs the client was killed by signal {signal[1][:3]}"
 
 
-def symptom_sources() -> dict[str, str]:
+@cache
+def symptom_sources() -> Mapping[str, str]:
     """Function name -> its source."""
     found = (
         (text, node) for text in _symptom_texts() for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)
@@ -164,7 +184,16 @@ def _imports(known: str) -> str:
             if isinstance(node, ast.Import | ast.ImportFrom) and not own:
                 wanted = text in fixed or {alias.name for alias in node.names} & named
                 told |= {ast.unparse(node)} if wanted else set()
-    return "\n".join(sorted(told, key=lambda line: ("__future__" not in line, "pulsar" in line, line)))
+    told.discard(_CLIENT)
+    return "\n".join(sorted(told, key=lambda line: ("__future__" not in line, line))) + f"\n\n{_GUARDED}"
+
+
+_CLIENT = "import pulsar"
+_GUARDED = f"""try:
+    {_CLIENT}
+except ImportError as error:
+    print(f"{CLIENT} is not there to be tried, and nothing can be told: {{error}}; python -m pip install {CLIENT}")
+    sys.exit(2)"""
 
 
 def _body(text: str) -> str:

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from assay_conformance.broker.steps import STEPS
+from assay_conformance.broker.steps import STEPS, read_step
 from assay_conformance.model.case import Case, Config, Step, Who
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame
 from assay_conformance.model.topic_names import named_topics
+from assay_reports.export.values import Text, called, option_value
 
 NAMESPACE = "persistent://public/default/"
 DEFAULT_BYTES = 64
 NEVER_SET = {"durable", "max_redeliver_count", "dead_letter_subscription"}
 """What is not told as it is: a reader is none, and the two others make one policy."""
 NO_FORM = {"router": "an application's own router", "tls_trust_certs": "TLS"}
-SECONDS = {"pattern_auto_discovery_period"}
-"""Options in seconds whose names do not say so."""
-
-ENUMS = {
-    "compression_type": "CompressionType",
-    "batching_type": "BatchingType",
-    "access_mode": "ProducerAccessMode",
-    "message_routing_mode": "PartitionsRoutingMode",
-    "consumer_type": "ConsumerType",
-    "initial_position": "InitialPosition",
-}
-"""Options of the Python client that take a member of an enum of its."""
-
-MEMBERS = {"ZLIB": "ZLib", "single": "UseSinglePartition", "round_robin": "RoundRobinDistribution"}
-"""Members that are not called like the suite's words in other letters."""
 
 MESSAGE_OPTIONS = {
     "key": "partition_key",
@@ -67,28 +53,34 @@ class Calls:
         write = VERBS.get((step.who, step.verb))
         if write is None:
             raise UsageError(f"step {number}, {step.verb!r}, has no stand-alone form")
+        try:
+            yield from self._lines(number, step, write)
+        except UsageError as error:
+            raise UsageError(f"step {number}, {step.verb}: {error}") from error
+
+    def _lines(self, number: int, step: Step, write: Write) -> Iterator[str]:
         if number == 0:
             for place, index in enumerate(planned(self._case)):
                 yield f"FAULTS[{index}] = {place}"
             for index, fault in enumerate(self._case.faults):
                 if isinstance(fault.trigger, AtTime):
-                    yield _called("fault", index, msgspec.to_builtins(stand_alone(fault)))
+                    yield called("fault", index, msgspec.to_builtins(stand_alone(fault)))
         yield from write(self, step)
         for index, fault in enumerate(self._case.faults):
             if isinstance(fault.trigger, AfterStep) and fault.trigger.step == number:
                 now = msgspec.structs.replace(stand_alone(fault), trigger=AtTime(at_ms=0))
-                yield _called("fault", index, msgspec.to_builtins(now))
+                yield called("fault", index, msgspec.to_builtins(now))
             if fault.until.step == number:
-                yield _called("heal", index)
+                yield called("heal", index)
 
     # --- the client's calls ---
 
     def open_client(self, step: Step) -> Iterator[str]:
-        yield _called("open_client", step.saves, **self._chosen("client", step))
+        yield called("open_client", step.saves, **self._chosen("client", step))
 
     def open_producer(self, step: Step) -> Iterator[str]:
         topic = NAMESPACE + str(step.args.get("topic", self._case.topology.topics[0].name))
-        yield _called("open_producer", step.saves, step.args["client"], topic, **self._chosen("producer", step))
+        yield called("open_producer", step.saves, step.args["client"], topic, **self._chosen("producer", step))
 
     def open_consumer(self, step: Step) -> Iterator[str]:
         topics = [NAMESPACE + name for name in named_topics(step.args, self._case.topology.topics[0].name)]
@@ -96,7 +88,7 @@ class Calls:
         if "pattern" in step.args:
             verb, named = "open_pattern", NAMESPACE + str(step.args["pattern"])
         chosen = self._chosen("consumer", step)
-        yield _called(verb, step.saves, step.args["client"], named, step.args.get("subscription", "s"), **chosen)
+        yield called(verb, step.saves, step.args["client"], named, step.args.get("subscription", "s"), **chosen)
 
     def send(self, step: Step) -> Iterator[str]:
         sync = {"sync": True} if step.args.get("mode") == "sync" else {}
@@ -112,30 +104,30 @@ class Calls:
             if "deliver_after_ms" in fields:
                 told["deliver_after_ms"] = fields["deliver_after_ms"]
             size = fields.get("size", DEFAULT_BYTES)
-            yield indent + _called("send", step.saves, step.args["producer"], size, **sync, **told)
+            yield indent + called("send", step.saves, step.args["producer"], size, **sync, **told)
 
     def flush(self, step: Step) -> Iterator[str]:
-        yield _called("flush", step.saves, step.args["producer"])
+        yield called("flush", step.saves, step.args["producer"])
 
     def close(self, step: Step) -> Iterator[str]:
-        yield _called("close", step.saves, step.args["handle"])
+        yield called("close", step.saves, step.args["handle"])
 
     def receive(self, step: Step) -> Iterator[str]:
         timeout_ms = step.args.get("timeout_ms", self._case.limits.operation_ms * 8 // 10)
-        yield _called("receive", step.saves, step.args["consumer"], step.args.get("count", 1), timeout_ms)
+        yield called("receive", step.saves, step.args["consumer"], step.args.get("count", 1), timeout_ms)
 
     def ack(self, step: Step) -> Iterator[str]:
         if "of" in step.args:
             raise UsageError("an acknowledgment of what another consumer got has no stand-alone form")
         cumulative = {"cumulative": True} if step.args.get("cumulative") else {}
-        yield _called("settle", "acknowledge", *self._named(step), **cumulative)
+        yield called("settle", "acknowledge", *self._named(step), **cumulative)
 
     def nack(self, step: Step) -> Iterator[str]:
-        yield _called("settle", "negative_acknowledge", *self._named(step))
+        yield called("settle", "negative_acknowledge", *self._named(step))
 
     def seek(self, step: Step) -> Iterator[str]:
         verb, place = ("seek", "delivery") if "delivery" in step.args else ("seek_time", "publish_time_ms")
-        yield _called(verb, step.saves, step.args["consumer"], step.args[place])
+        yield called(verb, step.saves, step.args["consumer"], step.args[place])
 
     def _named(self, step: Step) -> tuple[Any, ...]:
         return step.saves, step.args["consumer"], step.args.get("messages"), step.args.get("numbers")
@@ -147,46 +139,54 @@ class Calls:
         if unknown := [words for key, words in NO_FORM.items() if key in config]:
             raise UsageError(f"{unknown[0]} has no stand-alone form; expected a Case that reduces without it")
         known = self._options[role]
-        told = {known[key]: _value(known[key], config[key]) for key in config if key in known and key not in NEVER_SET}
+        told = {
+            known[key]: option_value(key, known[key], config[key])
+            for key in config
+            if key in known and key not in NEVER_SET
+        }
         if count := config.get("max_redeliver_count"):
             named = {"initial_subscription_name": config.get("dead_letter_subscription")}
-            policy = _called("pulsar.ConsumerDeadLetterPolicy", count, **{k: v for k, v in named.items() if v})
-            told[known["max_redeliver_count"]] = _Text(policy)
+            policy = called("pulsar.ConsumerDeadLetterPolicy", count, **{k: v for k, v in named.items() if v})
+            told[known["max_redeliver_count"]] = Text(policy)
         return told
 
     # --- broker and waits ---
 
     def broker(self, step: Step) -> Iterator[str]:
-        args = {key: NAMESPACE + value if key == "topic" else value for key, value in step.args.items()}
-        yield _called("broker", step.verb, **args)
+        # It knows its arguments by name, and takes no others.
+        read_step(step.verb, step.args)
+        args = {key: NAMESPACE + value if key == "topic" and value else value for key, value in step.args.items()}
+        yield called("broker", step.verb, **args)
 
     def heal(self, step: Step) -> Iterator[str]:
-        yield _called("heal", *step.args.values())
+        yield called("heal", *([step.args["fault"]] if "fault" in step.args else []))
 
     def wait_ops(self, step: Step) -> Iterator[str]:
-        yield _called("wait", *step.args.get("ops", ()), timeout_s=self._deadline_s(step))
+        yield called("wait", *step.args.get("ops", ()), timeout_s=self._deadline_s(step))
 
     def wait_frame(self, step: Step) -> Iterator[str]:
         args = step.args
         where = args.get("where", {})
-        yield _called(
+        yield called(
             "wait_frame", args["command"], args["direction"], args.get("count", 1), where, self._deadline_s(step)
         )
 
     def wait_fired(self, step: Step) -> Iterator[str]:
-        yield _called("wait_fired", step.args["fault"], self._deadline_s(step))
+        yield called("wait_fired", step.args["fault"], self._deadline_s(step))
 
     def wait_received(self, step: Step) -> Iterator[str]:
-        yield _called("wait_received", step.args["consumer"], step.args["count"], self._deadline_s(step))
+        yield called("wait_received", step.args["consumer"], step.args["count"], self._deadline_s(step))
 
     def wait_ms(self, step: Step) -> Iterator[str]:
-        yield _called("pause", step.args["ms"])
+        yield called("pause", step.args["ms"])
 
     def _deadline_s(self, step: Step) -> float:
         return float(step.args.get("deadline_ms", self._case.limits.operation_ms)) / 1_000
 
 
-VERBS = {
+Write = Callable[[Calls, Step], Iterator[str]]
+
+VERBS: Mapping[tuple[Who, str], Write] = {
     (Who.AGENT, "open_client"): Calls.open_client,
     (Who.AGENT, "open_producer"): Calls.open_producer,
     (Who.AGENT, "open_consumer"): Calls.open_consumer,
@@ -205,29 +205,3 @@ VERBS = {
     (Who.WAIT, "received"): Calls.wait_received,
     (Who.WAIT, "ms"): Calls.wait_ms,
 }
-
-
-class _Text(str):
-    """Python that is written as it is."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-def _value(option: str, value: Any) -> Any:
-    if option.endswith("_seconds") or option in SECONDS:
-        return max(1, -(-int(value) // 1_000))
-    if option == "authentication":
-        return _Text(_called("tokens", *str(value).split(",")))
-    if option in ENUMS:
-        word = str(value)
-        member = MEMBERS.get(word) or (word if word.isupper() else "".join(p.capitalize() for p in word.split("_")))
-        return _Text(f"pulsar.{ENUMS[option]}.{member}")
-    return value
-
-
-def _called(function: str, *arguments: Any, **named: Any) -> str:
-    told = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in named.items())]
-    return f"{function}({', '.join(told)})"

@@ -1,4 +1,4 @@
-"""What every exported script goes on with: the broker's steps and faults, what it saw, waits, and the end.
+"""What every exported script goes on with: the broker's steps and faults, what it saw, and waits.
 
 Copied into the script behind `calls.py` and `consuming.py`, as it stands.
 """
@@ -6,22 +6,16 @@ Copied into the script behind `calls.py` and `consuming.py`, as it stands.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any
 from urllib.request import Request, urlopen
 
-import pulsar
-
-from assay_reports.export.calls import CALLS, HANDLES, SAVED, close
+from assay_reports.export.calls import HANDLES, SAVED, close
 
 ADMIN_URL = sys.argv[2] if len(sys.argv) > 2 else "http://127.0.0.1:8080"
 QUIET_S = 1.0
-SHOWN = 100
 CLOSING = -1
 FAULTS: dict[int, int] = {}
 
@@ -107,34 +101,3 @@ def finish(timeout_s: float = 10.0) -> None:
             close(CLOSING, handle)
             wait(CLOSING, timeout_s=3.0)
     time.sleep(QUIET_S)
-
-
-def main(expected: str, schedule: Callable[[], None], deviations: list[Callable[[], str]]) -> None:
-    """In a process of its own, so that a client that takes it down is told of as well.
-
-    Exit code 0: as expected; 1: the deviation shows; 2: no broker, or no client, to try it with.
-    """
-    if os.environ.get("EXPORTED_SCRIPT") != "inside":
-        inside = subprocess.run([sys.executable, *sys.argv], env={**os.environ, "EXPORTED_SCRIPT": "inside"})
-        if inside.returncode < 0:
-            print(f"expected  {expected}\nsaw       the process was killed by signal {-inside.returncode}")
-        sys.exit(1 if inside.returncode < 0 else inside.returncode)
-    try:
-        ask("events")
-        schedule()
-        time.sleep(QUIET_S)
-        saw = dict.fromkeys(told for deviation in deviations if (told := deviation()))
-    except OSError as error:
-        print(f"no broker answers at {ADMIN_URL}, or it refused what it was asked: {error}", flush=True)
-        os._exit(2)
-    except Exception:
-        traceback.print_exc()
-        os._exit(2)
-    print(f"pulsar-client {pulsar.__version__}")
-    for made in CALLS[:SHOWN]:
-        print(f"  {made}")
-    print(f"expected  {expected}")
-    for told in saw or ("nothing else",):
-        print(f"saw       {told}", flush=True)
-    # Without the library's own end: it may wait for ever for what was left undone.
-    os._exit(1 if saw else 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay_conformance.model.errors import UsageError
@@ -58,6 +59,40 @@ def test_a_case_of_an_older_schema_is_upgraded_by_its_function(sample: Sample, m
 def test_no_json_is_a_sentence() -> None:
     with pytest.raises(UsageError, match=r"x\.json: expected a JSON object"):
         read_replay(b"\xff\x00", "x.json")
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (None, '"schema" is missing, expected "major.minor" such as 1.0'),
+        ("1" * 6_000 + ".0", "\"schema\" is '1{40}', expected"),
+        (10**18, "\"schema\" is 'int', expected"),
+    ],
+)
+def test_a_schema_that_is_none_is_told_as_what_it_is(schema: object, words: str, sample: Sample) -> None:
+    document = json.loads(render(replay(sample)))
+    del document["schema"]
+    told = document if schema is None else {"schema": schema, **document}
+    with pytest.raises(UsageError, match=rf"x\.json: {words}"):
+        read_replay(json.dumps(told).encode(), "x.json")
+
+
+def test_lists_without_end_are_no_replay_file() -> None:
+    with pytest.raises(UsageError, match=r"x\.json: expected a JSON object"):
+        read_replay(b'{"a":' * 100_000, "x.json")
+
+
+def test_a_replay_of_nothing_is_refused(sample: Sample) -> None:
+    nothing = msgspec.structs.replace(replay(sample), breaches=())
+    with pytest.raises(UsageError, match=r"x\.json: 'breaches' is empty, expected what the Case showed"):
+        read_replay(render(nothing), "x.json")
+
+
+def test_a_case_that_cannot_be_run_is_refused_as_it_is_read(sample: Sample) -> None:
+    document = json.loads(render(replay(sample)))
+    document["case"]["steps"] = [{"who": "wait", "verb": "ms"}]
+    with pytest.raises(UsageError, match=r"x\.json: step 0, ms: 'ms' is missing, expected a whole number"):
+        read_replay(json.dumps(document).encode(), "x.json")
 
 
 def test_same_breach_still_fails(sample: Sample) -> None:
