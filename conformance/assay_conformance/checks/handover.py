@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_open, late
+from assay_conformance.checks.readers import start_position
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
@@ -40,7 +41,7 @@ class Handover:
     shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
     again: a cumulative ack that was lost with its connection covers what the broker delivers once more. So may one who
     buries drop what became a letter. Nor is the message owed that the application sought behind, and so far not those
-    of its batch.
+    of its batch; nor what stands where a session begins: a reader that comes back names what it has read last.
     """
 
     def __init__(self, view: View) -> None:
@@ -66,7 +67,8 @@ class Handover:
         if session.consumer is None or base_topic(session.topic) in self._transient:
             return
         entry = entry_on(session, frame.ids[0])
-        if (entry.ledger, entry.entry) in session.consumer.sought:
+        place = (entry.ledger, entry.entry)
+        if place in session.consumer.sought or place == start_position(session.request.fields.get("start_message_id")):
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:

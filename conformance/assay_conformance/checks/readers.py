@@ -52,7 +52,7 @@ class ReadersStandAlone(Check):
         if session is None or not event.at_broker or event.fields.get("durable", True) is not False:
             return
         self._readers.setdefault((session.topic, session.subscription), []).append(session)
-        begins = _position(event.fields.get("start_message_id"))
+        begins = start_position(event.fields.get("start_message_id"))
         if begins is not None and self._judges and base_topic(session.topic) not in self._shrinking:
             self._waiting[session.request.seq] = begins
 
@@ -117,7 +117,7 @@ class ReadersStandAlone(Check):
         )
 
 
-def _position(start: Mapping[str, Any] | None) -> Position | None:
+def start_position(start: Mapping[str, Any] | None) -> Position | None:
     """Where a start id is; None for what is no place in the topic yet, its end among others."""
     if not start:
         return None
