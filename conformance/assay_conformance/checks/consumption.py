@@ -97,6 +97,17 @@ def of_batch(id: MessageId) -> bool:
     return id.batch_index >= 0 and id.batch_size != 1
 
 
+def is_acked(tracker: Tracker, handle: int, entry: Entry) -> bool:
+    """Whether this consumer was ever asked to acknowledge the entry, or a later one cumulatively: then it may drop what
+    comes of it again."""
+    return any(
+        call.covers(entry)
+        for calls in tracker.calls.values()
+        for call in calls
+        if call.consumer.handle == handle and call.invoke.verb == "ack"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Suspicion:
     tolerance: Tolerance

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
-from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_open, late
-from assay_conformance.checks.readers import start_position
+from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_acked, is_open, late
+from assay_conformance.checks.readers import begins_at
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
@@ -67,8 +67,7 @@ class Handover:
         if session.consumer is None or base_topic(session.topic) in self._transient:
             return
         entry = entry_on(session, frame.ids[0])
-        place = (entry.ledger, entry.entry)
-        if place in session.consumer.sought or place == start_position(session.request.fields.get("start_message_id")):
+        if (entry.ledger, entry.entry) in session.consumer.sought or begins_at(session, entry):
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:
@@ -114,21 +113,12 @@ class Handover:
             and not offer.is_unsure
             and not self._is_letter(offer)
             and late("answer", offer.frame.t_ns, completion.t_ns)
-            and not self._settled(handle, offer.entry)
+            and not is_acked(self._view.tracker, handle, offer.entry)
         ]
 
     def _is_letter(self, offer: Offer) -> bool:
         """It had been handed over before, to a consumer that sends letters: one may have left since."""
         return offer.session.consumer is not None and (offer.session.consumer.handle, offer.entry) in self._handed
-
-    def _settled(self, handle: int, entry: Entry) -> bool:
-        """An ack of it, or of a later one when cumulative, was asked for."""
-        return any(
-            call.covers(entry)
-            for calls in self._view.tracker.calls.values()
-            for call in calls
-            if call.consumer.handle == handle and call.invoke.verb == "ack"
-        )
 
 
 def _size_of(frame: Frame) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
 from assay_conformance.model.fault import Direction
@@ -52,7 +52,7 @@ class ReadersStandAlone(Check):
         if session is None or not event.at_broker or event.fields.get("durable", True) is not False:
             return
         self._readers.setdefault((session.topic, session.subscription), []).append(session)
-        begins = start_position(event.fields.get("start_message_id"))
+        begins = _position(event.fields.get("start_message_id"))
         if begins is not None and self._judges and base_topic(session.topic) not in self._shrinking:
             self._waiting[session.request.seq] = begins
 
@@ -117,7 +117,12 @@ class ReadersStandAlone(Check):
         )
 
 
-def start_position(start: Mapping[str, Any] | None) -> Position | None:
+def begins_at(session: ConsumerSession, entry: Entry) -> bool:
+    """Whether this is where the session asked to begin: a reader that comes back names what it has read last."""
+    return (entry.ledger, entry.entry) == _position(session.request.fields.get("start_message_id"))
+
+
+def _position(start: Mapping[str, Any] | None) -> Position | None:
     """Where a start id is; None for what is no place in the topic yet, its end among others."""
     if not start:
         return None
