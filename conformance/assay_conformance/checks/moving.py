@@ -11,7 +11,7 @@ from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import OpenedConsumer, Operation
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer, Operation, ProducerSession
 from assay_conformance.model.event import (
     Closed,
     ClosedBy,
@@ -47,7 +47,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
 
     Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
     sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
-    taken out comes again later, with another connection. Nor was the topic refused for good meanwhile.
+    taken out comes again later, with another connection, and permits that were taken out are granted with the next one.
+    Nor was the topic refused for good meanwhile. Who is closed for a seek of its subscription was not sent away.
     """
 
     requirement = RequirementId("topics.moves-lose-nothing")
@@ -59,6 +60,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         self._arriving: dict[int, Event] = {}
         self._read: dict[tuple[int, int], _Read] = {}
         self._odd: set[int] = set()
+        self._seeks: dict[tuple[str, str], Frame] = {}
+        """By topic and subscription, the last one."""
         self._last: dict[int, Operation] = {}
         self._first_send = 1 << 62
         self._cut_ns = 0
@@ -76,9 +79,21 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         if not to_client(event):
             return
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if session is None:
-            return
-        self._moves(session.topic, event)
+        if session is not None and not self._is_sought(session):
+            self._moves(session.topic, event)
+
+    @on(Frame, "SEEK")
+    def sought(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self._seeks[session.topic, session.subscription] = event
+
+    def _is_sought(self, session: ProducerSession | ConsumerSession) -> bool:
+        """Whether its subscription was moved since it came, for which a broker closes all of its consumers."""
+        if isinstance(session, ProducerSession):
+            return False
+        seek = self._seeks.get((session.topic, session.subscription))
+        return seek is not None and seek.seq > session.request.seq
 
     @on(Stepped)
     @on(Fired)
@@ -104,8 +119,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & event.args.keys():
             self._odd.add(event.handle or 0)
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
+    @on(Frame, "MESSAGE", "FLOW")
+    def torn(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if is_torn(event) and session is not None and session.consumer is not None:
             self._odd.add(session.consumer.handle)
@@ -227,13 +242,14 @@ class _SentAway:
     looked_up: Frame | None = None
 
 
-_Who = tuple[str, str, int]
-"""Topic, `producer` or `consumer`, and its id."""
+_Who = tuple[str, str, int | None]
+"""Topic, `producer` or `consumer`, and its handle where that is known: ids are chosen by each client for itself."""
 
 
-def _who(event: Frame, topic: str) -> _Who:
-    kind = "producer" if event.command in ("PRODUCER", "CLOSE_PRODUCER") else "consumer"
-    return topic, kind, (event.producer_id if kind == "producer" else event.consumer_id) or 0
+def _who(session: ProducerSession | ConsumerSession) -> _Who:
+    if isinstance(session, ProducerSession):
+        return session.topic, "producer", None if session.line is None else session.line.handle
+    return session.topic, "consumer", None if session.consumer is None else session.consumer.handle
 
 
 class GoesToAssigned(TimedCheck):
@@ -271,10 +287,11 @@ class GoesToAssigned(TimedCheck):
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is None or not to_client(event):
             return
-        who = _who(event, session.topic)
+        who = _who(session)
         # Who is sent away ahead of the answer to its registration may wait for that, and has to ask when it is over.
         named = named_brokers(event.command, event.fields)
-        if session.ready is None or not named or any(self._lost[url] for url in named):
+        unready = session.ready is None or who[2] is None
+        if unready or not named or any(self._lost[url] for url in named):
             self._asking.add(who)
             self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
             return
@@ -319,13 +336,14 @@ class GoesToAssigned(TimedCheck):
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def back(self, event: Frame) -> None:
-        if not from_client(event):
+        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
+        if session is None or not from_client(event):
             return
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        who = _, kind, id = _who(event, topic)
+        who = topic, kind, handle = _who(session)
         self._where[who] = event.conn
         self._requests[event.conn, event.request_id or 0] = who
-        self._asking.discard(who)
+        if handle is not None:
+            self._asking.discard(who)
         away = self._away.pop(who, None)
         if away is None:
             return
@@ -334,7 +352,7 @@ class GoesToAssigned(TimedCheck):
             return
         self.breach(
             "asked-first",
-            f"{kind} id {id} was told at {ms(away.close.t_ns)} which broker topic {topic} went to; a LOOKUP left at "
+            f"{kind} {handle} was told at {ms(away.close.t_ns)} which broker topic {topic} went to; a LOOKUP left at "
             f"{ms(away.looked_up.t_ns)}, before it registered at {ms(event.t_ns)}",
             away.close,
             away.looked_up,

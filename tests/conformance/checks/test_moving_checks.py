@@ -155,6 +155,31 @@ def test_message_that_was_damaged_on_its_way_comes_later() -> None:
     assert judged(MovesLoseNothing, story) == ([], 0)
 
 
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["lost"]), (Fate.DROPPED, [])])
+def test_consumer_whose_permits_a_fault_took_waits_in_vain(fate: Fate, codes: list[str]) -> None:
+    story = _sent(0)
+    sides = Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH
+    story.up("FLOW", 1, consumer_id=0, permits=1, fate=fate, sides=sides)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
+@pytest.mark.parametrize(("seeks", "codes"), [(True, []), (False, ["lost"])])
+def test_who_is_closed_for_a_seek_was_not_sent_away(seeks: bool, codes: list[str]) -> None:
+    story = Script()
+    story.consumer(conn=1)
+    story.consumer(CONSUMER + 1, conn=2, subscription="other")
+    story.producer()
+    story.send(0)
+    story.stored(0)
+    story.ok(0)
+    if seeks:
+        story.up("SEEK", 2, consumer_id=0, request_id=9)
+    story.down("CLOSE_CONSUMER", 2, consumer_id=0)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
 # --- the assigned broker ----------------------------------------------------------------------------------------------
 
 
@@ -286,3 +311,18 @@ def test_lookup_of_somebody_who_opens_says_nothing() -> None:
     _looks_up(story)
     story.producer_again()
     assert judged(GoesToAssigned, story)[0] == []
+
+
+@pytest.mark.parametrize(("sent_away", "codes"), [(True, []), (False, ["asked-first"])])
+def test_consumers_of_two_clients_that_have_one_id_ask_each_for_itself(sent_away: bool, codes: list[str]) -> None:
+    story = Script()
+    story.consumer(conn=0)
+    story.consumer(CONSUMER + 1, conn=1, subscription="other")
+    if sent_away:
+        story.down("CLOSE_CONSUMER", 0, consumer_id=0, fields={})
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0, fields=URL)
+    story.up("LOOKUP", 0, request_id=70, fields={"topic": story.full("t")})
+    if sent_away:
+        story.subscribed(0)
+    story.subscribed(1, subscription="other")
+    assert judged(GoesToAssigned, story)[0] == codes
