@@ -18,6 +18,7 @@ from assay_conformance.checks.nack import (
     SteadyRefusals,
 )
 from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Outcome
 
 
 def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Consuming:
@@ -35,6 +36,17 @@ def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Cons
 def test_short_delay_is_taken_for_100_ms(waited_ms: int, codes: list[str]) -> None:
     story = refused(delay_ms=1)
     story.after(waited_ms)
+    story.redeliver_frame(0)
+    assert story.judged(LeastDelay)[0] == codes
+
+
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.FAIL, []), (Outcome.OK, ["below-minimum"])])
+def test_entry_with_a_message_whose_retry_letter_fails_may_be_asked_for_at_once(
+    outcome: Outcome, codes: list[str]
+) -> None:
+    story = refused(delay_ms=1)
+    later = story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": 0})
+    story.complete(later, outcome)
     story.redeliver_frame(0)
     assert story.judged(LeastDelay)[0] == codes
 
