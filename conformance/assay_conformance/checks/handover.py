@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_acked, is_open, late
-from assay_conformance.checks.readers import begins_at
+from assay_conformance.checks.readers import begins_at, is_reader
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
@@ -41,7 +41,8 @@ class Handover:
     shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
     again: a cumulative ack that was lost with its connection covers what the broker delivers once more. So may one who
     buries drop what became a letter. Nor is the message owed that the application sought behind, and so far not those
-    of its batch; nor what stands where a session begins: a reader that comes back names what it has read last.
+    of its batch; nor what stands where a session begins: a reader that comes back names what it has read last. What it
+    has read is not owed to it again, whoever asked for it.
     """
 
     def __init__(self, view: View) -> None:
@@ -112,9 +113,18 @@ class Handover:
             and not offer.is_void
             and not offer.is_unsure
             and not self._is_letter(offer)
+            and not self._is_read(offer)
             and late("answer", offer.frame.t_ns, completion.t_ns)
             and not is_acked(self._view.tracker, handle, offer.entry)
         ]
+
+    def _is_read(self, offer: Offer) -> bool:
+        """It goes to a reader that is at it, or beyond it."""
+        if offer.session.consumer is None or not is_reader(offer.session):
+            return False
+        received = self._view.tracker.received.get(offer.session.consumer.handle, ())
+        last = self._view.tracker.entries.get(received[-1].seq) if received else None
+        return last is not None and last.topic == offer.entry.topic and last >= offer.entry
 
     def _is_letter(self, offer: Offer) -> bool:
         """It had been handed over before, to a consumer that sends letters: one may have left since."""

@@ -218,6 +218,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
             return False
         if not consumer.sessions or consumer.sessions[-1].ready is None:
             return False  # It is not let in, or its client was not told.
+        if self.tracker.foresight.outcomes.get(consumer.invoke.op) is not Outcome.OK:
+            return False  # Its client gave up, and may have been let in all the same.
         topic = self.view.case.topology.named(consumer.topics[0])
         alone = not any(
             other is not consumer and other.subscription == consumer.subscription

@@ -117,6 +117,12 @@ class ReadersStandAlone(Check):
         )
 
 
+def is_reader(session: ConsumerSession) -> bool:
+    """Whether its subscription is not durable. Its client knows how far it has read, and may drop what comes from
+    before."""
+    return session.request.fields.get("durable", True) is False
+
+
 def begins_at(session: ConsumerSession, entry: Entry) -> bool:
     """Whether this is where the session asked to begin: a reader that comes back names what it has read last."""
     return (entry.ledger, entry.entry) == _position(session.request.fields.get("start_message_id"))

@@ -10,7 +10,7 @@ from assay_conformance.checks.moving import GoesToAssigned, MovesLoseNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Fate, Outcome, Sides
+from assay_conformance.model.event import Completion, Fate, Outcome, Sides
 
 
 def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
@@ -96,6 +96,19 @@ def test_consumer_that_was_not_told_that_it_is_let_in_again_misses_nothing(fate:
     story.down("CLOSE_CONSUMER", 1, consumer_id=0)
     story.up("SUBSCRIBE", 1, consumer_id=0, request_id=7, fields={"topic": story.full("t"), "subscription": "s"})
     story.down("SUCCESS", 1, request_id=7, fate=fate, sides=Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.OK, ["lost"]), (Outcome.UNKNOWN, [])])
+def test_consumer_whose_opening_was_given_up_misses_nothing(outcome: Outcome, codes: list[str]) -> None:
+    story = _sent(0)
+    story.events = [
+        msgspec.structs.replace(event, outcome=outcome)
+        if isinstance(event, Completion) and event.verb == "open_consumer"
+        else event
+        for event in story.events
+    ]
     _in_vain(story)
     assert judged(MovesLoseNothing, story)[0] == codes
 

@@ -279,6 +279,19 @@ def test_message_that_does_not_come_back_is_found() -> None:
     assert story.judged(AllInOrder)[0] == ["not-back"]
 
 
+@pytest.mark.parametrize(("reads", "codes"), [(True, []), (False, ["not-back"])])
+def test_what_a_reader_has_read_need_not_come_back(reads: bool, codes: list[str]) -> None:
+    story = refused(kind="Exclusive")
+    if reads:
+        story.as_reader()
+    story.after(300)
+    story.redeliver_frame()
+    story.message(0)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(AllInOrder)[0] == codes
+
+
 def test_acknowledged_message_need_not_come_back() -> None:
     story = everything_again()
     story.received(0)

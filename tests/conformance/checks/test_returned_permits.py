@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.conformance.checks.consuming import Consuming
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.flow.permits import WithinQueue
 from assay_conformance.checks.flow.returned_permits import DroppedReturnPermits, FilteredEarnNothing
@@ -174,6 +176,18 @@ def _comes_again(*, acked: bool) -> Asking:
 
 def test_message_that_is_acknowledged_and_comes_again_is_dropped_and_another_one_waited_for() -> None:
     assert _comes_again(acked=True).judged(PermitForReceive) == ([], 3)
+
+
+def test_message_that_a_reader_has_read_is_dropped_and_another_one_waited_for() -> None:
+    story = Consuming("Exclusive", queue=0)
+    story.as_reader()
+    story.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": 2})
+    for entry in (0, 0):
+        story.flow(1)
+        story.message(entry)
+    story.received(0)
+    story.flow(1)
+    assert story.judged(PermitForReceive)[0] == []
 
 
 def test_permit_behind_a_message_that_comes_again_unacknowledged_is_found() -> None:

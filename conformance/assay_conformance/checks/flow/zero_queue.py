@@ -22,7 +22,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.readers import begins_at
+from assay_conformance.checks.readers import is_reader
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
@@ -128,7 +128,7 @@ class PermitForReceive(ZeroQueueCheck):
     """Never more permits than messages the application has asked for, and one at a time.
 
     What comes again although the application has acknowledged it may be dropped, and so may what is buried, what was
-    sought behind, and what a reader had read last: another permit follows for the receive that waits."""
+    sought behind, and what a reader had read before: another permit follows for the receive that waits."""
 
     requirement = RequirementId("flow.permit-for-receive")
 
@@ -163,7 +163,7 @@ class PermitForReceive(ZeroQueueCheck):
     def _may_drop(self, session: ConsumerSession, entry: Entry) -> bool:
         consumer = session.consumer
         assert consumer is not None
-        passed_over = (entry.ledger, entry.entry) in consumer.sought or begins_at(session, entry)
+        passed_over = (entry.ledger, entry.entry) in consumer.sought or is_reader(session)
         return passed_over or buries(self.view, consumer) or is_acked(self.tracker, consumer.handle, entry)
 
 
