@@ -122,9 +122,10 @@ class Handover:
         """It goes to a reader that is at it, or beyond it."""
         if offer.session.consumer is None or not is_reader(offer.session):
             return False
-        received = self._view.tracker.received.get(offer.session.consumer.handle, ())
-        last = self._view.tracker.entries.get(received[-1].seq) if received else None
-        return last is not None and last.topic == offer.entry.topic and last >= offer.entry
+        received = reversed(self._view.tracker.received.get(offer.session.consumer.handle, ()))
+        entries = (self._view.tracker.entries.get(message.seq) for message in received)
+        last = next((entry for entry in entries if entry is not None and entry.topic == offer.entry.topic), None)
+        return last is not None and last >= offer.entry
 
     def _is_letter(self, offer: Offer) -> bool:
         """It had been handed over before, to a consumer that sends letters: one may have left since."""
