@@ -48,7 +48,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
     Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
     sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
     taken out comes again later, with another connection, and permits that were taken out are granted with the next one.
-    Nor was the topic refused for good meanwhile. Who is closed for a seek of its subscription was not sent away.
+    Nor was the topic refused for good meanwhile, nor a look-up torn: its client may wait for the answer. Who is closed
+    for a seek of its subscription was not sent away.
     """
 
     requirement = RequirementId("topics.moves-lose-nothing")
@@ -64,6 +65,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         """By topic and subscription, the last one."""
         self._last: dict[int, Operation] = {}
         self._first_send = 1 << 62
+        self._may_wait = False
         self._cut_ns = 0
         self._latest_ns: dict[int, int] = {}
         """Consumer -> when it was handed something last."""
@@ -108,6 +110,10 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         for handle, consumer in self.tracker.opened_consumers.items():
             if topic in consumer.topics:
                 self._arriving.setdefault(handle, event)
+
+    @on(Frame, "PARTITIONED_METADATA", "LOOKUP", "PARTITIONED_METADATA_RESPONSE", "LOOKUP_RESPONSE")
+    def looked_up_in_vain(self, event: Frame) -> None:
+        self._may_wait = self._may_wait or is_torn(event)
 
     @on(Invoke, "nack", "seek")
     def out_of_order(self, event: Invoke) -> None:
@@ -167,7 +173,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         """What a last receive that ended short, and had its time, did not bring."""
         end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
         short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
-        if end is None or not short or not self.view.is_dispatched_at_once(consumer.topics[0]):
+        if end is None or not short or self._may_wait or not self.view.is_dispatched_at_once(consumer.topics[0]):
             return
         since_ns = max(
             receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._active_ns(consumer)

@@ -177,6 +177,16 @@ def test_consumer_whose_permits_a_fault_took_waits_in_vain(fate: Fate, codes: li
     assert judged(MovesLoseNothing, story)[0] == codes
 
 
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["lost"]), (Fate.DROPPED, [])])
+def test_consumer_whose_look_up_a_fault_took_may_wait_for_its_answer(fate: Fate, codes: list[str]) -> None:
+    story = _sent(0)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    sides = Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH
+    story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")}, fate=fate, sides=sides)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
 @pytest.mark.parametrize(("seeks", "codes"), [(True, []), (False, ["lost"])])
 def test_who_is_closed_for_a_seek_was_not_sent_away(seeks: bool, codes: list[str]) -> None:
     story = Script()
