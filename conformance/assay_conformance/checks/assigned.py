@@ -10,8 +10,9 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, late, 
 from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.routes import CAME
 from assay_conformance.checks.tracker import ConsumerSession, ProducerSession
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Event, Fired, Frame, Invoke, Opened, Outcome
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic, named_topics
 from assay_conformance.wire.service_urls import named_brokers
 
 
@@ -21,18 +22,17 @@ class _SentAway:
 
     close: Frame
     topic: str
-    handle: int | None
-    """Whose it is, as the application knows it."""
     looked_up: Frame | None = None
 
 
-_Who = tuple[str, str, int]
-"""Topic, `producer` or `consumer`, and its id."""
+_Who = tuple[str, str, int | None]
+"""Topic, `producer` or `consumer`, and its handle where that is known: ids are chosen by each client for itself."""
 
 
-def _who(event: Frame, topic: str) -> _Who:
-    kind = "producer" if event.command in ("PRODUCER", "CLOSE_PRODUCER") else "consumer"
-    return topic, kind, (event.producer_id if kind == "producer" else event.consumer_id) or 0
+def _who(session: ProducerSession | ConsumerSession) -> _Who:
+    if isinstance(session, ProducerSession):
+        return session.topic, "producer", None if session.line is None else session.line.handle
+    return session.topic, "consumer", None if session.consumer is None else session.consumer.handle
 
 
 class GoesToAssigned(TimedCheck):
@@ -50,6 +50,8 @@ class GoesToAssigned(TimedCheck):
         self._ends = BrokerEnds(self.view.case)
         self._away: dict[_Who, _SentAway] = {}
         self._opening: set[int] = set()
+        self._given_up: set[str] = set()
+        """Topics that could not be opened: a client may go on with some of their partitions."""
         self._where: dict[_Who, int] = {}
         """On which connection each was admitted last."""
         self._requests: dict[tuple[int, int], _Who] = {}
@@ -67,20 +69,24 @@ class GoesToAssigned(TimedCheck):
     @on(Completion, "open_producer", "open_consumer")
     def open_ended(self, event: Completion) -> None:
         self._opening.discard(event.op)
+        operation = self.tracker.operations.get(event.op)
+        if operation is not None and event.outcome is not Outcome.OK:
+            self._given_up.update(named_topics(operation.invoke.args, str(operation.invoke.args.get("topic", ""))))
 
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
     def sent_away(self, event: Frame) -> None:
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
         if session is None or not to_client(event):
             return
-        who = _who(event, session.topic)
+        who = _who(session)
         # Who is sent away ahead of the answer to its registration may wait for that, and has to ask when it is over.
         named = named_brokers(event.command, event.fields)
-        if session.ready is None or not named or any(self._lost[url] for url in named):
+        unready = session.ready is None or who[2] is None
+        if unready or not named or any(self._lost[url] for url in named):
             self._asking.add(who)
             self._away = {key: away for key, away in self._away.items() if away.topic != session.topic}
             return
-        self._away[who] = _SentAway(event, session.topic, _handle(session))
+        self._away[who] = _SentAway(event, session.topic)
 
     @on(Frame, "CONNECTED", seen=CAME)
     def admitted(self, event: Frame) -> None:
@@ -111,7 +117,9 @@ class GoesToAssigned(TimedCheck):
     @on(Frame, "LOOKUP")
     def looked_up(self, event: Frame) -> None:
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        if not from_client(event) or self._opening or any(who[0] == topic for who in self._asking):
+        if not from_client(event) or self._opening or base_topic(topic) in self._given_up:
+            return
+        if any(who[0] == topic for who in self._asking):
             return
         for away in self._away.values():
             if away.topic == topic and away.looked_up is None:
@@ -125,13 +133,14 @@ class GoesToAssigned(TimedCheck):
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def back(self, event: Frame) -> None:
-        if not from_client(event):
+        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
+        if session is None or not from_client(event):
             return
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        who = _, kind, id = _who(event, topic)
+        who = topic, kind, handle = _who(session)
         self._where[who] = event.conn
         self._requests[event.conn, event.request_id or 0] = who
-        self._asking.discard(who)
+        if handle is not None:
+            self._asking.discard(who)
         away = self._away.pop(who, None)
         if away is None:
             return
@@ -141,7 +150,7 @@ class GoesToAssigned(TimedCheck):
             return
         self.breach(
             "asked-first",
-            f"{kind} id {id} was told at {ms(away.close.t_ns)} which broker topic {topic} went to; a LOOKUP left at "
+            f"{kind} {handle} was told at {ms(away.close.t_ns)} which broker topic {topic} went to; a LOOKUP left at "
             f"{ms(away.looked_up.t_ns)}, before it registered at {ms(event.t_ns)}",
             away.close,
             away.looked_up,
@@ -150,8 +159,7 @@ class GoesToAssigned(TimedCheck):
 
     def _goes(self, away: _SentAway, who: _Who, event: Frame) -> None:
         """What the other broker takes to answer is none of the client's time."""
-        session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if away.handle is None or session is None or _handle(session) != away.handle or self._ends.possible:
+        if self._ends.possible:
             return
         opened, admitted = self.tracker.opened.get(event.conn), self._admitted.get(event.conn)
         since: list[Event] = [away.close]
@@ -160,7 +168,7 @@ class GoesToAssigned(TimedCheck):
             since, until = [away.close, admitted], [opened, event]
         elif admitted is not None and admitted.t_ns > away.close.t_ns:
             since = [admitted]
-        _, kind, id = who
+        _, kind, handle = who
         for before, after in zip(since, until, strict=True):
             if late("redirect", before.t_ns, after.t_ns):
                 self.overdue(
@@ -168,16 +176,10 @@ class GoesToAssigned(TimedCheck):
                     before.t_ns,
                     after.t_ns,
                     "paused",
-                    f"{kind} id {id} was told at {ms(away.close.t_ns)} which broker topic {away.topic} went to, and "
+                    f"{kind} {handle} was told at {ms(away.close.t_ns)} which broker topic {away.topic} went to, and "
                     f"registered there at {ms(event.t_ns)}; from {ms(before.t_ns)} to {ms(after.t_ns)} it did nothing "
                     "about it",
                     away.close,
                     event,
                 )
                 return
-
-
-def _handle(session: ProducerSession | ConsumerSession) -> int | None:
-    if isinstance(session, ConsumerSession):
-        return None if session.consumer is None else session.consumer.handle
-    return None if session.line is None else session.line.handle

@@ -7,7 +7,7 @@ A consumer whose wire session is not certain (two consumers of one subscription 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ from assay_conformance.model.event import (
     Invoke,
     MessageId,
     Outcome,
+    Received,
     Sides,
 )
 from assay_conformance.model.fault import Direction
@@ -101,6 +102,34 @@ def entry_on(session: ConsumerSession, id: MessageId) -> Entry:
 def of_batch(id: MessageId) -> bool:
     """True for one of several messages of an entry; a batch of one is as good as no batch."""
     return id.batch_index >= 0 and id.batch_size != 1
+
+
+def is_acked(tracker: Tracker, handle: int, entry: Entry) -> bool:
+    """Whether this consumer was ever asked to acknowledge the entry, or a later one cumulatively: then it may drop what
+    comes of it again."""
+    return any(
+        call.covers(entry)
+        for calls in tracker.calls.values()
+        for call in calls
+        if call.consumer.handle == handle and call.invoke.verb == "ack"
+    )
+
+
+def sent_round(tracker: Tracker, call: Invoke) -> Iterator[tuple[Received, Entry]]:
+    """The messages that a reconsume_later names."""
+    for ordinal in call.args.get("messages", ()):
+        message = tracker.delivery(call.handle or 0, ordinal)
+        entry = None if message is None else tracker.entries.get(message.seq)
+        if message is not None and entry is not None:
+            yield message, entry
+
+
+def unposted(tracker: Tracker, call: Invoke) -> set[EntryKey]:
+    """What a reconsume_later that does not end well names: a client may ask for it again at once, whatever else waits
+    in its entry."""
+    if tracker.foresight.outcomes.get(call.op) is Outcome.OK:
+        return set()
+    return {(call.handle or 0, entry) for _, entry in sent_round(tracker, call)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import SessionKey, entry_on, of_earlier_epoch, session_key, to_client
+from assay_conformance.checks.readers import is_reader
 from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tolerance import TOLERANCES
@@ -108,9 +109,10 @@ class OldEpochDropped(RequestCheck):
             )
 
     def _is_owed(self, session: ConsumerSession, entry: Entry) -> bool:
-        """Neither acknowledged, nor what was sought: an application that seeks a message goes on behind it."""
+        """Neither acknowledged, nor what was sought: an application that seeks a message goes on behind it. Nor what a
+        reader may have read."""
         consumer = session.consumer
-        if consumer is None or (entry.ledger, entry.entry) in consumer.sought:
+        if consumer is None or is_reader(session) or (entry.ledger, entry.entry) in consumer.sought:
             return False
         return not self._settled.holds(consumer.handle, entry)
 

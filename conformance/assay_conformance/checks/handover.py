@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
-from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_open, late
+from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_acked, is_open, late
+from assay_conformance.checks.readers import begins_at, is_reader
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
 from assay_conformance.model.topic_names import base_topic
@@ -40,7 +41,8 @@ class Handover:
     shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
     again: a cumulative ack that was lost with its connection covers what the broker delivers once more. So may one who
     buries drop what became a letter. Nor is the message owed that the application sought behind, and so far not those
-    of its batch.
+    of its batch; nor what stands where a session begins: a reader that comes back names what it has read last. What it
+    has read is not owed to it again, whoever asked for it.
     """
 
     def __init__(self, view: View) -> None:
@@ -66,7 +68,7 @@ class Handover:
         if session.consumer is None or base_topic(session.topic) in self._transient:
             return
         entry = entry_on(session, frame.ids[0])
-        if (entry.ledger, entry.entry) in session.consumer.sought:
+        if (entry.ledger, entry.entry) in session.consumer.sought or begins_at(session, entry):
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:
@@ -111,22 +113,23 @@ class Handover:
             and not offer.is_void
             and not offer.is_unsure
             and not self._is_letter(offer)
+            and not self._is_read(offer)
             and late("answer", offer.frame.t_ns, completion.t_ns)
-            and not self._settled(handle, offer.entry)
+            and not is_acked(self._view.tracker, handle, offer.entry)
         ]
+
+    def _is_read(self, offer: Offer) -> bool:
+        """It goes to a reader that is at it, or beyond it."""
+        if offer.session.consumer is None or not is_reader(offer.session):
+            return False
+        received = reversed(self._view.tracker.received.get(offer.session.consumer.handle, ()))
+        entries = (self._view.tracker.entries.get(message.seq) for message in received)
+        last = next((entry for entry in entries if entry is not None and entry.topic == offer.entry.topic), None)
+        return last is not None and last >= offer.entry
 
     def _is_letter(self, offer: Offer) -> bool:
         """It had been handed over before, to a consumer that sends letters: one may have left since."""
         return offer.session.consumer is not None and (offer.session.consumer.handle, offer.entry) in self._handed
-
-    def _settled(self, handle: int, entry: Entry) -> bool:
-        """An ack of it, or of a later one when cumulative, was asked for."""
-        return any(
-            call.covers(entry)
-            for calls in self._view.tracker.calls.values()
-            for call in calls
-            if call.consumer.handle == handle and call.invoke.verb == "ack"
-        )
 
 
 def _size_of(frame: Frame) -> int:

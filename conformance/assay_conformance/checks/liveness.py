@@ -6,9 +6,10 @@ A hang is one finding here, and none of the requirements whose Case it cut short
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, on
+from assay_conformance.checks.consumption import late
 from assay_conformance.checks.tolerance import MS, Tolerance
 from assay_conformance.checks.tracker import Operation
-from assay_conformance.model.event import AgentEnded, Completion, Fired, Garbled, Overdue
+from assay_conformance.model.event import AgentEnded, Completion, Fate, Fired, Frame, Garbled, Overdue
 from assay_conformance.model.requirement import RequirementId
 
 NEVER_ENDED = "operation-never-ended"
@@ -21,7 +22,8 @@ class OperationsEnd(Check):
 
     A deadline that passed on a machine that did not let the client run proves nothing. A process that a fault of the
     Case has killed owes nothing. Nor does a send without a time-out when frames were taken out of a stream that went
-    on: nobody will answer it. The client's time begins when it is called: a call waits behind others that block.
+    on, or are held back: nobody will answer it, or not yet. The client's time begins when it is called: a call waits
+    behind others that block.
     """
 
     requirement = RequirementId("robustness.operations-end")
@@ -39,8 +41,20 @@ class OperationsEnd(Check):
     @on(Overdue)
     def deadline_passed(self, event: Overdue) -> None:
         waits_for_ever = event.verb == "send" and self.view.producer_setting(event.handle or 0, "send_timeout_ms") == 0
-        if not (waits_for_ever and self._dropped):
+        if not (waits_for_ever and (self._dropped or self._holds_back(event))):
             self._overdue.append(event)
+
+    def _holds_back(self, overdue: Overdue) -> bool:
+        """Whether a fault keeps frames that were written by then, or has only just let go of them."""
+        held: set[tuple[int, int]] = set()
+        for event in self.tracker.history:
+            if event.seq > overdue.seq:
+                break
+            if isinstance(event, Frame) and event.fate is Fate.HELD:
+                held.add((event.conn, event.frame))
+            elif isinstance(event, Frame) and event.fate is Fate.RELEASED and late("answer", event.t_ns, overdue.t_ns):
+                held.discard((event.conn, event.frame))
+        return bool(held)
 
     @on(Fired)
     def fired(self, event: Fired) -> None:

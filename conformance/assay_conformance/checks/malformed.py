@@ -15,7 +15,8 @@ from assay_conformance.model.requirement import RequirementId
 class BadFrame(TimedCheck):
     """Behind bytes that are no frame nothing can be read: the connection is over, and the client makes a new one.
 
-    Where a fault holds what comes over that connection, such bytes wait with it."""
+    Where a fault holds what comes over that connection, such bytes wait with it. A broker that does not read what comes
+    at once does not see at once that somebody left either: there nobody knows how long the connection was kept."""
 
     requirement = RequirementId("robustness.bad-frame-ends-connection")
 
@@ -108,7 +109,8 @@ class BadFrame(TimedCheck):
         return max(fired.t_ns, self._released_ns.get(conn, 0))
 
     def _is_late(self, conn: int, fired: Fired, seen_ns: int) -> bool:
-        return conn not in self._held and late("answer", self._came_ns(conn, fired), seen_ns)
+        waits = conn in self._held or not self.view.is_read_at_once()
+        return not waits and late("answer", self._came_ns(conn, fired), seen_ns)
 
     def _kept(self, conn: int, fired: Fired, event: Event) -> None:
         self.overdue(

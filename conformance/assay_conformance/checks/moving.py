@@ -10,7 +10,7 @@ from assay_conformance.checks.loading import BrokerEnds
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import OpenedConsumer, Operation
+from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer, Operation, ProducerSession
 from assay_conformance.model.event import (
     Closed,
     ClosedBy,
@@ -44,7 +44,9 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
 
     Judged are consumers alone on an exclusive or failover subscription from its beginning, that neither refused nor
     sought anything; and producers that send in order. No fault may have torn the stream of either: what was damaged or
-    taken out comes again later, with another connection. Nor was the topic refused for good meanwhile.
+    taken out comes again later, with another connection, and permits that were taken out are granted with the next one.
+    Nor was the topic refused for good meanwhile, nor a look-up torn: its client may wait for the answer. Who is closed
+    for a seek of its subscription was not sent away.
     """
 
     requirement = RequirementId("topics.moves-lose-nothing")
@@ -56,8 +58,11 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         self._arriving: dict[int, Event] = {}
         self._read: dict[tuple[int, int], _Read] = {}
         self._odd: set[int] = set()
+        self._seeks: dict[tuple[str, str], Frame] = {}
+        """By topic and subscription, the last one."""
         self._last: dict[int, Operation] = {}
         self._first_send = 1 << 62
+        self._may_wait = False
         self._cut_ns = 0
         self._latest_ns: dict[int, int] = {}
         """Consumer -> when it was handed something last."""
@@ -73,9 +78,21 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         if not to_client(event):
             return
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
-        if session is None:
-            return
-        self._moves(session.topic, event)
+        if session is not None and not self._is_sought(session):
+            self._moves(session.topic, event)
+
+    @on(Frame, "SEEK")
+    def sought(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self._seeks[session.topic, session.subscription] = event
+
+    def _is_sought(self, session: ProducerSession | ConsumerSession) -> bool:
+        """Whether its subscription was moved since it came, for which a broker closes all of its consumers."""
+        if isinstance(session, ProducerSession):
+            return False
+        seek = self._seeks.get((session.topic, session.subscription))
+        return seek is not None and seek.seq > session.request.seq
 
     @on(Stepped)
     @on(Fired)
@@ -91,6 +108,10 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
             if topic in consumer.topics:
                 self._arriving.setdefault(handle, event)
 
+    @on(Frame, "PARTITIONED_METADATA", "LOOKUP", "PARTITIONED_METADATA_RESPONSE", "LOOKUP_RESPONSE")
+    def looked_up_in_vain(self, event: Frame) -> None:
+        self._may_wait = self._may_wait or is_torn(event)
+
     @on(Invoke, "nack", "seek")
     def out_of_order(self, event: Invoke) -> None:
         self._odd.add(event.handle or 0)
@@ -101,8 +122,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         if {"deliver_after_ms", "deliver_at_ms", "sequence_id"} & event.args.keys():
             self._odd.add(event.handle or 0)
 
-    @on(Frame, "MESSAGE")
-    def message(self, event: Frame) -> None:
+    @on(Frame, "MESSAGE", "FLOW")
+    def torn(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if is_torn(event) and session is not None and session.consumer is not None:
             self._odd.add(session.consumer.handle)
@@ -149,7 +170,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         """What a last receive that ended short, and had its time, did not bring."""
         end, asked = receive.completion, int(receive.invoke.args.get("count", 1))
         short = end is not None and end.outcome is Outcome.OK and (end.count or 0) < asked
-        if end is None or not short or not self.view.is_dispatched_at_once(consumer.topics[0]):
+        if end is None or not short or self._may_wait or not self.view.is_dispatched_at_once(consumer.topics[0]):
             return
         since_ns = max(
             receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._active_ns(consumer)
@@ -200,6 +221,8 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
             return False
         if not consumer.sessions or consumer.sessions[-1].ready is None:
             return False  # It is not let in, or its client was not told.
+        if self.tracker.foresight.outcomes.get(consumer.invoke.op) is not Outcome.OK:
+            return False  # Its client gave up, and may have been let in all the same.
         topic = self.view.case.topology.named(consumer.topics[0])
         alone = not any(
             other is not consumer and other.subscription == consumer.subscription

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tracker import ConsumerSession
+from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.case import Who
 from assay_conformance.model.event import Cursor, Frame, MessageId, Position, Stored
 from assay_conformance.model.fault import Direction
@@ -115,6 +115,17 @@ class ReadersStandAlone(Check):
             and isinstance(closed_by, Frame)
             and closed_by.dir is Direction.TO_CLIENT
         )
+
+
+def is_reader(session: ConsumerSession) -> bool:
+    """Whether its subscription is not durable. Its client knows how far it has read, and may drop what comes from
+    before."""
+    return session.request.fields.get("durable", True) is False
+
+
+def begins_at(session: ConsumerSession, entry: Entry) -> bool:
+    """Whether this is where the session asked to begin: a reader that comes back names what it has read last."""
+    return (entry.ledger, entry.entry) == place_named(session.request.fields.get("start_message_id"))
 
 
 def place_named(start: Mapping[str, Any] | None) -> Position | None:

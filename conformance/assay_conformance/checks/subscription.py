@@ -121,7 +121,8 @@ class SharedGivesToOne(DispatchLedger):
     """At one consumer at a time; and what one leaves behind goes to the others, as far as they have permits.
 
     Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first is judged. Chunks of
-    a message wait for permits of the consumer that got its others. A chunk whose first one is acknowledged waits for
+    a message wait for permits of the consumer that got its others. What a fault repeats is read twice, and an entry
+    that is asked for twice may have gone out again in between. A chunk whose first one is acknowledged waits for
     ever in a broker of Pulsar 4.0 (SharedConsumerAssignor), and what is stored behind it with it.
     """
 
@@ -136,6 +137,8 @@ class SharedGivesToOne(DispatchLedger):
         """Where a message begins: its first chunk, as far as that was sent to anybody."""
         self._inherited: set[tuple[Member, Position]] = set()
         """What was out at one that is gone, and went to another since."""
+        self._repeated: dict[Member, list[Frame]] = {}
+        """Requests for redelivery that a fault repeated."""
         self._forged: set[str] = set()
         """Subscriptions an ACK of which a fault altered: what a broker makes of bits for a message that has none, and
         of the permits behind it, is its own affair."""
@@ -145,6 +148,18 @@ class SharedGivesToOne(DispatchLedger):
         session = self.tracker.consumer_of(event)
         if session is not None and event.fate is Fate.ALTERED:
             self._forged.add(session.subscription)
+
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def asked_twice(self, event: Frame) -> None:
+        _, member = self.member(event)
+        if member is not None and event.fate is Fate.DUPLICATED:
+            self._repeated.setdefault(member, []).append(event)
+
+    def _may_have_given_back(self, member: Member, position: Position) -> bool:
+        return any(
+            not request.ids or position in (id.position for id in request.ids)
+            for request in self._repeated.get(member, ())
+        )
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         if group.kind != "Shared":
@@ -156,6 +171,8 @@ class SharedGivesToOne(DispatchLedger):
         for other in group.members:
             earlier = other.out.get(position)
             if earlier is None or other is member or (other, position) in self._inherited:
+                continue
+            if other.lives and self._may_have_given_back(other, position):
                 continue
             if other.lives:
                 self.breach(
@@ -218,8 +235,8 @@ class SharedGivesToOne(DispatchLedger):
 
 
 class KeySharedKeepsKeys(DispatchLedger):
-    """Between two changes of who is there. While one is being let in, the keys may move already. Entries without a key
-    have nothing in common."""
+    """Between two changes of who is there. While one is being let in, the keys may move already. What crosses the close
+    of its consumer was on its way before. Entries without a key have nothing in common."""
 
     requirement = RequirementId("subscription.key-shared-keeps-keys")
     needs = (Subscribed("Key_Shared"),)
@@ -230,7 +247,7 @@ class KeySharedKeepsKeys(DispatchLedger):
         self._membership: dict[Group, list[Member]] = {}
 
     def sent(self, group: Group, member: Member, frame: Frame, _position: Position) -> None:
-        if group.kind != "Key_Shared" or frame.meta is None:
+        if group.kind != "Key_Shared" or frame.meta is None or not member.lives:
             return
         living = group.living()
         if living != self._membership.get(group) or group.asking or not all(m.is_settled for m in group.members):

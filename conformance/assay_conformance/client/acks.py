@@ -138,7 +138,7 @@ class AckGroup:
     def issued(self, ended: Ended = ignored) -> None:
         """An operation has added all it has to add; `ended` hears of its end, by the broker's answer or at once."""
         if self._settings.ack_receipt and not self._shared.mutated(Mutation.RECEIPT_NOT_AWAITED):
-            self._waiting.append(ended)
+            self._waiting.append(self._in_time(ended))
         else:
             ended(Done())
         if not self._individual and self._cumulative is None:
@@ -151,6 +151,21 @@ class AckGroup:
             late_ns = self._shared.lateness_ns(Mutation.ACK_FLUSH_LATE)
             interval_ms = self._settings.ack_group_ms or DEFAULT_GROUP_MS
             self._timer = self._shared.after(interval_ms * MS + late_ns, self.flush)
+
+    def _in_time(self, ended: Ended) -> Ended:
+        """The same, and over when an operation's time is, with or without a connection; the acknowledgment itself
+        stays. No client waits for ever: without a connection the C++ client ends the call with its next flush
+        (ConsumerImpl::doImmediateAck), and requests of the Java client have a time-out (ClientCnx.newAckForReceipt)."""
+        open_ = [ended]
+
+        def end(result: Result) -> None:
+            timer.cancel()
+            if open_:
+                open_.pop()(result)
+
+        late = Failed(ErrorClass.TIMEOUT, "the broker did not answer in time")
+        timer = self._shared.after(self._shared.settings.operation_timeout_ms * MS, lambda: end(late))
+        return end
 
     def flush(self) -> None:
         if self._timer is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script, entry_id
@@ -35,6 +37,10 @@ class Consuming(Script):
         self.facts = client(receiver_queue_size=queue, **constants)
         self.consumer(kind=kind, **self.CONFIG)
         self.flow(queue)
+
+    def as_reader(self) -> None:
+        """So far its subscription was not durable."""
+        self.events = [_not_durable(event) if isinstance(event, Frame) else event for event in self.events]
 
     def gets(self, *entries: int) -> None:
         """Unbatched messages come and are handed over."""
@@ -85,3 +91,8 @@ class Consuming(Script):
         """Finding codes, and how often the precondition occurred."""
         said = trial(check, self.done(), facts=self.facts)
         return [finding.code for finding in said.findings], said.exercised
+
+
+def _not_durable(frame: Frame) -> Frame:
+    is_subscribe = frame.command == "SUBSCRIBE"
+    return msgspec.structs.replace(frame, fields={**frame.fields, "durable": False}) if is_subscribe else frame

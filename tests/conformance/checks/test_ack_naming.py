@@ -58,6 +58,15 @@ def test_entry_named_by_one_of_its_messages_that_comes_again_is_found() -> None:
     assert story.found()[0] == ["settled-again"]
 
 
+def test_subscription_that_is_not_durable_is_a_new_one_when_its_consumer_comes_back() -> None:
+    story = _Sent("Exclusive")
+    story.acks(index=1)
+    story.comes_back()
+    story.batch_comes()
+    story.as_reader()
+    assert story.found()[0] == []
+
+
 def test_broker_that_loaded_the_topic_anew_may_know_less() -> None:
     story = _Sent()
     story.acks(0b1101)

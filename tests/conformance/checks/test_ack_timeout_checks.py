@@ -7,7 +7,7 @@ from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.ack_timeout import AskedForInWindow, EndedByAck, PrefetchedDoNotCount
 from assay_conformance.history.script import CONSUMER, NAME
-from assay_conformance.model.event import MessageId, Meta
+from assay_conformance.model.event import MessageId, Meta, Outcome
 
 TIMEOUT_MS, TICK_MS = 400, 50
 
@@ -54,6 +54,15 @@ def test_held_message_may_go_to_a_dead_letter_topic_instead() -> None:
     story.after(700)
     story.close_consumer()
     assert story.judged(AskedForInWindow) == ([], 0)
+
+
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.FAIL, []), (Outcome.OK, ["too-early"])])
+def test_message_whose_retry_letter_fails_may_be_asked_for_at_once(outcome: Outcome, codes: list[str]) -> None:
+    story = holding()
+    later = story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": 0})
+    story.complete(later, outcome)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow)[0] == codes
 
 
 def test_request_for_everything_is_judged_by_what_waited_longest() -> None:

@@ -62,6 +62,45 @@ def test_batch_of_one_that_is_larger_than_its_broker_takes_may_be_refused() -> N
     assert _judged(TakesBatchesOfOne, story) == ([], 0)
 
 
+def _reader_comes_back(*, to: int) -> Script:
+    """A reader has read batch 0, comes back to batch `to`, and gets that."""
+    story = Script()
+    story.consumer()
+    story.message(0, batch=True)
+    story.received(0, message_id=entry_id(0, 0, 1))
+    story.cut()
+    story.connected(1)
+    story.subscribed(1, durable=False, start_message_id={"ledgerId": 1, "entryId": 0, "batch_index": 0})
+    receive = story.invoke("receive", 2, args={"consumer": 2, "count": 1})
+    story.message(to, conn=1, batch=True)
+    story.after(2_000)
+    story.complete(receive, count=0)
+    return story
+
+
+def test_batch_of_one_that_a_reader_has_read_and_comes_back_to_is_not_owed_again() -> None:
+    assert _judged(TakesBatchesOfOne, _reader_comes_back(to=0)) == ([], 1)
+
+
+def test_batch_of_one_behind_the_place_a_reader_comes_back_to_is_owed() -> None:
+    assert _judged(TakesBatchesOfOne, _reader_comes_back(to=1)) == (["not-delivered"], 1)
+
+
+def test_batch_of_one_that_a_reader_has_read_is_not_owed_again_whoever_asked_for_it() -> None:
+    story = Script()
+    story.connected()
+    story.complete(story.invoke("open_consumer", 2, args={"topics": ["t"], "subscription": "s"}))
+    story.subscribed(durable=False)
+    for entry in (0, 1):
+        story.message(entry, batch=True)
+        story.received(entry, message_id=entry_id(entry, 0, 1))
+    receive = story.invoke("receive", 2, args={"consumer": 2, "count": 1})
+    story.message(0, batch=True)
+    story.after(2_000)
+    story.complete(receive, count=0)
+    assert _judged(TakesBatchesOfOne, story) == ([], 2)
+
+
 def test_message_that_is_no_batch_shows_nothing() -> None:
     story = Script()
     story.consumer()

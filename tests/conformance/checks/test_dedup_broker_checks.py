@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.dedup_broker import (
@@ -311,6 +312,15 @@ def test_name_that_is_known_after_a_restart_is_accepted() -> None:
 
 def test_name_that_is_forgotten_after_a_restart_is_found() -> None:
     assert judged(SurvivesLoad, _restarted(last=-1), RESTARTED)[0] == ["forgotten"]
+
+
+@pytest.mark.parametrize(("closed", "codes"), [(False, []), (True, ["forgotten"])])
+def test_producer_that_is_there_already_is_told_no_id(closed: bool, codes: list[str]) -> None:
+    story = _restarted(last=0)
+    if closed:
+        story.up("CLOSE_PRODUCER", 1, producer_id=0, request_id=90)
+    story.producer_ready(1, last_sequence_id=-1)
+    assert judged(SurvivesLoad, story, RESTARTED)[0] == codes
 
 
 def test_duplicate_that_is_stored_after_a_restart_is_found() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.epochs import OldEpochDropped
@@ -34,6 +35,17 @@ def test_message_of_an_old_epoch_is_found() -> None:
     story = _asking_again()
     story.received(1)
     assert story.judged(OldEpochDropped)[0] == ["stale-delivery"]
+
+
+@pytest.mark.parametrize(("reads", "codes"), [(True, []), (False, ["stale-delivery"])])
+def test_what_a_reader_has_read_need_not_come_first(reads: bool, codes: list[str]) -> None:
+    story = _asking_again()
+    if reads:
+        story.as_reader()
+    for entry in (0, 1):
+        story.message(entry, fields={"consumer_epoch": 1})
+    story.received(1)
+    assert story.judged(OldEpochDropped)[0] == codes
 
 
 def test_what_a_cumulative_acknowledgment_settled_need_not_come_first() -> None:

@@ -297,6 +297,28 @@ def test_message_that_the_application_acknowledged_after_all_is_none_of_it() -> 
     assert (check.findings, check.exercised) == ([], 0)
 
 
+@pytest.mark.parametrize(("goes_round", "codes"), [(True, []), (False, ["not-posted"])])
+def test_message_that_is_refused_when_its_retry_letter_has_settled_it_is_not_buried(
+    goes_round: bool, codes: list[str]
+) -> None:
+    story = _Letters(retry_letters=True)
+    story.comes(1)
+    if goes_round:
+        story.complete(story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS}))
+        story.acks()
+    story.refuse()
+    assert _codes(story.judged(BuriedThenAcked)) == codes
+
+
+def test_message_that_comes_again_in_spite_of_its_retry_letter_is_to_be_buried() -> None:
+    story = _Letters(retry_letters=True)
+    story.comes(0)
+    story.complete(story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": DELAY_MS}))
+    story.comes(1)
+    story.refuse(2)
+    assert _codes(story.judged(BuriedThenAcked)) == ["not-posted"]
+
+
 def _second_producer(epoch: int) -> Check:
     story = _Letters()
     asked = story.producer_asks(producer_id=5, topic=f"{story.full('t')}-s-DLQ", name="taken", epoch=epoch)
@@ -624,6 +646,16 @@ def _retry_letter(due_ms: int | None = DELAY_MS, **letter: str) -> Check:
 def test_retry_letter_with_its_delay_is_accepted() -> None:
     check = _retry_letter()
     assert (check.findings, check.exercised) == ([], 1)
+
+
+@pytest.mark.parametrize(("delay_ms", "codes"), [(DELAY_MS, []), (0, []), (1, ["other-delay", "other-time"])])
+def test_message_sent_round_twice_may_go_by_either_call(delay_ms: int, codes: list[str]) -> None:
+    story = _sent_round()
+    story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": 0})
+    story.after(2_000)
+    due_ms = delay_ms + round(story.events[-1].t_ns / 1e6) if delay_ms != 1 else 1_000_000
+    story.posts(letter={"RECONSUMETIMES": "1", "DELAY_TIME": str(delay_ms)}, deliver_at_ms=due_ms)
+    assert _codes(story.judged(WholeRetryLetter)) == codes
 
 
 def _sent_round_again(batch: int | None = None) -> tuple[_Letters, dict[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import AgentEnded, Event, Garbled
+from assay_conformance.model.event import AgentEnded, Event, Fate, Garbled, Sides
 from assay_conformance.model.verdict import Grade
 
 
@@ -65,6 +67,32 @@ def test_send_without_a_time_out_waits_for_what_a_fault_took(timeout_ms: int, co
     story.send(0)
     story.fired(action="drop")
     story.after(10_000).overdue(story.events[-2])  # type: ignore[arg-type]
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
+    assert [finding.code for finding in trial(OperationsEnd, story.done(), ANY_CASE, facts).findings] == codes
+
+
+@pytest.mark.parametrize(
+    ("released_ms", "timeout_ms", "codes"),
+    [
+        (12_000, 0, []),
+        (9_900, 0, []),
+        (5_000, 0, ["operation-never-ended"]),
+        (12_000, 30_000, ["operation-never-ended"]),
+    ],
+)
+def test_send_without_a_time_out_waits_for_what_a_fault_holds(
+    released_ms: int, timeout_ms: int, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer(send_timeout_ms=timeout_ms)
+    asked = story.send(0)
+    held = story.receipt(0, fate=Fate.HELD, sides=Sides.SENDER)
+    released: dict[str, Any] = {"frame": held.frame, "fate": Fate.RELEASED, "sides": Sides.RECEIVER}
+    if released_ms < 10_000:
+        story.at(released_ms).receipt(0, **released)
+    story.at(10_000).overdue(asked)
+    if released_ms > 10_000:
+        story.at(released_ms).receipt(0, **released)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"send_timeout_ms"}))
     assert [finding.code for finding in trial(OperationsEnd, story.done(), ANY_CASE, facts).findings] == codes
 

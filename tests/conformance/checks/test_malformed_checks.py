@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.malformed import BadFrame, UnknownCommand
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.checks.unreadable import BadBatch, BadMetadata
 from assay_conformance.history.script import CONSUMER, NAME, Script, entry_id
-from assay_conformance.model.case import Case
+from assay_conformance.model.case import Case, Rate, Topic, Topology
 from assay_conformance.model.event import ClosedBy, Fate, Fired, Meta, Sides
 from assay_conformance.model.fault import Fault, Inject, OnFrame
 
@@ -167,6 +169,23 @@ def test_no_frame_that_waits_with_what_a_fault_holds_ends_the_connection_when_th
     story.message(0, fate=Fate.RELEASED, sides=Sides.RECEIVER)
     story.closed()
     assert judged(BadFrame, story, _injecting(NO_FRAME)) == ([], 1)
+
+
+def test_broker_that_is_kept_from_reading_sees_late_that_a_client_left() -> None:
+    story = _after_injection()
+    story.connected(1)
+    story.after(600)
+    story.closed()
+    throttled = Topology(topics=(Topic(name="t", publish_rate=Rate(messages=5)),))
+    assert judged(BadFrame, story, msgspec.structs.replace(_injecting(NO_FRAME), topology=throttled))[0] == []
+
+
+def test_client_that_leaves_late_is_found() -> None:
+    story = _after_injection()
+    story.connected(1)
+    story.after(600)
+    story.closed()
+    assert judged(BadFrame, story, _injecting(NO_FRAME))[0] == ["kept-open"]
 
 
 def test_client_that_does_not_come_back_is_found() -> None:

@@ -11,7 +11,7 @@ from assay_conformance.checks.moving import MovesLoseNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import Fate, Outcome, Sides
+from assay_conformance.model.event import Completion, Fate, Outcome, Sides
 
 
 def judged(check: type[Check], story: Script) -> tuple[list[str], int]:
@@ -101,6 +101,19 @@ def test_consumer_that_was_not_told_that_it_is_let_in_again_misses_nothing(fate:
     assert judged(MovesLoseNothing, story)[0] == codes
 
 
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.OK, ["lost"]), (Outcome.UNKNOWN, [])])
+def test_consumer_whose_opening_was_given_up_misses_nothing(outcome: Outcome, codes: list[str]) -> None:
+    story = _sent(0)
+    story.events = [
+        msgspec.structs.replace(event, outcome=outcome)
+        if isinstance(event, Completion) and event.verb == "open_consumer"
+        else event
+        for event in story.events
+    ]
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
 def test_consumer_whose_topic_was_refused_for_good_misses_nothing() -> None:
     story = _sent(0, 1)
     story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")})
@@ -154,6 +167,41 @@ def test_message_that_was_damaged_on_its_way_comes_later() -> None:
     story.received(1)
     story.received(0)
     assert judged(MovesLoseNothing, story) == ([], 0)
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["lost"]), (Fate.DROPPED, [])])
+def test_consumer_whose_permits_a_fault_took_waits_in_vain(fate: Fate, codes: list[str]) -> None:
+    story = _sent(0)
+    sides = Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH
+    story.up("FLOW", 1, consumer_id=0, permits=1, fate=fate, sides=sides)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["lost"]), (Fate.DROPPED, [])])
+def test_consumer_whose_look_up_a_fault_took_may_wait_for_its_answer(fate: Fate, codes: list[str]) -> None:
+    story = _sent(0)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    sides = Sides.SENDER if fate is Fate.DROPPED else Sides.BOTH
+    story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")}, fate=fate, sides=sides)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
+
+
+@pytest.mark.parametrize(("seeks", "codes"), [(True, []), (False, ["lost"])])
+def test_who_is_closed_for_a_seek_was_not_sent_away(seeks: bool, codes: list[str]) -> None:
+    story = Script()
+    story.consumer(conn=1)
+    story.consumer(CONSUMER + 1, conn=2, subscription="other")
+    story.producer()
+    story.send(0)
+    story.stored(0)
+    story.ok(0)
+    if seeks:
+        story.up("SEEK", 2, consumer_id=0, request_id=9)
+    story.down("CLOSE_CONSUMER", 2, consumer_id=0)
+    _in_vain(story)
+    assert judged(MovesLoseNothing, story)[0] == codes
 
 
 # --- the assigned broker ----------------------------------------------------------------------------------------------
@@ -311,3 +359,18 @@ def test_lookup_of_somebody_who_opens_says_nothing() -> None:
     _looks_up(story)
     story.producer_again()
     assert judged(GoesToAssigned, story)[0] == []
+
+
+@pytest.mark.parametrize(("sent_away", "codes"), [(True, []), (False, ["asked-first"])])
+def test_consumers_of_two_clients_that_have_one_id_ask_each_for_itself(sent_away: bool, codes: list[str]) -> None:
+    story = Script()
+    story.consumer(conn=0)
+    story.consumer(CONSUMER + 1, conn=1, subscription="other")
+    if sent_away:
+        story.down("CLOSE_CONSUMER", 0, consumer_id=0, fields={})
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0, fields=URL)
+    story.up("LOOKUP", 0, request_id=70, fields={"topic": story.full("t")})
+    if sent_away:
+        story.subscribed(0)
+    story.subscribed(1, subscription="other")
+    assert judged(GoesToAssigned, story)[0] == codes

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.nack import BackoffGrows, RedeliveredInWindow, ShortBehindLong
@@ -30,6 +33,17 @@ def test_refusal_that_waits_as_if_it_were_the_first_is_found() -> None:
     story.after(100)
     story.redeliver_frame(0)
     assert story.judged(BackoffGrows)[0] == ["too-early"]
+
+
+@pytest.mark.parametrize(("timeout_ms", "codes"), [(300, []), (0, ["too-early"])])
+def test_what_is_asked_for_early_may_be_asked_for_by_the_time_out(timeout_ms: int, codes: list[str]) -> None:
+    backoff: dict[str, Any] = {"nack_backoff_min_ms": 100, "nack_backoff_multiplier": 4, "nack_backoff_max_ms": 1_000}
+    story = Consuming(**backoff, nack_delay_ms=50, ack_timeout_ms=timeout_ms)
+    story.gets(0)
+    story.after(300)
+    story.nack(1)
+    story.redeliver_frame(0)
+    assert story.judged(BackoffGrows)[0] == codes
 
 
 def test_refusal_that_waits_beyond_the_maximum_is_found() -> None:

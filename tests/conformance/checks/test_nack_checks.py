@@ -11,7 +11,7 @@ from assay_conformance.checks.nack import AckedNotRedelivered, RedeliveredInWind
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script, entry_id
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue
-from assay_conformance.model.event import ClosedBy, Completion, Invoke, MessageId, Sides
+from assay_conformance.model.event import ClosedBy, Completion, Invoke, MessageId, Outcome, Sides
 from assay_conformance.model.facts import ClientFacts
 
 DELAY_MS = 300
@@ -45,6 +45,10 @@ class Calling(Script):
         args = {"consumer": CONSUMER, "messages": list(deliveries)}
         invoke = self.invoke(verb, CONSUMER, args={**args, "cumulative": True} if cumulative else args)
         return invoke, self.complete(invoke)
+
+    def fails_to_go_round(self, delivery: int, outcome: Outcome = Outcome.FAIL) -> None:
+        """By its retry letter."""
+        self.complete(self.invoke("reconsume_later", CONSUMER, args={"messages": [delivery], "delay_ms": 0}), outcome)
 
     def receive(self, asked: int, got: int) -> None:
         invoke = self.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": asked})
@@ -274,6 +278,17 @@ def test_redeliver_by_ack_timeout_is_not_early() -> None:
     assert story.judged(RedeliveredInWindow, facts)[0] == []
 
 
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.FAIL, []), (Outcome.OK, ["too-early"])])
+def test_entry_with_a_message_whose_retry_letter_fails_may_be_asked_for_at_once(
+    outcome: Outcome, codes: list[str]
+) -> None:
+    story = Story(batch=True)
+    story.call("nack", 1)
+    story.fails_to_go_round(2, outcome)
+    story.redeliver_frame(0)
+    assert story.judged(RedeliveredInWindow)[0] == codes
+
+
 # --- nack.whole-entry ---
 
 
@@ -296,6 +311,15 @@ def test_acked_member_need_not_come_back() -> None:
     story = Story(batch=True)
     story.call("ack", 1)
     story.call("nack", 2)
+    story.redeliver_frame(0)
+    story.dispatch_batch(redelivery_count=1)
+    story.members(1, 2)
+    assert story.judged(WholeEntry) == ([], 1)
+
+
+def test_member_that_goes_round_by_a_retry_letter_need_not_come_back() -> None:
+    story = refused_batch()
+    story.call("reconsume_later", 1)
     story.redeliver_frame(0)
     story.dispatch_batch(redelivery_count=1)
     story.members(1, 2)

@@ -18,6 +18,7 @@ from assay_conformance.checks.nack import (
     SteadyRefusals,
 )
 from assay_conformance.history.script import CONSUMER
+from assay_conformance.model.event import Outcome
 
 
 def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Consuming:
@@ -35,6 +36,17 @@ def refused(delay_ms: int = 300, kind: str = "Shared", **constants: Any) -> Cons
 def test_short_delay_is_taken_for_100_ms(waited_ms: int, codes: list[str]) -> None:
     story = refused(delay_ms=1)
     story.after(waited_ms)
+    story.redeliver_frame(0)
+    assert story.judged(LeastDelay)[0] == codes
+
+
+@pytest.mark.parametrize(("outcome", "codes"), [(Outcome.FAIL, []), (Outcome.OK, ["below-minimum"])])
+def test_entry_with_a_message_whose_retry_letter_fails_may_be_asked_for_at_once(
+    outcome: Outcome, codes: list[str]
+) -> None:
+    story = refused(delay_ms=1)
+    later = story.invoke("reconsume_later", CONSUMER, args={"messages": [1], "delay_ms": 0})
+    story.complete(later, outcome)
     story.redeliver_frame(0)
     assert story.judged(LeastDelay)[0] == codes
 
@@ -265,6 +277,19 @@ def test_message_that_does_not_come_back_is_found() -> None:
     story.after(600)
     story.receive(asked=4, got=0)
     assert story.judged(AllInOrder)[0] == ["not-back"]
+
+
+@pytest.mark.parametrize(("reads", "codes"), [(True, []), (False, ["not-back"])])
+def test_what_a_reader_has_read_need_not_come_back(reads: bool, codes: list[str]) -> None:
+    story = refused(kind="Exclusive")
+    if reads:
+        story.as_reader()
+    story.after(300)
+    story.redeliver_frame()
+    story.message(0)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    assert story.judged(AllInOrder)[0] == codes
 
 
 def test_acknowledged_message_need_not_come_back() -> None:

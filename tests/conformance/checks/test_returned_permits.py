@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.conformance.checks.consuming import Consuming
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.flow.permits import WithinQueue
 from assay_conformance.checks.flow.returned_permits import DroppedReturnPermits, FilteredEarnNothing
@@ -160,6 +162,38 @@ def test_message_that_is_only_acknowledged_is_not_waited_for_again() -> None:
     assert _throws_one_away(None).judged(PermitForReceive)[0] == ["unasked"]
 
 
+def _comes_again(*, acked: bool) -> Asking:
+    """What the application has had, and perhaps acknowledged, comes again, and another permit follows it."""
+    story = _takes_one()
+    if acked:
+        story.complete(story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1]}))
+    story.receive(1)
+    story.flow(1)
+    story.message(0)
+    story.flow(1)
+    return story
+
+
+def test_message_that_is_acknowledged_and_comes_again_is_dropped_and_another_one_waited_for() -> None:
+    assert _comes_again(acked=True).judged(PermitForReceive) == ([], 3)
+
+
+def test_message_that_a_reader_has_read_is_dropped_and_another_one_waited_for() -> None:
+    story = Consuming("Exclusive", queue=0)
+    story.as_reader()
+    story.invoke("receive", CONSUMER, args={"consumer": CONSUMER, "count": 2})
+    for entry in (0, 0):
+        story.flow(1)
+        story.message(entry)
+    story.received(0)
+    story.flow(1)
+    assert story.judged(PermitForReceive)[0] == []
+
+
+def test_permit_behind_a_message_that_comes_again_unacknowledged_is_found() -> None:
+    assert _comes_again(acked=False).judged(PermitForReceive)[0] == ["unasked"]
+
+
 def test_message_reported_as_broken_twice_is_waited_for_again_once() -> None:
     story = _throws_one_away("DecompressionError")
     story.ack_frame(0, fields={"validation_error": "DecompressionError"})
@@ -204,6 +238,25 @@ def test_waiting_receive_without_a_permit_is_found() -> None:
     story.after(1_000)
     story.complete(receive, count=0)
     assert story.judged(WaitingAsksAgain)[0] == ["waits-without-permit"]
+
+
+def _asks_late(ahead_ms: int) -> Asking:
+    """Back for a second, and asked for a message so long before the connection is lost again."""
+    story = _takes_one()
+    story.again()
+    story.after(1_000)
+    story.receive(1)
+    story.after(ahead_ms)
+    story.cut(1)
+    return story
+
+
+def test_receive_that_is_asked_for_as_the_session_ends_needs_no_permit() -> None:
+    assert _asks_late(1).judged(WaitingAsksAgain) == ([], 0)
+
+
+def test_receive_that_is_asked_for_long_before_the_session_ends_needs_one() -> None:
+    assert _asks_late(1_000).judged(WaitingAsksAgain)[0] == ["waits-without-permit"]
 
 
 def test_nobody_waits_and_nothing_is_asked() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.seek.arriving import EndsWhenConnected, ForgetsBefore, StartsAtTarget
 from assay_conformance.checks.trial import trial
@@ -289,3 +291,17 @@ def test_who_else_may_have_subscribed_again_leaves_deliveries_unjudged() -> None
     story.consumer(CONSUMER + 1, conn=1, kind="Shared")
     story.received(3)
     assert judged(ForgetsBefore, story)[0] == []
+
+
+@pytest.mark.parametrize(("beside", "codes"), [(True, []), (False, ["acked-behind-seek"])])
+def test_acknowledgment_between_two_seeks_may_leave_behind_the_first(beside: bool, codes: list[str]) -> None:
+    """Of two under way nobody sees whose the SEEK is."""
+    story = _reading(0, 1)
+    first = story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}) if beside else None
+    _acked(story)
+    story.invoke("seek", CONSUMER, args={"message_id": [1, 1, -1, -1, 0]})
+    story.up("SEEK", consumer_id=0, request_id=90)
+    story.ack_frame(0)
+    if first is not None:
+        story.complete(first)
+    assert judged(ForgetsBefore, story)[0] == codes

@@ -142,6 +142,25 @@ def test_entry_that_was_asked_for_again_may_go_to_the_other() -> None:
     assert _said(SharedGivesToOne, story) == ([], 0)
 
 
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.PASSED, ["at-two-consumers"]), (Fate.DUPLICATED, [])])
+def test_entry_that_a_fault_asks_for_twice_may_go_out_in_between(fate: Fate, codes: list[str]) -> None:
+    story = _two("Shared")
+    story.message(0)
+    story.redeliver_frame(0, fate=fate)
+    story.message(0)
+    story.message(0, conn=1)
+    assert _said(SharedGivesToOne, story)[0] == codes
+
+
+def test_entry_beside_one_that_a_fault_asks_for_twice_is_at_one_consumer() -> None:
+    story = _two("Shared")
+    story.message(0)
+    story.message(1)
+    story.redeliver_frame(0, fate=Fate.DUPLICATED)
+    story.message(1, conn=1)
+    assert _said(SharedGivesToOne, story)[0] == ["at-two-consumers"]
+
+
 def test_entry_of_a_consumer_that_went_may_go_to_the_other() -> None:
     story = _two("Shared")
     story.message(0)
@@ -333,6 +352,16 @@ def test_key_may_move_when_somebody_goes() -> None:
     story.cut(0)
     _keyed(story, 1, "a", 1)
     assert _said(KeySharedKeepsKeys, story) == ([], 0)
+
+
+@pytest.mark.parametrize(("closes", "codes"), [(True, []), (False, ["key-at-two-consumers"])])
+def test_key_may_move_behind_what_crosses_the_close_of_its_consumer(closes: bool, codes: list[str]) -> None:
+    story = _two("Key_Shared")
+    if closes:
+        story.up("CLOSE_CONSUMER", consumer_id=0, request_id=90)
+    _keyed(story, 1, "a", 0)
+    _keyed(story, 1, "a", 1)
+    assert _said(KeySharedKeepsKeys, story)[0] == codes
 
 
 def test_key_of_a_consumer_only_its_client_knows_gone_is_not_judged() -> None:

@@ -15,6 +15,7 @@ from assay_conformance.wire import pulsar_pb2 as pb
 
 REDELIVER = C.REDELIVER_UNACKNOWLEDGED_MESSAGES
 RECONNECT_MS = 100
+OPERATION_MS = 30_000
 
 
 def consuming(*mutations: Mutation, lateness_ms: int | None = None, **config: Any) -> Peer:
@@ -246,6 +247,22 @@ def test_ack_receipt_that_cannot_come_any_more_fails_the_operation() -> None:
     result = peer.results[op]
     assert isinstance(result, Failed)
     assert not result.certain
+
+
+def test_ack_that_waits_for_its_receipt_without_a_connection_ends_in_time_and_leaves_later() -> None:
+    peer = with_messages(1, ack_group_ms=0, ack_receipt=True)
+    peer.silent.add(C.SUBSCRIBE)
+    peer.cut()
+    op = peer.ack(1)
+    peer.advance(OPERATION_MS - 1)
+    assert op not in peer.results
+    peer.advance(1)
+    result = peer.results[op]
+    assert isinstance(result, Failed)
+    assert (result.error, result.certain) == (ErrorClass.TIMEOUT, False)
+    peer.silent.clear()
+    peer.advance(OPERATION_MS)
+    assert peer.acked() == [(0,)]
 
 
 @pytest.mark.parametrize("asked_again", [1, 2])

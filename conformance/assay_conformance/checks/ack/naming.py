@@ -45,7 +45,8 @@ class _Kept:
 class SettlesWhatItNames(DispatchLedger):
     """Judged where it comes out: what was sent comes again, or somebody comes back to whom it would.
 
-    What a broker knows of ACKs after it loaded a topic is another matter, as is who gets what comes again.
+    What a broker knows of ACKs after it loaded a topic is another matter, as is who gets what comes again. One that is
+    not durable is a new subscription whenever its consumer comes back.
     """
 
     requirement = RequirementId("ack.settles-what-it-names")
@@ -124,6 +125,8 @@ class SettlesWhatItNames(DispatchLedger):
         )
 
     def joined(self, group: Group, member: Member) -> None:
+        if not group.durable:
+            self._forget(group)
         for named in self._of(group).named.values():
             if named.telling is not None and not named.left:
                 self.exercise(member.joined)

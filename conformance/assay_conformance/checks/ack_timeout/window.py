@@ -13,16 +13,18 @@ from assay_conformance.checks.consumption import (
     entry_on,
     late,
     of_batch,
+    unposted,
 )
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.event import Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 
 
 class AskedForInWindow(TimeoutCheck, RequestCheck):
-    """Obligation: a whole entry, handed over and neither acknowledged nor refused.
+    """Obligation: a whole entry, handed over and neither acknowledged nor refused, nor to go round by a retry letter
+    that fails.
 
     A request that names nothing asks for everything: it is judged by the message that waited longest.
     """
@@ -55,6 +57,12 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
             for key in [key for key in self._held if key[0] == handle and key[1].topic == call.entry.topic]:
                 if key[1] < call.entry:
                     del self._held[key]
+
+    @on(Invoke, "reconsume_later")
+    def sent_round(self, event: Invoke) -> None:
+        for key in unposted(self.tracker, event):
+            self._held.pop(key, None)
+            self._refused.add(key)
 
     def redeliver(self, request: Request) -> None:
         handle, event = request.consumer.handle, request.frame

@@ -17,18 +17,36 @@ class SurvivesLoad(CopiesCheck):
 
     def start(self) -> None:
         super().start()
-        self._asked: dict[tuple[int, int], str] = {}
+        self._asked: dict[tuple[int, int], Frame] = {}
+        self._there: set[tuple[int, int]] = set()
+        """Producers on a connection: what is asked for again is answered as it was, without an id."""
 
     @on(Frame, "PRODUCER")
     def asked(self, event: Frame) -> None:
-        if event.to_receiver and event.request_id is not None and event.fate is not Fate.DUPLICATED:
-            self._asked[event.conn, event.request_id] = self.tracker.local_topic(str(event.fields.get("topic")))
+        if not event.to_receiver or event.request_id is None:
+            return
+        place = (event.conn, event.producer_id or 0)
+        if place not in self._there and event.fate is not Fate.DUPLICATED:
+            self._asked[event.conn, event.request_id] = event
+        self._there.add(place)
+
+    @on(Frame, "CLOSE_PRODUCER")
+    def close_producer(self, event: Frame) -> None:
+        if event.at_broker:
+            self._there.discard((event.conn, event.producer_id or 0))
+
+    @on(Frame, "ERROR")
+    def refused(self, event: Frame) -> None:
+        request = self._asked.pop((event.conn, event.request_id or 0), None)
+        if request is not None:
+            self._there.discard((request.conn, request.producer_id or 0))
 
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
         if not event.from_sender or event.fate is Fate.INJECTED or event.fields.get("producer_ready") is False:
             return
-        topic = self._asked.pop((event.conn, event.request_id or 0), "")
+        request = self._asked.pop((event.conn, event.request_id or 0), None)
+        topic = "" if request is None else self.tracker.local_topic(str(request.fields.get("topic")))
         name = str(event.fields.get("producer_name"))
         record = self.records.get((topic, name))
         if record is None or record.loads == self.loads.of(topic) or self.is_idle(record, event):

@@ -5,13 +5,16 @@ Judged are consumers of one unpartitioned topic.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     ConsumerCheck,
+    buries,
     entry_on,
     from_client,
+    is_acked,
     late,
     number_in_force,
     plain_acks,
@@ -19,6 +22,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.readers import is_reader
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
@@ -32,6 +36,10 @@ class _Wanted:
     asked: int = 0
     got: int = 0
     waiting: int = 0
+    asked_ns: int = 0
+    """When the last receive was asked for."""
+    kept: Counter[Entry] = field(default_factory=Counter)
+    """How many messages of an entry came and were not handed over."""
 
 
 @dataclass(slots=True)
@@ -72,6 +80,7 @@ class ZeroQueueCheck(ConsumerCheck):
         wanted = self._wanted.setdefault(event.handle or 0, _Wanted())
         wanted.asked += event.args.get("count", 0)
         wanted.waiting += 1
+        wanted.asked_ns = event.t_ns
 
     @on(Completion, "receive")
     def has(self, event: Completion) -> None:
@@ -79,7 +88,10 @@ class ZeroQueueCheck(ConsumerCheck):
 
     @on(Received)
     def gets(self, event: Received) -> None:
-        self._wanted.setdefault(event.handle, _Wanted()).got += 1
+        wanted = self._wanted.setdefault(event.handle, _Wanted())
+        wanted.got += 1
+        if (entry := self.tracker.entries.get(event.seq)) is not None:
+            wanted.kept[entry] -= 1
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
@@ -88,6 +100,8 @@ class ZeroQueueCheck(ConsumerCheck):
         if session is None or granted is None or not to_client(event):
             return
         granted.came += charged(event)
+        if session.consumer is not None and event.ids:
+            self.wanted(session.consumer).kept[entry_on(session, event.ids[0])] += charged(event)
         if event.intact is False:
             granted.lost += charged(event)
         elif event.ids:
@@ -111,7 +125,10 @@ class ZeroQueueCheck(ConsumerCheck):
 
 
 class PermitForReceive(ZeroQueueCheck):
-    """Never more permits than messages the application has asked for, and one at a time."""
+    """Never more permits than messages the application has asked for, and one at a time.
+
+    What comes again although the application has acknowledged it may be dropped, and so may what is buried, what was
+    sought behind, and what a reader had read before: another permit follows for the receive that waits."""
 
     requirement = RequirementId("flow.permit-for-receive")
 
@@ -127,7 +144,7 @@ class PermitForReceive(ZeroQueueCheck):
                 session.request,
                 event,
             )
-        elif granted.got + granted.permits > wanted.asked + granted.lost:
+        elif granted.got + granted.permits > wanted.asked + granted.lost + self._dropped(session, wanted):
             self.breach(
                 "unasked",
                 f"consumer {handle} has no queue and granted a permit at {at}, its {granted.permits}. on this "
@@ -138,6 +155,16 @@ class PermitForReceive(ZeroQueueCheck):
             )
         else:
             self.exercise(event)
+
+    def _dropped(self, session: ConsumerSession, wanted: _Wanted) -> int:
+        """How many of the messages that came may have been dropped for good."""
+        return sum(count for entry, count in wanted.kept.items() if count > 0 and self._may_drop(session, entry))
+
+    def _may_drop(self, session: ConsumerSession, entry: Entry) -> bool:
+        consumer = session.consumer
+        assert consumer is not None
+        passed_over = (entry.ledger, entry.entry) in consumer.sought or is_reader(session)
+        return passed_over or buries(self.view, consumer) or is_acked(self.tracker, consumer.handle, entry)
 
 
 class WaitingAsksAgain(ZeroQueueCheck):
@@ -155,8 +182,10 @@ class WaitingAsksAgain(ZeroQueueCheck):
         if granted is None or consumer is None or session.ready is None or granted.permits or not session.is_return:
             return
         until_ns = consumer.closing.t_ns if consumer.closing is not None else event.t_ns
-        if self.wanted(consumer).waiting and late("answer", session.ready.t_ns, until_ns):
-            self._silent(session, consumer, until_ns, event)
+        wanted = self.wanted(consumer)
+        since_ns = max(session.ready.t_ns, wanted.asked_ns)
+        if wanted.waiting and late("answer", since_ns, until_ns):
+            self._silent(session, consumer, since_ns, until_ns, event)
 
     @on(Completion, "receive")
     def gave_up(self, event: Completion) -> None:
@@ -168,13 +197,15 @@ class WaitingAsksAgain(ZeroQueueCheck):
             return
         waited = operation.invoke.seq < session.ready.seq and late("answer", session.ready.t_ns, event.t_ns)
         if waited and not granted.permits and not event.count and session.is_return:
-            self._silent(session, consumer, event.t_ns, event)
+            self._silent(session, consumer, session.ready.t_ns, event.t_ns, event)
 
-    def _silent(self, session: ConsumerSession, consumer: OpenedConsumer, until_ns: int, event: Event) -> None:
+    def _silent(
+        self, session: ConsumerSession, consumer: OpenedConsumer, since_ns: int, until_ns: int, event: Event
+    ) -> None:
         assert session.ready is not None
         self.overdue(
             "answer",
-            session.ready.t_ns,
+            since_ns,
             until_ns,
             "waits-without-permit",
             f"consumer {consumer.handle} has no queue, and its application waits for a message; it was subscribed "

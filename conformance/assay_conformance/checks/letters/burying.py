@@ -12,6 +12,7 @@ from assay_conformance.checks.consumption import (
     is_torn,
     late,
     number_in_force,
+    sent_round,
     to_client,
 )
 from assay_conformance.checks.letters.counting import INDIVIDUAL
@@ -19,7 +20,7 @@ from assay_conformance.checks.letters.posting import Address
 from assay_conformance.checks.letters.settling import Errand, Settling
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
-from assay_conformance.model.event import Completion, Event, Fate, Frame, Received
+from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -44,6 +45,13 @@ class _Buried(Settling):
         refused = call.invoke.verb == "nack" and completion is not None and self.session_of(call) is not None
         if refused and completion is not None and most and call.message.redelivery_count >= most:
             self._buries(call.consumer, call.entry, completion, call.called_ns)
+
+    @on(Invoke, "reconsume_later")
+    def sent_round(self, event: Invoke) -> None:
+        """Its retry letter settles it, or it is asked for at once: until it comes again, nothing is to be buried."""
+        for _, entry in sent_round(self.tracker, event):
+            self.settled.add(entry)
+            self.errands.pop(self.origin_of(entry), None)
 
     @on(Frame, "MESSAGE")
     def sent(self, event: Frame) -> None:

@@ -20,6 +20,7 @@ from assay_conformance.checks.consumption import (
     late,
     number_in_force,
     plain_acks,
+    sent_round,
     to_client,
 )
 from assay_conformance.checks.letters.posting import Address, Letter, LetterCheck
@@ -70,7 +71,7 @@ class Settling(ConsumerCheck, LetterCheck):
         """Original -> the letter of one that nobody here knew to become one: refused again and again, it becomes one
         for a refusal of an earlier delivery."""
         self._refusals = Refusals()
-        self._settled: set[Entry] = set()
+        self.settled: set[Entry] = set()
         """What became a letter and was acknowledged for it, as long as it has not come again: an application that
         refuses it once more refuses what is settled."""
         self._acked: set[Entry] = set()
@@ -83,7 +84,7 @@ class Settling(ConsumerCheck, LetterCheck):
 
     def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
         stored = self.stored.get(source)
-        if stored is None or stored.meta.batch is not None or source in self._acked | self._settled:
+        if stored is None or stored.meta.batch is not None or source in self._acked | self.settled:
             return
         earlier = self.errands.get(self.origin_of(source))
         if earlier is not None and earlier.source == source:
@@ -201,7 +202,7 @@ class Settling(ConsumerCheck, LetterCheck):
             if errand is None or errand.source != entry:
                 continue
             del self.errands[origin]
-            self._settled.add(entry)
+            self.settled.add(entry)
             riddles = self._torn_letters | self._repeated_letters
             if errand.letter is not None and errand.letter.line.topic in riddles:
                 continue
@@ -221,7 +222,7 @@ class Settling(ConsumerCheck, LetterCheck):
     def came_again(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None and event.dir is Direction.TO_CLIENT and event.ids:
-            self._settled.discard(entry_on(session, event.ids[0]))
+            self.settled.discard(entry_on(session, event.ids[0]))
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def asked_again(self, event: Frame) -> None:
@@ -315,8 +316,6 @@ class RetriedThenAcked(Settling):
     @on(Invoke, "reconsume_later")
     def reconsumed(self, event: Invoke) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle or 0)
-        for ordinal in event.args.get("messages", ()):
-            message = self.tracker.delivery(event.handle or 0, ordinal)
-            entry = None if message is None else self.handed(message)
-            if consumer is not None and entry is not None:
+        for _, entry in sent_round(self.tracker, event):
+            if consumer is not None:
                 self.begin(consumer, entry, event, event.t_ns)

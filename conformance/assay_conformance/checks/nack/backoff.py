@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import EntryKey, buries, elapsed, late
+from assay_conformance.checks.consumption import EntryKey, buries, elapsed, late, number_in_force
 from assay_conformance.checks.nack.requests import Window, backoff_window_of
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, OpenedConsumer
@@ -106,12 +106,14 @@ class BackoffCheck(RequestCheck):
 
 
 class BackoffGrows(BackoffCheck):
-    """Each refusal waits for as long as its redelivery count says, and no longer than the maximum."""
+    """Each refusal waits for as long as its redelivery count says, and no longer than the maximum. What comes early may
+    be the acknowledgment time-out's, where there is one."""
 
     requirement = RequirementId("nack.backoff-grows")
 
     def early(self, growing: Growing, event: Frame) -> None:
-        self.breach("too-early", self._said(growing, event), growing.call.invoke, event)
+        if not number_in_force(self.view, growing.call.consumer, "ack_timeout_ms"):
+            self.breach("too-early", self._said(growing, event), growing.call.invoke, event)
 
     def in_time(self, growing: Growing, event: Frame) -> None:
         if growing.call.message.redelivery_count:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import EntryKey, entry_on, late, listed, of_batch, to_client
+from assay_conformance.checks.consumption import EntryKey, entry_on, late, listed, of_batch, sent_round, to_client
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
@@ -25,7 +25,7 @@ class _Members:
 
 class WholeEntry(RequestCheck):
     """A refused batch message brings its entry back: the REDELIVER names no batch index, and the application gets
-    every message of the entry that it has not acknowledged."""
+    every message of the entry that it has neither acknowledged nor sent round by a retry letter."""
 
     requirement = RequirementId("nack.whole-entry")
     needs = ((Invoke, "nack"),)
@@ -44,6 +44,11 @@ class WholeEntry(RequestCheck):
             self._acked.add((*key, id.batch_index))
         elif of_batch(id) and self.session_of(call) is not None and self._all_seen(call, self._sizes.get(key, 0)):
             self._refused.setdefault(key, _Members(call, self._sizes[key]))
+
+    @on(Invoke, "reconsume_later")
+    def sent_round(self, event: Invoke) -> None:
+        for message, entry in sent_round(self.tracker, event):
+            self._acked.add((event.handle or 0, entry, message.message_id.batch_index))
 
     def _all_seen(self, call: Call, size: int) -> bool:
         """Every message of the entry had come before, so that what comes from now on came again."""

@@ -16,6 +16,7 @@ from assay_conformance.checks.consumption import (
     session_key,
     to_client,
 )
+from assay_conformance.checks.readers import is_reader
 from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import REDELIVER
@@ -39,7 +40,8 @@ class _Again:
 class AllInOrder(ConsumerCheck):
     """What the broker sends again is handed over again: all of it that is still open, in its order.
 
-    Copies from before the request may still come in between; of a message that has some, nothing is said.
+    Copies from before the request may still come in between; of a message that has some, nothing is said. Nor of
+    readers, which may drop what they have read.
     """
 
     requirement = RequirementId("nack.exclusive-all-in-order")
@@ -67,7 +69,7 @@ class AllInOrder(ConsumerCheck):
         if session is None or session.consumer is None or not event.at_broker:
             return
         alone = session.request.fields.get("subType") in ("Exclusive", "Failover")
-        if alone and session.consumer.handle in self._refused:
+        if alone and not is_reader(session) and session.consumer.handle in self._refused:
             copies = self._copies.get(session.consumer.handle, Counter())
             self._again[session_key(session)] = _Again(
                 event, stale=Counter({key: n for key, n in copies.items() if n > 0})

@@ -13,6 +13,7 @@ from assay_conformance.checks.consumption import (
     from_client,
     late,
     number_in_force,
+    unposted,
 )
 from assay_conformance.checks.nack.requests import (
     LEAST_DELAY_MS,
@@ -31,7 +32,8 @@ from assay_conformance.model.requirement import RequirementId
 class LeastDelay(RequestCheck):
     """Judged where the configured delay is below the minimum, and the client's precision leaves something to judge.
 
-    Those of a batch wait each for its own time, and so does what was nearly due when everything was asked for.
+    Those of a batch wait each for its own time, and so does what was nearly due when everything was asked for. An entry
+    with a message whose retry letter fails may be asked for at once.
     """
 
     requirement = RequirementId("nack.least-delay")
@@ -39,7 +41,12 @@ class LeastDelay(RequestCheck):
 
     def start(self) -> None:
         self._refused: dict[EntryKey, Call] = {}
+        self._unposted: set[EntryKey] = set()
         self._timers = Timers()
+
+    @on(Invoke, "reconsume_later")
+    def sent_round(self, event: Invoke) -> None:
+        self._unposted |= unposted(self.tracker, event)
 
     def asked(self, call: Call) -> None:
         delay_ms = number_in_force(self.view, call.consumer, "nack_delay_ms")
@@ -54,7 +61,7 @@ class LeastDelay(RequestCheck):
         found = {key: self._refused[key] for key in request.asks_for(self._refused)}
         if window is None or window.earliest_ns <= 0:
             return
-        due = self._timers.due(request, window)
+        due = self._timers.due(request, window) | (self._unposted & found.keys())
         for key in found:
             # A request for everything was meant for those that were due: the others' own may still come.
             if event.ids or key in due:

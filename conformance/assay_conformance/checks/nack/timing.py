@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay_conformance.checks.base import ms
+from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     EntryKey,
     buries,
     elapsed,
     late,
     number_in_force,
+    unposted,
 )
 from assay_conformance.checks.nack.requests import Window, window_of
 from assay_conformance.checks.nack.timers import Timers
@@ -37,7 +38,8 @@ class RedeliveredInWindow(RequestCheck):
     must not postpone earlier ones is another requirement. An ack in between excuses the client from asking at all.
 
     A request is too early only when no timer that runs for its entry is due. One that names no entry asks for all of
-    them, and the refusals behind it may each bring one of their own.
+    them, and the refusals behind it may each bring one of their own. An entry with a message whose retry letter fails
+    may be asked for at once.
     """
 
     requirement = RequirementId("nack.redelivered-in-window")
@@ -46,6 +48,7 @@ class RedeliveredInWindow(RequestCheck):
     def start(self) -> None:
         self._refused: dict[EntryKey, _Refused] = {}
         self._acked: set[EntryKey] = set()
+        self._unposted: set[EntryKey] = set()
         self._refusals_ns: dict[int, list[int]] = {}
         self._timers = Timers()
 
@@ -62,6 +65,10 @@ class RedeliveredInWindow(RequestCheck):
             waiting = self._refused.setdefault(key, _Refused(call, call))
             waiting.last = call
 
+    @on(Invoke, "reconsume_later")
+    def sent_round(self, event: Invoke) -> None:
+        self._unposted |= unposted(self.tracker, event)
+
     def called(self, call: Call) -> None:
         if call.invoke.verb == "nack":
             self._refusals_ns.setdefault(call.consumer.handle, []).append(call.called_ns)
@@ -71,6 +78,7 @@ class RedeliveredInWindow(RequestCheck):
         window = window_of(self.view, request.consumer)
         asked_for = self._timers.asked_for(request)
         due = set(asked_for) if window is None else self._timers.due(request, window)
+        due |= self._unposted.intersection(asked_for)
         found = [key for key in asked_for if key in self._refused]
         if window is not None and found:
             oldest = min(found, key=lambda key: self._refused[key].first.invoke.t_ns)

@@ -160,7 +160,7 @@ class ForgetsBefore(SeekCheck, AckCheck):
         named = set(acked_entries(session, event))
         self._unsent.get(handle, set()).difference_update(named)
         seek = self.current.get(handle)
-        if seek is None or seek.asked is None or event.seq < seek.asked.seq:
+        if seek is None or seek.beside or seek.asked is None or event.seq < seek.asked.seq:
             return
         stale = sorted(entry for entry in named & seek.unsent if not self._came_again(seek, entry))
         if stale:
