@@ -177,6 +177,74 @@ def test_nothing_flows_to_a_consumer_whose_permits_a_fault_took() -> None:
     assert judged(FlowsAfterHeal, story)[0] == []
 
 
+def an_injected_pong(s: Script) -> None:
+    s.opened(7)
+    s.down("PONG", 7, fate=Fate.INJECTED, sides=Sides.RECEIVER)
+
+
+def another_producer_s_forged_answer(s: Script) -> None:
+    s.producer(5, conn=7, producer_id=3, name="q")
+    s.send(0, handle=5)
+    s.send_frame(0, handle=5, conn=7, producer_id=3, name="q")
+    s.receipt(0, conn=7, producer_id=3, fate=Fate.ALTERED)
+
+
+def another_producer_s_forged_send(s: Script) -> None:
+    s.producer(5, conn=7, producer_id=3, name="q")
+    s.send(0, handle=5)
+    s.send_frame(0, handle=5, conn=7, producer_id=3, name="q", fate=Fate.ALTERED)
+
+
+def a_forged_lookup_of_another_topic(s: Script) -> None:
+    s.up("LOOKUP", request_id=900, fields={"topic": "persistent://public/default/u"})
+    s.down("LOOKUP_RESPONSE", request_id=900, fate=Fate.ALTERED)
+
+
+def its_forged_receipt(s: Script) -> None:
+    s.send_frame(1, conn=7)
+    s.receipt(1, conn=7, fate=Fate.INJECTED)
+
+
+def a_forged_answer_to_its_producer(s: Script) -> None:
+    asked = s.producer_asks(7)
+    s.down("PRODUCER_SUCCESS", 7, request_id=asked.request_id, fate=Fate.ALTERED)
+
+
+def a_forged_lookup_of_its_topic(s: Script) -> None:
+    s.up("LOOKUP", request_id=900, fields={"topic": "persistent://public/default/t"})
+    s.down("LOOKUP_RESPONSE", request_id=900, fate=Fate.ALTERED)
+
+
+TOLD_WRONGLY: list[tuple[type[Check], Story]] = [
+    (AckedIsDelivered, one_is_acknowledged_by_the_client_alone),
+    (FailedIsNotStored, one_is_refused_and_stored),
+    (OkIsStored, one_is_told_and_not_stored),
+]
+
+
+@pytest.mark.parametrize(("check", "story"), TOLD_WRONGLY, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("forgery", "excused"),
+    [
+        (an_injected_pong, False),
+        (another_producer_s_forged_answer, False),
+        (another_producer_s_forged_send, False),
+        (a_forged_lookup_of_another_topic, False),
+        (its_forged_receipt, True),
+        (a_forged_answer_to_its_producer, True),
+        (a_forged_lookup_of_its_topic, True),
+    ],
+)
+def test_a_forged_frame_makes_outcomes_doubtful_of_the_producers_it_concerns(
+    check: type[Check], story: Story, forgery: Story, excused: bool
+) -> None:
+    def both(s: Script) -> None:
+        forgery(s)
+        story(s)
+
+    assert judged(check, both)[0] == ([] if excused else judged(check, story)[0])
+
+
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
     assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
 
