@@ -215,6 +215,11 @@ def a_forged_lookup_of_its_topic(s: Script) -> None:
     s.down("LOOKUP_RESPONSE", request_id=900, fate=Fate.ALTERED)
 
 
+def a_forged_limit(s: Script) -> None:
+    s.opened(7)
+    s.down("CONNECTED", 7, fate=Fate.ALTERED)
+
+
 TOLD_WRONGLY: list[tuple[type[Check], Story]] = [
     (AckedIsDelivered, one_is_acknowledged_by_the_client_alone),
     (FailedIsNotStored, one_is_refused_and_stored),
@@ -233,6 +238,7 @@ TOLD_WRONGLY: list[tuple[type[Check], Story]] = [
         (its_forged_receipt, True),
         (a_forged_answer_to_its_producer, True),
         (a_forged_lookup_of_its_topic, True),
+        (a_forged_limit, True),
     ],
 )
 def test_a_forged_frame_makes_outcomes_doubtful_of_the_producers_it_concerns(
@@ -365,6 +371,50 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
     assert judged(AckedIsDelivered, story)[0] == codes
 
 
+def in_chunks(s: Script, *chunks: tuple[int, int], wait_ms: int = 0) -> None:
+    """Numbers of messages in two chunks, and which chunk, in the order of their entries; the last message is handed
+    over, and acknowledged with all in front of it."""
+    for number, chunk_id in chunks:
+        meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
+        s.stored(number, meta=meta) if chunk_id else s.stored(number, meta=meta, members=())
+    numbers = sorted({number for number, _ in chunks})
+    for number in numbers:
+        s.send(number)
+        s.ok(number)
+    for entry, (number, chunk_id) in enumerate(chunks):
+        s.after(wait_ms if entry == len(numbers) else 1)
+        meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
+        s.message(number, meta=meta, entry=entry)
+    got = s.received(numbers[-1], entry=len(chunks) - 1)
+    s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+
+
+@pytest.mark.parametrize("settings", [{"max_pending_chunked_messages": 1}, {"expire_incomplete_chunked_ms": 500}])
+def test_a_message_in_chunks_that_was_incomplete_alone_and_for_a_moment_is_missed(
+    settings: dict[str, ConfigValue],
+) -> None:
+    def story(s: Script) -> None:
+        in_chunks(s, (0, 0), (0, 1), (1, 0), (1, 1), wait_ms=1)
+        s.at(60_000)
+
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
+    assert judged(AckedIsDelivered, story, case=case)[0] == ["lost"]
+
+
+@pytest.mark.parametrize(("comes_back", "codes"), [(True, []), (False, ["lost"])])
+def test_a_message_that_was_settled_in_part_when_its_consumer_came_back_is_not_missed(
+    comes_back: bool, codes: list[str]
+) -> None:
+    def story(s: Script) -> None:
+        in_chunks(s, (0, 0), (1, 0), (0, 1), (1, 1))
+        if comes_back:
+            s.cut()
+            s.opened(1)
+            s.subscribed(1)
+
+    assert judged(AckedIsDelivered, story)[0] == codes
+
+
 @pytest.mark.parametrize(
     ("settings", "codes"),
     [
@@ -378,15 +428,10 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
 def test_a_message_in_chunks_that_may_be_given_up_and_is_then_covered_is_not_missed(
     settings: dict[str, ConfigValue], codes: list[str]
 ) -> None:
+    chunks = ((0, 0), (1, 0), (0, 1), (1, 1))
+
     def story(s: Script) -> None:
-        for number, chunk_id in ((0, 0), (1, 0), (0, 1), (1, 1)):
-            meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
-            s.stored(number, meta=meta) if chunk_id else s.stored(number, meta=meta, members=())
-        for number in (0, 1):
-            s.send(number)
-            s.ok(number)
-        got = s.after(100).received(1, entry=3)
-        s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+        in_chunks(s, *chunks, wait_ms=100)
 
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
     assert judged(AckedIsDelivered, story, case=case)[0] == codes

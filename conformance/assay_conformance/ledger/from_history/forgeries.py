@@ -2,8 +2,9 @@
 
 A forged answer to a SEND, or a SEND with another's sequence id, concerns the producers of its connection and whoever
 has their names, for sequence ids belong to names. So does a forged answer to a PRODUCER, which may give a name or the
-last id, and a word to go elsewhere. A forged answer to a lookup concerns the producers of its topic. Other frames say
-nothing of what is stored.
+last id, and a word to go elsewhere. A forged answer to a lookup concerns the producers of its topic, and a forged
+CONNECTED everybody: by the limit that it tells, consumers may settle unread what is larger. Other frames say nothing of
+what is stored or settled.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ FORGED = (Fate.ALTERED, Fate.INJECTED)
 
 _OF_CONNECTION = frozenset({"SEND_RECEIPT", "SEND_ERROR", "PRODUCER_SUCCESS", "ERROR", "TOPIC_MIGRATED"})
 _OF_TOPIC = frozenset({"LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE"})
+_OF_EVERYBODY = "CONNECTED"
 ASKING = frozenset({"PRODUCER", "LOOKUP", "PARTITIONED_METADATA"})
 """Requests that `asked` is to be shown."""
 
@@ -34,6 +36,7 @@ class Forgeries:
     """(connection, request id) -> full name of the topic that is looked up."""
     _forged_on: set[int] = field(default_factory=set)
     _forged_topics: set[str] = field(default_factory=set)
+    _all: bool = False
 
     def asked(self, event: Frame) -> None:
         if event.command != "PRODUCER":
@@ -62,6 +65,8 @@ class Forgeries:
             return
         if event.command in _OF_CONNECTION:
             self._forged_on.add(event.conn)
+        elif event.command == _OF_EVERYBODY:
+            self._all = True
         elif event.command in _OF_TOPIC and (topic := self._topics.get((event.conn, event.request_id))):
             self._forged_topics.add(topic)
 
@@ -70,10 +75,11 @@ class Forgeries:
         names = set().union(*(self._names.get(conn, ()) for conn in self._forged_on))
         found = {handle for handle, mine in self._named.items() if not names.isdisjoint(mine)}
         topics = {base_topic(renamed(full, local)) for full in self._forged_topics}
-        for event in invokes if topics else ():
+        for event in invokes if topics or self._all else ():
             if event.verb == "open_producer" and event.handle is not None:
                 opened = {base_topic(renamed(str(full), local)) for full in named_topics(event.args, first)}
-                found |= set() if topics.isdisjoint(opened) else {event.handle}
+                if self._all or not topics.isdisjoint(opened):
+                    found.add(event.handle)
         return found
 
     def _writes(self, conn: int, name: str) -> None:

@@ -54,6 +54,9 @@ class Sorted:
     troubles: list[Event] = field(default_factory=list)
     """Faults, steps of the broker, ends of connections and agents; what the broker closed."""
     opened: list[Opened] = field(default_factory=list)
+    subscribes: list[Frame] = field(default_factory=list)
+    chunks_sent: list[Frame] = field(default_factory=list)
+    """To consumers."""
     names: set[str] = field(default_factory=set)
     """Producer names that clients were given or asked for."""
     forgeries: Forgeries = field(default_factory=Forgeries)
@@ -176,6 +179,8 @@ class _Sorting:
                 self._harmed(event)
             if command == "SEND":
                 self._sent(event)
+            elif event.meta is not None and event.meta.uuid:
+                found.chunks_sent.append(event)
         elif event.dir is _TO_CLIENT:
             if event.fate is not _PASSED:
                 found.forgeries.answered(event)
@@ -186,6 +191,8 @@ class _Sorting:
                 found.names.add(str(event.fields["producer_name"]))
         elif command in ASKING:
             found.forgeries.asked(event)
+        elif command == "SUBSCRIBE":
+            found.subscribes.append(event)
 
     def _harmed(self, event: Frame) -> None:
         """A payload that did not just pass."""
