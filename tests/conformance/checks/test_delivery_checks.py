@@ -286,6 +286,20 @@ def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fat
     assert judged(OkIsStored, story)[0] == codes
 
 
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["not-stored"])])
+def test_the_receipt_of_what_overtook_a_message_with_its_chosen_id_is_not_its_own(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        s.send(0)
+        s.send(1, sequence_id=0)
+        s.send_frame(0, fate=fate, sides=Sides.SENDER)
+        s.send_frame(1, sequence_id=0)
+        s.stored(1)
+        s.receipt(0)
+        s.ok(0)
+
+    assert judged(OkIsStored, story)[0] == codes
+
+
 def test_a_failover_consumer_that_comes_back_is_made_active_a_second_later() -> None:
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer={"subscription_type": "failover"}))
     assert judged(FlowsAfterHeal, silence_behind_an_outage, case=case)[0] == []

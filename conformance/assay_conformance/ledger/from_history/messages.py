@@ -316,7 +316,7 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
     forged = message.invoke is not None and message.invoke.handle in found.forged
     if forged or message.damaged:
         return Result.UNKNOWN
-    if events.torn_sends and end.message_id is not None and end.message_id.is_duplicate_marker:
+    if events.torn_sends and _may_be_another_s(message, end, found):
         return Result.UNKNOWN
     if events.torn_chunks and not events.torn_chunks.isdisjoint(_identities(message, events)):
         return Result.UNKNOWN
@@ -326,6 +326,13 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
     if (code is Result.FAIL and _written(message, events) > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
     return code
+
+
+def _may_be_another_s(message: Message, end: Completion, found: Messages) -> bool:
+    """What an answer says may be meant for another message, of the same sequence id or one that overtook it."""
+    if end.message_id is not None and end.message_id.is_duplicate_marker:
+        return True
+    return not message.copies and message.invoke is not None and message.invoke.handle in found.choosing
 
 
 def _written(message: Message, events: Sorted) -> int:
