@@ -312,14 +312,17 @@ def test_sends_one_after_the_other_do_not_exercise_callback_order() -> None:
 
 
 def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> DeliversInIdOrder:
-    """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: redelivery was asked for."""
+    """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: they are asked for again, and come
+    again behind the second."""
     story = Script()
     story.consumer(kind=kind)
     for entry in range(3):
         story.message(entry)
-    if again:
-        story.redeliver_frame()
-    for entry in entries:
+    for place, entry in enumerate(entries):
+        if again and place == 2:
+            story.redeliver_frame()
+            for number in range(3):
+                story.message(number)
         story.received(entry)
     return trial(DeliversInIdOrder, story.done())
 
@@ -349,6 +352,22 @@ def test_batch_handed_over_backwards_is_found() -> None:
 
 def test_redelivery_may_go_back_once() -> None:
     assert _delivered(0, 1, 0, 1, 2, again=True).findings == []
+
+
+def test_a_return_that_nothing_came_again_for_excuses_no_disorder_later() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    story.received(0)
+    story.cut()
+    story.connected(1)
+    story.subscribed(1)
+    for entry in (1, 2):
+        story.message(entry, conn=1)
+    for entry in (2, 1):
+        story.received(entry)
+    check = trial(DeliversInIdOrder, story.done())
+    assert [finding.code for finding in check.findings] == ["delivered-out-of-order"]
 
 
 def test_shared_subscription_promises_no_order() -> None:
