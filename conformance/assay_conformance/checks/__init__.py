@@ -60,6 +60,7 @@ from assay_conformance.checks import (
     roundtrip,
     routing,
     seek,
+    sequence_ids,
     staying_away,
     steering,
     strays,
@@ -79,6 +80,7 @@ __all__ = ["CHECKS"]
 
 _CHAPTERS = (
     ordering,
+    sequence_ids,
     key_order,
     epochs,
     positions,

@@ -6,12 +6,12 @@ from assay_conformance.checks.ordering import (
     CallbacksInSendOrder,
     KeepsSendOrder,
     ReceiptsInSendOrder,
-    SequenceIdsStepByOne,
 )
+from assay_conformance.checks.sequence_ids import SequenceIdsStepByOne
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, Script, entry_id
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import ErrorClass, Fate, Sides
+from assay_conformance.model.event import ErrorClass, Fate, Member, Sides
 from assay_conformance.model.verdict import Grade
 
 
@@ -226,6 +226,39 @@ def test_ids_of_messages_that_overtook_a_batch_are_not_missing_behind_it() -> No
     story.send_frame(0, 3, sequence_id=0)
     story.send_frame(4, sequence_id=4)
     assert trial(SequenceIdsStepByOne, story.done()).findings == []
+
+
+def _unnumbered(*ids: int, fail: int | None = None, fate: Fate = Fate.PASSED) -> SequenceIdsStepByOne:
+    """Messages too small for an identity; `fail`: one more is asked for, and fails, before this one."""
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(ids):
+        if number == fail:
+            story.send(100, size=3)
+        story.send(number, size=3)
+        members = (Member(size=3, digest=number, identity=None, sequence_id=None),)
+        story.send_frame(number, sequence_id=sequence_id, members=members, unit=number, size=3, fate=fate)
+        story.receipt(sequence_id)
+        story.ok(number)
+    return trial(SequenceIdsStepByOne, story.done())
+
+
+@pytest.mark.parametrize(
+    ("ids", "codes"),
+    [((5, 6, 7), []), ((0, 0, 1), ["id-reused"]), ((5, 4), ["id-reused"]), ((0, 7), ["id-skipped"])],
+)
+def test_ids_of_messages_without_identity_are_judged_by_the_order_they_left_in(
+    ids: tuple[int, ...], codes: list[str]
+) -> None:
+    assert [finding.code for finding in _unnumbered(*ids).findings] == codes
+
+
+def test_a_message_without_identity_that_never_left_may_have_taken_an_id() -> None:
+    assert _unnumbered(0, 2, fail=1).findings == []
+
+
+def test_ids_of_messages_without_identity_are_not_judged_where_a_fault_repeated_a_send() -> None:
+    assert _unnumbered(0, 0, fate=Fate.DUPLICATED).findings == []
 
 
 def test_message_that_never_left_may_have_taken_an_id() -> None:
