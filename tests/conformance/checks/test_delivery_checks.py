@@ -251,6 +251,18 @@ def test_a_forged_frame_makes_outcomes_doubtful_of_the_producers_it_concerns(
     assert judged(check, both)[0] == ([] if excused else judged(check, story)[0])
 
 
+@pytest.mark.parametrize("kind", ["failover", "exclusive"])
+@pytest.mark.parametrize("fate", [Fate.DROPPED, Fate.PASSED])
+def test_the_permits_and_the_type_of_another_subscription_excuse_no_stall(kind: str, fate: Fate) -> None:
+    def story(s: Script) -> None:
+        s.consumer(9, conn=5, consumer_id=1, topic="u", subscription="other", subscription_type=kind)
+        s.up("FLOW", 5, consumer_id=1, permits=1, sides=Sides.SENDER, fate=fate)
+        silence_behind_an_outage(s)
+
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t"), Topic(name="u"))))
+    assert judged(FlowsAfterHeal, story, case=case)[0] == ["stalled"]
+
+
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
     assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
 
