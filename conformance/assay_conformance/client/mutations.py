@@ -1243,7 +1243,7 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.BLANKS_RESEND: Broken(
         "DLV-002",
-        "what is sent again has lost its payload",
+        "what is sent again, neither compressed nor in chunks, has lost its payload",
         "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it",
     ),
     Mutation.SENDS_WHAT_IT_REFUSED: Broken(
