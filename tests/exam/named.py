@@ -72,7 +72,6 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
 }
 
 NOT_NAMED: dict[str, str] = {
-    "delivery.as-sent": "a payload that changes on its way to the application breaks what says how it was changed",
     "delivery.fault-windows": "it counts what other requirements of delivery find, by the fault that brought it about",
     "batching.wider-limits-save": "it compares two producers, and what one of them does wrong is a rule of batching",
 }
