@@ -2,9 +2,10 @@
 
     python -m bench.kill_by_exploration --lives FOLDER [--cpu-s 120] [--only MUTANT] [--anew]
 
-FOLDER is what `python -m bench.no_false_alarm --kept FOLDER` kept of the same lives with an honest client. Exploration
-is steered towards clauses: a mutant meets the lives first that exercise the requirement it breaks, in the order they
-were drawn; a life that does not cannot fail it. Each mutant has so many seconds of CPU. No directed Case takes part.
+FOLDER is what `python -m bench.no_false_alarm --kept FOLDER` kept of the same lives with an honest client. A life that
+does not exercise the requirement there is passed over. Exploration has nobody to tell it that beforehand, so each such
+life takes as much of the mutant's time as those that were played take on average. Each mutant has so many seconds of
+CPU. No directed Case takes part.
 What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it.
 """
 
@@ -42,27 +43,39 @@ def _own(mutant: Mutant) -> frozenset[str]:
     return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row)
 
 
-def _reaching(rounds: Mapping[int, list[Life]], requirements: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Seed and number of the lives that exercise one of these."""
+def _reaching(rounds: Mapping[int, list[Life]], requirements: frozenset[str]) -> Iterator[tuple[int, int, int]]:
+    """Seed and number of the lives that exercise one of these, and how many did not up to then."""
+    passed_over = 0
     for seed, lives in rounds.items():
         for number, life in enumerate(lives):
-            if not requirements.isdisjoint(life.exercised):
-                yield seed, number
+            if requirements.isdisjoint(life.exercised):
+                passed_over += 1
+            else:
+                yield seed, number, passed_over
+
+
+def charged_s(spent_s: float, lives: int, passed_over: int) -> float:
+    """The time of the lives that were played, and as much for each that was passed over."""
+    return spent_s * (lives + passed_over) / lives if lives else 0.0
 
 
 def sought(mutant: Mutant, rounds: Mapping[int, list[Life]], cpu_s: float) -> Found:
     """Until its requirement fails in a life, the lives are over, or the time is."""
     client = frozenset({mutant}) if isinstance(mutant, Mutation) else frozenset()
     broker = frozenset({mutant}) if isinstance(mutant, BrokerMutation) else frozenset()
-    own, began, lives = _own(mutant), time.process_time(), 0
-    for seed, number in _reaching(rounds, own):
-        if time.process_time() - began > cpu_s:
+    own, began, found = _own(mutant), time.process_time(), Found(0, 0.0)
+    for seed, number, passed_over in _reaching(rounds, own):
+        # What lies in front of it may use the time up.
+        if charged_s(time.process_time() - began, found.lives, passed_over) > cpu_s:
             break
         tried = replace(trial(number), client=client, broker=broker).in_virtual_time(_cases(seed)[number])
-        lives += 1
-        if not own.isdisjoint(failed_in(tried)):
-            return Found(lives, round(time.process_time() - began, 1), f"{seed}-{number}")
-    return Found(lives, round(time.process_time() - began, 1))
+        lives = found.lives + 1
+        took_s = round(charged_s(time.process_time() - began, lives, passed_over), 1)
+        failed = not own.isdisjoint(failed_in(tried))
+        found = Found(lives, took_s, f"{seed}-{number}" if failed else "", passed_over)
+        if failed:
+            break
+    return found
 
 
 def main() -> None:

@@ -28,7 +28,8 @@ There are two ways to count. By the first, the fixed version keeps the same requ
 those that are about something else included: that is what is claimed here. By the second, it keeps it in the **Case**
 that showed the bug, and may break it elsewhere, by another deviation, which is named. Where the affected version never
 came to what a requirement is about (*untestable*: its process died, or its call never ended), the requirement counts as
-broken, as it does in a certificate.
+broken, as it does in a certificate; the table says of each bug how it was broken, and the counts which rest on that
+alone.
 
 `python -m bench.past_bugs` certifies what has not been certified yet and writes this page; what is kept of the runs is
 in [fixtures/golden/past_bugs](../fixtures/golden/past_bugs).
@@ -56,7 +57,7 @@ def page(found: Mapping[str, Evidence]) -> str:
     told = results(found)
     known = {row: result for row, result in told.items() if PAIRS[row].reproduced}
     others = {row: result for row, result in told.items() if row not in known}
-    parts = [_HEAD, f"{_counted(known)}:", "", *counts(known), "", *_table(known)]
+    parts = [_HEAD, f"{_counted(known)}:", "", *counts(known), "", *table(known)]
     parts += [
         "",
         "## Known by their fixes alone",
@@ -66,7 +67,7 @@ def page(found: Mapping[str, Evidence]) -> str:
         "",
         *counts(others),
         "",
-        *_table(others),
+        *table(others),
     ]
     return "\n".join((*parts, "", "## Not tried", "", *_not_run())) + "\n"
 
@@ -88,14 +89,15 @@ def counts(told: Mapping[str, Result]) -> Iterator[str]:
     yield f"- the same requirement in the Case that showed it: {len(everywhere) + len(there)} of {len(told)}"
 
 
-def _table(told: Mapping[str, Result]) -> Iterator[str]:
-    yield "| bug | affected | fixed | | kept by the fixed version | noticed by |"
-    yield "|---|---|---|---|---|---|"
+def table(told: Mapping[str, Result]) -> Iterator[str]:
+    """A row a bug."""
+    yield "| bug | affected | fixed | | broken how | kept by the fixed version | noticed by |"
+    yield "|---|---|---|---|---|---|---|"
     for row, result in told.items():
         pair = PAIRS[row]
         yield (
             f"| [{row}]({pair.issue}): {pair.bug} | {pair.affected} | {pair.fixed} | {result.detection} "
-            f"| {_kept(result)} | {_noticed(pair, result)} |"
+            f"| {_how(result)} | {_kept(result)} | {_noticed(pair, result)} |"
         )
 
 
@@ -104,6 +106,11 @@ def _not_run() -> Iterator[str]:
     yield "|---|---|"
     for why, rows in NOT_RUN.items():
         yield f"| {', '.join(rows)} | {why} |"
+
+
+def _how(result: Result) -> str:
+    """By verdicts of the affected version on the clauses that count."""
+    return ", ".join(sorted(result.rests_on or {sign.verdict for sign in result.signs}))
 
 
 def _kept(result: Result) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bench.past_bugs.evidence import Evidence, Seen, kept
 from bench.past_bugs.judging import Detection, Result, judged
-from bench.past_bugs.page import PAGE, counts, page, results
+from bench.past_bugs.page import PAGE, counts, page, results, table
 from bench.past_bugs.pairs import NOT_RUN, PAIRS, Pair
 
 from assay_conformance.model.verdict import Verdict
@@ -57,6 +57,14 @@ def test_clause_that_the_fixed_version_breaks_elsewhere_counts_by_the_second_alo
 def test_clause_that_the_affected_version_never_came_to_is_told_apart() -> None:
     told = {"CPP-01": _judged({"a": Seen(Verdict.UNTESTABLE, ("untestable",))}, {"a": PASSED})}
     assert next(counts(told)).endswith("**1 of 1**; CPP-01 by what was untestable")
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNTESTABLE, Verdict.FAIL])
+def test_the_table_says_of_each_bug_how_it_was_broken(verdict: Verdict) -> None:
+    result = _judged({"a": Seen(verdict, ("code",))}, {"a": PASSED})
+    head, _, row = table({"CPP-01": result})
+    place = head.split("|").index(" broken how ")
+    assert row.split("|")[place].strip() == verdict
 
 
 def test_at_least_ten_of_twelve_are_noticed_by_a_requirement_that_the_fixed_version_keeps_in_all_cases() -> None:

@@ -50,11 +50,13 @@ class Kill(msgspec.Struct, frozen=True):
 
 class Found(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of exploration with a mutant: so many lives that exercise its requirement, in so much CPU time, and the
-    one that failed it."""
+    one that failed it. `passed_over`: lives in front of them that do not, whose time is counted; None where it was
+    not."""
 
     lives: int
     cpu_s: float
     life: str = ""
+    passed_over: int | None = None
 
 
 def found() -> dict[str, Found]:
@@ -129,9 +131,11 @@ _EXPLORED = """\
 ## By exploration alone
 
 Mixed lives that were drawn, and no directed Case, against each mutant, for as long as stands here
-(`python -m bench.kill_by_exploration`). Lives that do not exercise the requirement are passed over, as exploration is
-steered. *lives* are those it took; where it is not caught, all that there were, or that the time was enough for. *not
-reached*: no life that was drawn exercises the requirement.
+(`python -m bench.kill_by_exploration`). Lives that do not exercise the requirement with an honest client are passed
+over: that is known beforehand here, and no exploration knows it. *lives* are those that were played; where it is not
+caught, all that there were, or that the time was enough for. *passed over* are those in front of them, each of which
+counts as long as one that was played; where no number stands, they were not counted, and exploration would have needed
+more time than stands here. *not reached*: no life that was drawn exercises the requirement.
 """
 
 
@@ -144,10 +148,11 @@ def _by_exploration(found: Mapping[str, Found]) -> Iterator[str]:
     unreached = sorted(name for name, one in found.items() if not one.lives)
     yield f"{len(killed)} of {len(found)} are caught; {len(missed)} are not; {len(unreached)} are not reached."
     yield ""
-    yield "| mutant | lives | CPU, s |"
-    yield "|---|---|---|"
-    yield from (f"| `{name}` | {one.lives} | {one.cpu_s} |" for name, one in sorted(killed.items()))
-    yield from (f"| `{name}` | not in {one.lives} | {one.cpu_s} |" for name, one in sorted(missed.items()))
+    yield "| mutant | lives | passed over | CPU, s |"
+    yield "|---|---|---|---|"
+    for name, one in (*sorted(killed.items()), *sorted(missed.items())):
+        passed_over = "" if one.passed_over is None else one.passed_over
+        yield f"| `{name}` | {'' if one.life else 'not in '}{one.lives} | {passed_over} | {one.cpu_s} |"
     yield ""
     if unreached:
         yield f"Not reached: {', '.join(f'`{name}`' for name in unreached)}."

@@ -64,6 +64,7 @@ from assay_conformance.checks import (
     roundtrip,
     routing,
     seek,
+    sequence_ids,
     starts,
     staying_away,
     steering,
@@ -84,6 +85,7 @@ __all__ = ["CHECKS"]
 
 _CHAPTERS = (
     ordering,
+    sequence_ids,
     key_order,
     epochs,
     positions,

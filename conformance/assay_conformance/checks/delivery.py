@@ -5,19 +5,18 @@ The rows are made once an attempt, behind its last event, and every rule sees ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import chain, islice
 
-from assay_conformance.checks.base import MAX_EXAMPLES, Check, View
+from assay_conformance.checks.base import MAX_EXAMPLES, Check, View, on
 from assay_conformance.checks.consumption import in_force, is_torn
 from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.tracker import OpenedConsumer
 from assay_conformance.ledger import clauses
 from assay_conformance.ledger.from_history import Transcript, transcribe
 from assay_conformance.ledger.from_history.evidence import HistoryJudged, judge_history
 from assay_conformance.ledger.rules import Breach
 from assay_conformance.model.event import Event, Fired, Frame, Received
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic, named_topics
 
 MOST_EVENTS = 6
 """Events of a message that a finding names: asked for, told, stored, delivered, and delivered again."""
@@ -88,19 +87,44 @@ class FlowsAfterHeal(RowsCheck):
 
     requirement = RequirementId(clauses.FLOWS)
 
+    def start(self) -> None:
+        self._torn: set[str] = set()
+        """Subscriptions whose permits a fault took out of their stream: nobody grants them again."""
+        self._all_torn = False
+
+    @on(Frame, "FLOW")
+    def granted(self, event: Frame) -> None:
+        if is_torn(event):
+            session = self.tracker.consumer_of(event)
+            if session is None:
+                self._all_torn = True
+            else:
+                self._torn.add(_called(session.subscription, session.topic))
+
     def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
-        if any(in_force(self.view, one, "subscription_type") == "failover" for one in self._consumers()):
-            return  # Whoever comes back to it is made active a second later.
-        if any(isinstance(one, Frame) and one.command == "FLOW" and is_torn(one) for one in self.tracker.history):
-            return  # Permits that a fault took out of their stream, nobody grants again.
+        stalled = ledger_of(self.view).transcript.small.subscriptions[breach.sub].name
+        # Whoever comes back to a failover subscription is made active a second later.
+        if self._all_torn or stalled in self._torn | self._failover():
+            return
         end_ns = self.tracker.history[-1].t_ns
         if self.tracker.load.quiet(0, end_ns, TOLERANCES["answer"]):
             super().judge(breach, events)
         else:
             self.undecided("the machine was too busy to tell whether messages flowed again in time")
 
-    def _consumers(self) -> Iterable[OpenedConsumer]:
-        return self.tracker.opened_consumers.values()
+    def _failover(self) -> set[str]:
+        first = self.view.case.topology.topics[0].name
+        return {
+            _called(one.subscription, self.tracker.local_topic(str(topic)))
+            for one in self.tracker.opened_consumers.values()
+            if in_force(self.view, one, "subscription_type") == "failover"
+            for topic in named_topics(one.invoke.args, first)
+        }
+
+
+def _called(subscription: str, topic: str) -> str:
+    """As rows name a subscription."""
+    return f"{subscription} on {base_topic(topic)}"
 
 
 class FaultWindows(RowsCheck):

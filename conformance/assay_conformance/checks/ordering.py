@@ -8,7 +8,6 @@ them, in that order, however often the connection died in between (`keeps-send-o
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -19,7 +18,7 @@ from assay_conformance.checks.holdings import (
     keeps_call_order,
     topic_of,
 )
-from assay_conformance.checks.lines import Line, Unit, is_duplicate, last_id
+from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.checks.tracker import ConsumerSession, Operation
 from assay_conformance.checks.worlds import Kind, Standing
 from assay_conformance.model.case import Rate
@@ -194,57 +193,6 @@ class _Arrived:
             del self._places[sequence_id]
             self._riddles.discard(sequence_id)
         return None if ambiguous else places[0]
-
-
-class SequenceIdsStepByOne(Check):
-    """Between message a and message b of a producer the ids differ by 1 to b - a: by exactly 1 where b is the next.
-
-    Messages in between that never left (refused, timed out, or routed to another partition) may or may not have taken
-    an id; one that left with a message sent before was taken, too. Ids that the application chose are its own affair,
-    and so are those of a batcher that sorts by key.
-    """
-
-    requirement = RequirementId("ordering.sequence-ids-step-by-one")
-    skips_plain = True
-
-    def finish(self) -> None:
-        for line in self.tracker.lines.all:
-            if self._judges(line):
-                self._judge(line)
-
-    def _judges(self, line: Line) -> bool:
-        if line.handle is None or line.handle in self.tracker.foresight.explicit:
-            return False
-        by_key = self.view.producer_setting(line.handle, "batching_type") == "key_based"
-        return not by_key or self.view.producer_setting(line.handle, "batching") is False
-
-    def _judge(self, line: Line) -> None:
-        taken = {frame.sequence_id or 0 for unit in line.units for _, frame in unit.sends[1:]}
-        for earlier, later in itertools.pairwise(unit for unit in line.units if unit.numbers):
-            if earlier.numbers[-1] >= later.numbers[0] or _is_overtaken(earlier):
-                continue  # cut again, or out of order: other clauses
-            between = later.numbers[0] - earlier.numbers[-1]
-            step = later.sequence_id - last_id(earlier)
-            if between == 1:
-                self.exercise(later.first)
-            if step < 1:
-                self._breach("id-reused", earlier, later, "a greater one")
-            elif step > between and step > between + sum(last_id(earlier) < id < later.sequence_id for id in taken):
-                self._breach("id-skipped", earlier, later, f"{last_id(earlier) + 1}")
-
-    def _breach(self, code: str, earlier: Unit, later: Unit, expected: str) -> None:
-        self.breach(
-            code,
-            f"{later.line}: message {later.numbers[0]} left at {ms(later.first.t_ns)} with sequence id "
-            f"{later.sequence_id}; message {earlier.numbers[-1]} has {last_id(earlier)}, so {expected} was expected",
-            earlier.first,
-            later.first,
-        )
-
-
-def _is_overtaken(unit: Unit) -> bool:
-    """Messages asked for between those of the batch left before it, with ids of their own."""
-    return unit.numbers[-1] - unit.numbers[0] >= len(unit.numbers)
 
 
 class CallbacksInSendOrder(Check):

@@ -31,11 +31,20 @@ class IndependentPartitions(TimedCheck):
     def start(self) -> None:
         self._still: dict[int, list[tuple[Line, Event]]] = {}
         """Send -> partitions that stood still when it was asked for, and since when."""
+        self._waited_for: dict[int, set[int]] = {}
+        """Producer handle -> its synchronous sends that have not ended."""
+
+    @on(Completion, "send")
+    def ended(self, event: Completion) -> None:
+        self._waited_for.get(event.handle or 0, set()).discard(event.op)
 
     @on(Invoke, "send")
     def asked(self, event: Invoke) -> None:
-        before = [send for send in self.tracker.sends.get(event.handle or 0, ()) if send.invoke.seq < event.seq]
-        if any(send.completion is None and send.invoke.args.get("mode") == "sync" for send in before):
+        waited_for = self._waited_for.setdefault(event.handle or 0, set())
+        behind = bool(waited_for)
+        if event.args.get("mode") == "sync":
+            waited_for.add(event.op)
+        if behind:
             return
         lines = self.tracker.lines.of_handle(event.handle or 0)
         self._still[event.op] = [(line, since) for line in lines if (since := _still_since(line)) is not None]

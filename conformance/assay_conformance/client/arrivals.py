@@ -68,6 +68,8 @@ class Arrivals:
         )
         self._expire_ns = settings.expire_incomplete_chunked_ms * MS
         self._expiry: Timer | None = None
+        self._again = False
+        """Everything was to come again: what one mutation waits for."""
 
     def message(self, frame: Frame, connection: Connection, *, stale: bool) -> None:
         """`stale`: it will come again, and is dropped."""
@@ -99,6 +101,7 @@ class Arrivals:
     def clear(self) -> None:
         """The broker will deliver everything unacknowledged again."""
         self._chunks.clear()
+        self._again = True
 
     # --- what can be read ---
 
@@ -117,7 +120,10 @@ class Arrivals:
             self._take_chunk(payload, position, body)
             return
         check_size(payload.data, limit)
-        self._open(metadata, uncompress(metadata, payload.data, self._shared.mutations), (position,), body)
+        data = uncompress(metadata, payload.data, self._shared.mutations)
+        if self._again and not is_batch(metadata) and self._shared.mutated(Mutation.HANDS_OVER_OLD_BYTES):
+            data = bytes((*data[:-1], *(byte ^ 0xFF for byte in data[-1:])))
+        self._open(metadata, data, (position,), body)
 
     def _take_chunk(self, payload: Payload, position: Position, body: pb.CommandMessage) -> None:
         metadata = payload.metadata

@@ -40,7 +40,10 @@ def _restamp(op: Op, unix_ms: int) -> None:
 def _blank(op: Op) -> None:
     frame = decode(op.frame)
     assert frame.payload is not None
-    op.frame = encode(frame.command, metadata=frame.payload.metadata, data=bytes(len(frame.payload.data)))
+    metadata = frame.payload.metadata
+    if metadata.compression or metadata.HasField("uuid"):
+        return  # What is made of the application's buffer is a buffer of its own.
+    op.frame = encode(frame.command, metadata=metadata, data=bytes(len(frame.payload.data)))
 
 
 def _swap_payloads(first: Op, second: Op) -> None:

@@ -255,6 +255,7 @@ class Mutation(StrEnum):
     BLANKS_RESEND = "blanks-resend"
     SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
     HANDS_OUT_ACKED_AGAIN = "hands-out-acked-again"
+    HANDS_OVER_OLD_BYTES = "hands-over-old-bytes"
     SILENT_AFTER_RECONNECT = "silent-after-reconnect"
     TIME_OUT_ENDS_RETURN = "time-out-ends-return"
     RETRY_LETTER_LOSES_KEYS = "retry-letter-loses-keys"
@@ -1359,13 +1360,18 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.BLANKS_RESEND: Broken(
         "DLV-002",
-        "what is sent again has lost its payload",
+        "what is sent again, neither compressed nor in chunks, has lost its payload",
         "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it",
     ),
     Mutation.SENDS_WHAT_IT_REFUSED: Broken(
         "DLV-003",
         "a message that is refused because the queue is full is sent all the same",
         "an error raised behind the place where the message was taken in",
+    ),
+    Mutation.HANDS_OVER_OLD_BYTES: Broken(
+        "DLV-005",
+        "once everything came again, unbatched messages are handed over with another last byte",
+        "a buffer that is read into again while the application has what was in it",
     ),
     Mutation.HANDS_OUT_ACKED_AGAIN: Broken(
         "DLV-006",

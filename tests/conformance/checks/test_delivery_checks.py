@@ -177,6 +177,92 @@ def test_nothing_flows_to_a_consumer_whose_permits_a_fault_took() -> None:
     assert judged(FlowsAfterHeal, story)[0] == []
 
 
+def an_injected_pong(s: Script) -> None:
+    s.opened(7)
+    s.down("PONG", 7, fate=Fate.INJECTED, sides=Sides.RECEIVER)
+
+
+def another_producer_s_forged_answer(s: Script) -> None:
+    s.producer(5, conn=7, producer_id=3, name="q")
+    s.send(0, handle=5)
+    s.send_frame(0, handle=5, conn=7, producer_id=3, name="q")
+    s.receipt(0, conn=7, producer_id=3, fate=Fate.ALTERED)
+
+
+def another_producer_s_forged_send(s: Script) -> None:
+    s.producer(5, conn=7, producer_id=3, name="q")
+    s.send(0, handle=5)
+    s.send_frame(0, handle=5, conn=7, producer_id=3, name="q", fate=Fate.ALTERED)
+
+
+def a_forged_lookup_of_another_topic(s: Script) -> None:
+    s.up("LOOKUP", request_id=900, fields={"topic": "persistent://public/default/u"})
+    s.down("LOOKUP_RESPONSE", request_id=900, fate=Fate.ALTERED)
+
+
+def its_forged_receipt(s: Script) -> None:
+    s.send_frame(1, conn=7)
+    s.receipt(1, conn=7, fate=Fate.INJECTED)
+
+
+def a_forged_answer_to_its_producer(s: Script) -> None:
+    asked = s.producer_asks(7)
+    s.down("PRODUCER_SUCCESS", 7, request_id=asked.request_id, fate=Fate.ALTERED)
+
+
+def a_forged_lookup_of_its_topic(s: Script) -> None:
+    s.up("LOOKUP", request_id=900, fields={"topic": "persistent://public/default/t"})
+    s.down("LOOKUP_RESPONSE", request_id=900, fate=Fate.ALTERED)
+
+
+def a_forged_limit(s: Script) -> None:
+    s.opened(7)
+    s.down("CONNECTED", 7, fate=Fate.ALTERED)
+
+
+TOLD_WRONGLY: list[tuple[type[Check], Story]] = [
+    (AckedIsDelivered, one_is_acknowledged_by_the_client_alone),
+    (FailedIsNotStored, one_is_refused_and_stored),
+    (OkIsStored, one_is_told_and_not_stored),
+]
+
+
+@pytest.mark.parametrize(("check", "story"), TOLD_WRONGLY, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("forgery", "excused"),
+    [
+        (an_injected_pong, False),
+        (another_producer_s_forged_answer, False),
+        (another_producer_s_forged_send, False),
+        (a_forged_lookup_of_another_topic, False),
+        (its_forged_receipt, True),
+        (a_forged_answer_to_its_producer, True),
+        (a_forged_lookup_of_its_topic, True),
+        (a_forged_limit, True),
+    ],
+)
+def test_a_forged_frame_makes_outcomes_doubtful_of_the_producers_it_concerns(
+    check: type[Check], story: Story, forgery: Story, excused: bool
+) -> None:
+    def both(s: Script) -> None:
+        forgery(s)
+        story(s)
+
+    assert judged(check, both)[0] == ([] if excused else judged(check, story)[0])
+
+
+@pytest.mark.parametrize("kind", ["failover", "exclusive"])
+@pytest.mark.parametrize("fate", [Fate.DROPPED, Fate.PASSED])
+def test_the_permits_and_the_type_of_another_subscription_excuse_no_stall(kind: str, fate: Fate) -> None:
+    def story(s: Script) -> None:
+        s.consumer(9, conn=5, consumer_id=1, topic="u", subscription="other", subscription_type=kind)
+        s.up("FLOW", 5, consumer_id=1, permits=1, sides=Sides.SENDER, fate=fate)
+        silence_behind_an_outage(s)
+
+    case = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t"), Topic(name="u"))))
+    assert judged(FlowsAfterHeal, story, case=case)[0] == ["stalled"]
+
+
 def test_what_a_subscription_still_has_in_its_backlog_is_not_lost() -> None:
     assert judged(AckedIsDelivered, one_is_acknowledged_by_the_client_alone, backlog=1) == ([], 0)
 
@@ -208,6 +294,20 @@ def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fat
         s.stored(1, meta=last, members=())
         s.receipt(1)
         s.ok(1)
+
+    assert judged(OkIsStored, story)[0] == codes
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["not-stored"])])
+def test_the_receipt_of_what_overtook_a_message_with_its_chosen_id_is_not_its_own(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        s.send(0)
+        s.send(1, sequence_id=0)
+        s.send_frame(0, fate=fate, sides=Sides.SENDER)
+        s.send_frame(1, sequence_id=0)
+        s.stored(1)
+        s.receipt(0)
+        s.ok(0)
 
     assert judged(OkIsStored, story)[0] == codes
 
@@ -297,6 +397,50 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
     assert judged(AckedIsDelivered, story)[0] == codes
 
 
+def in_chunks(s: Script, *chunks: tuple[int, int], wait_ms: int = 0) -> None:
+    """Numbers of messages in two chunks, and which chunk, in the order of their entries; the last message is handed
+    over, and acknowledged with all in front of it."""
+    for number, chunk_id in chunks:
+        meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
+        s.stored(number, meta=meta) if chunk_id else s.stored(number, meta=meta, members=())
+    numbers = sorted({number for number, _ in chunks})
+    for number in numbers:
+        s.send(number)
+        s.ok(number)
+    for entry, (number, chunk_id) in enumerate(chunks):
+        s.after(wait_ms if entry == len(numbers) else 1)
+        meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
+        s.message(number, meta=meta, entry=entry)
+    got = s.received(numbers[-1], entry=len(chunks) - 1)
+    s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+
+
+@pytest.mark.parametrize("settings", [{"max_pending_chunked_messages": 1}, {"expire_incomplete_chunked_ms": 500}])
+def test_a_message_in_chunks_that_was_incomplete_alone_and_for_a_moment_is_missed(
+    settings: dict[str, ConfigValue],
+) -> None:
+    def story(s: Script) -> None:
+        in_chunks(s, (0, 0), (0, 1), (1, 0), (1, 1), wait_ms=1)
+        s.at(60_000)
+
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
+    assert judged(AckedIsDelivered, story, case=case)[0] == ["lost"]
+
+
+@pytest.mark.parametrize(("comes_back", "codes"), [(True, []), (False, ["lost"])])
+def test_a_message_that_was_settled_in_part_when_its_consumer_came_back_is_not_missed(
+    comes_back: bool, codes: list[str]
+) -> None:
+    def story(s: Script) -> None:
+        in_chunks(s, (0, 0), (1, 0), (0, 1), (1, 1))
+        if comes_back:
+            s.cut()
+            s.opened(1)
+            s.subscribed(1)
+
+    assert judged(AckedIsDelivered, story)[0] == codes
+
+
 @pytest.mark.parametrize(
     ("settings", "codes"),
     [
@@ -310,15 +454,10 @@ def test_a_message_held_back_that_an_acknowledgment_passed_is_not_missed(fate: F
 def test_a_message_in_chunks_that_may_be_given_up_and_is_then_covered_is_not_missed(
     settings: dict[str, ConfigValue], codes: list[str]
 ) -> None:
+    chunks = ((0, 0), (1, 0), (0, 1), (1, 1))
+
     def story(s: Script) -> None:
-        for number, chunk_id in ((0, 0), (1, 0), (0, 1), (1, 1)):
-            meta = Meta(producer_name=NAME, sequence_id=number, uuid=f"p-{number}", chunk_id=chunk_id, chunks=2)
-            s.stored(number, meta=meta) if chunk_id else s.stored(number, meta=meta, members=())
-        for number in (0, 1):
-            s.send(number)
-            s.ok(number)
-        got = s.after(100).received(1, entry=3)
-        s.complete(s.invoke("ack", CONSUMER, args={"messages": [got.delivery], "cumulative": True}))
+        in_chunks(s, *chunks, wait_ms=100)
 
     case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(consumer=settings))
     assert judged(AckedIsDelivered, story, case=case)[0] == codes

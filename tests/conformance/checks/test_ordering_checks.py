@@ -6,12 +6,12 @@ from assay_conformance.checks.ordering import (
     CallbacksInSendOrder,
     KeepsSendOrder,
     ReceiptsInSendOrder,
-    SequenceIdsStepByOne,
 )
+from assay_conformance.checks.sequence_ids import SequenceIdsStepByOne
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, Script, entry_id
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.event import ErrorClass, Fate, Sides
+from assay_conformance.model.event import ErrorClass, Fate, Member, Sides
 from assay_conformance.model.verdict import Grade
 
 
@@ -228,6 +228,39 @@ def test_ids_of_messages_that_overtook_a_batch_are_not_missing_behind_it() -> No
     assert trial(SequenceIdsStepByOne, story.done()).findings == []
 
 
+def _unnumbered(*ids: int, fail: int | None = None, fate: Fate = Fate.PASSED) -> SequenceIdsStepByOne:
+    """Messages too small for an identity; `fail`: one more is asked for, and fails, before this one."""
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(ids):
+        if number == fail:
+            story.send(100, size=3)
+        story.send(number, size=3)
+        members = (Member(size=3, digest=number, identity=None, sequence_id=None),)
+        story.send_frame(number, sequence_id=sequence_id, members=members, unit=number, size=3, fate=fate)
+        story.receipt(sequence_id)
+        story.ok(number)
+    return trial(SequenceIdsStepByOne, story.done())
+
+
+@pytest.mark.parametrize(
+    ("ids", "codes"),
+    [((5, 6, 7), []), ((0, 0, 1), ["id-reused"]), ((5, 4), ["id-reused"]), ((0, 7), ["id-skipped"])],
+)
+def test_ids_of_messages_without_identity_are_judged_by_the_order_they_left_in(
+    ids: tuple[int, ...], codes: list[str]
+) -> None:
+    assert [finding.code for finding in _unnumbered(*ids).findings] == codes
+
+
+def test_a_message_without_identity_that_never_left_may_have_taken_an_id() -> None:
+    assert _unnumbered(0, 2, fail=1).findings == []
+
+
+def test_ids_of_messages_without_identity_are_not_judged_where_a_fault_repeated_a_send() -> None:
+    assert _unnumbered(0, 0, fate=Fate.DUPLICATED).findings == []
+
+
 def test_message_that_never_left_may_have_taken_an_id() -> None:
     for next_id in (1, 2):
         story = Script()
@@ -312,14 +345,17 @@ def test_sends_one_after_the_other_do_not_exercise_callback_order() -> None:
 
 
 def _delivered(*entries: int, kind: str = "Exclusive", again: bool = False) -> DeliversInIdOrder:
-    """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: redelivery was asked for."""
+    """Entries 0 to 2 are dispatched in order, and handed over in this one; `again`: they are asked for again, and come
+    again behind the second."""
     story = Script()
     story.consumer(kind=kind)
     for entry in range(3):
         story.message(entry)
-    if again:
-        story.redeliver_frame()
-    for entry in entries:
+    for place, entry in enumerate(entries):
+        if again and place == 2:
+            story.redeliver_frame()
+            for number in range(3):
+                story.message(number)
         story.received(entry)
     return trial(DeliversInIdOrder, story.done())
 
@@ -349,6 +385,22 @@ def test_batch_handed_over_backwards_is_found() -> None:
 
 def test_redelivery_may_go_back_once() -> None:
     assert _delivered(0, 1, 0, 1, 2, again=True).findings == []
+
+
+def test_a_return_that_nothing_came_again_for_excuses_no_disorder_later() -> None:
+    story = Script()
+    story.consumer()
+    story.message(0)
+    story.received(0)
+    story.cut()
+    story.connected(1)
+    story.subscribed(1)
+    for entry in (1, 2):
+        story.message(entry, conn=1)
+    for entry in (2, 1):
+        story.received(entry)
+    check = trial(DeliversInIdOrder, story.done())
+    assert [finding.code for finding in check.findings] == ["delivered-out-of-order"]
 
 
 def test_shared_subscription_promises_no_order() -> None:

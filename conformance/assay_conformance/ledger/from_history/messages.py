@@ -77,6 +77,8 @@ class Messages:
     topics: dict[str, int] = field(default_factory=dict)
     """Local name -> row of `topic`."""
     keys: dict[str, int] = field(default_factory=dict)
+    forged: set[int] = field(default_factory=set)
+    """Producer handles whose outcomes rest on what a fault may have made up."""
     choosing: set[int] = field(default_factory=set)
     """Producer handles whose application says which sequence ids its messages have, or with which they begin."""
 
@@ -95,6 +97,8 @@ def collect(sorted_events: Sorted, case: Case) -> Messages:
     found = Messages()
     producers = _producers(sorted_events, case)
     found.choosing = _choosing(sorted_events, case)
+    first = case.topology.topics[0].name
+    found.forged = sorted_events.forgeries.concerned(sorted_events.invokes, sorted_events.local, first)
     _asked_for(found, sorted_events, producers)
     _stored(found, sorted_events, case, producers)
     _number(found, sorted_events, producers)
@@ -309,9 +313,10 @@ def outcomes(found: Messages, events: Sorted) -> list[Outcome]:
 def _code(message: Message, end: Completion, events: Sorted, found: Messages) -> Result:
     """An answer that a fault made up says nothing, nor one to what it made up; a failure of what was written twice may
     be that of its copy."""
-    if events.forged_answers or events.forged_sends or message.damaged:
+    forged = message.invoke is not None and message.invoke.handle in found.forged
+    if forged or message.damaged:
         return Result.UNKNOWN
-    if events.torn_sends and end.message_id is not None and end.message_id.is_duplicate_marker:
+    if events.torn_sends and _may_be_another_s(message, end, found):
         return Result.UNKNOWN
     if events.torn_chunks and not events.torn_chunks.isdisjoint(_identities(message, events)):
         return Result.UNKNOWN
@@ -321,6 +326,13 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
     if (code is Result.FAIL and _written(message, events) > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
     return code
+
+
+def _may_be_another_s(message: Message, end: Completion, found: Messages) -> bool:
+    """What an answer says may be meant for another message, of the same sequence id or one that overtook it."""
+    if end.message_id is not None and end.message_id.is_duplicate_marker:
+        return True
+    return not message.copies and message.invoke is not None and message.invoke.handle in found.choosing
 
 
 def _written(message: Message, events: Sorted) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay_conformance.ledger.from_history.forgeries import ASKING, Forgeries
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.event import (
     AgentEnded,
@@ -31,7 +32,6 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.topic_names import renamed
 
-_FORGED = (Fate.ALTERED, Fate.INJECTED)
 _PAYLOADS = ("SEND", "MESSAGE")
 _PASSED, _TO_CLIENT = Fate.PASSED, Direction.TO_CLIENT
 _KNOWN = (Outcome.OK, Outcome.FAIL, Outcome.UNKNOWN)
@@ -54,16 +54,17 @@ class Sorted:
     troubles: list[Event] = field(default_factory=list)
     """Faults, steps of the broker, ends of connections and agents; what the broker closed."""
     opened: list[Opened] = field(default_factory=list)
+    subscribes: list[Frame] = field(default_factory=list)
+    chunks_sent: list[Frame] = field(default_factory=list)
+    """To consumers."""
     names: set[str] = field(default_factory=set)
     """Producer names that clients were given or asked for."""
-    forged_answers: bool = False
-    """An answer of the broker was made up, or changed on its way."""
+    forgeries: Forgeries = field(default_factory=Forgeries)
+    """Answers of the broker, and SENDs, that were made up, or changed on their way."""
     torn: bool = False
     """A payload frame was lost, repeated, held back or changed while its connection went on."""
     torn_sends: bool = False
     """One of them was a SEND: no client can avoid a loss by deduplication then."""
-    forged_sends: bool = False
-    """A SEND went on with what nobody meant, perhaps another's sequence id: its receipt passes for that one's."""
     torn_chunks: set[Identity] = field(default_factory=set)
     """Messages in chunks of which a SEND was torn, or a receipt repeated. All their chunks have one sequence id, so the
     receipt of one passes for that of another: a client may take a message for stored that lacks a chunk."""
@@ -150,6 +151,7 @@ class _Sorting:
             found.ends[event.op] = event
         if event.producer_name:
             found.names.add(event.producer_name)
+            found.forgeries.opened(event)
 
     def received(self, event: Received) -> None:
         self.found.received.append(event)
@@ -177,14 +179,20 @@ class _Sorting:
                 self._harmed(event)
             if command == "SEND":
                 self._sent(event)
+            elif event.meta is not None and event.meta.uuid:
+                found.chunks_sent.append(event)
         elif event.dir is _TO_CLIENT:
             if event.fate is not _PASSED:
-                found.forged_answers = found.forged_answers or event.fate in _FORGED
+                found.forgeries.answered(event)
                 self.chunks.answered(event)
             if command in ("CLOSE_PRODUCER", "CLOSE_CONSUMER"):
                 found.troubles.append(event)
             if command == "PRODUCER_SUCCESS" and event.fields.get("producer_name"):
                 found.names.add(str(event.fields["producer_name"]))
+        elif command in ASKING:
+            found.forgeries.asked(event)
+        elif command == "SUBSCRIBE":
+            found.subscribes.append(event)
 
     def _harmed(self, event: Frame) -> None:
         """A payload that did not just pass."""
@@ -195,10 +203,9 @@ class _Sorting:
         torn = _is_torn(event)
         found.torn = found.torn or torn
         found.torn_sends = found.torn_sends or (torn and event.command == "SEND")
-        is_forged = event.command == "SEND" and event.fate is Fate.ALTERED and event.intact is True
-        found.forged_sends = found.forged_sends or is_forged
 
     def _sent(self, event: Frame) -> None:
+        self.found.forgeries.sent(event)
         if event.from_sender:
             sends = self.found.sends
             for member in event.members:

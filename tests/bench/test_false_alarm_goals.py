@@ -1,0 +1,45 @@
+"""What lives have to show before they count as evidence that nobody honest is blamed."""
+
+from __future__ import annotations
+
+import pytest
+from bench.kill_by_exploration import charged_s
+from bench.no_false_alarm import OFTEN, SILENT_UNDER_HARM, Figures, Life, figures, missed
+
+from assay_fixtures.packs import load_packs
+
+GOOD = Figures(lives=10, harmed=0.7, judged=100, inconclusive=0.01, seldom={})
+
+
+def test_lives_that_reach_every_goal_miss_none() -> None:
+    assert list(missed(GOOD)) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "what"),
+    [
+        (GOOD._replace(harmed=0.69), "with a fault"),
+        (GOOD._replace(inconclusive=0.011), "inconclusive"),
+        (GOOD._replace(seldom={"a.b": 99}), "a.b"),
+    ],
+)
+def test_each_goal_that_is_missed_is_named(known: Figures, what: str) -> None:
+    told = list(missed(known))
+    assert len(told) == 1
+    assert what in told[0]
+
+
+def test_over_sockets_no_directed_case_exercises_what_lives_do_not() -> None:
+    assert list(missed(GOOD._replace(seldom={"a.b": 99}), sockets=True)) == []
+
+
+def test_what_no_fault_lets_a_check_say_is_not_missed() -> None:
+    pack = load_packs()
+    often = {str(one): OFTEN for one in pack.catalogue.requirements if one not in SILENT_UNDER_HARM}
+    known = figures({1: [Life(often, fired=1), Life({}, fired=0)]}, {}, pack)
+    assert (known.harmed, known.seldom) == (0.5, {})
+
+
+def test_a_life_that_is_passed_over_takes_as_long_as_one_that_is_played() -> None:
+    assert charged_s(3.0, lives=2, passed_over=4) == 9.0
+    assert charged_s(0.0, lives=0, passed_over=4) == 0.0
