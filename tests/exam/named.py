@@ -61,6 +61,12 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     Mutation.DEAD_LETTERS_UNKEPT: "letters.asks-for-first-subscription",
     Mutation.FORGETS_TOPIC_EPOCH: "producer.echoes-topic-epoch",
     Mutation.RETRIES_FENCED: "producer.fenced-is-final",
+    Mutation.FENCED_IS_VAGUE: "producer.fenced-is-final",
+    Mutation.NACK_KEEPS_BATCH_INDEX: "nack.whole-entry",
+    Mutation.SINGLE_TAKES_TURNS: "routing.single-partition-stays",
+    Mutation.TURNS_START_AT_THE_FIRST: "routing.turns-start-anywhere",
+    Mutation.ADDED_PARTITIONS_UNUSED: "topics.uses-added-partitions",
+    Mutation.KEYS_KEEP_OLD_NUMBER: "topics.uses-added-partitions",
     BrokerMutation.DEDUP_STORES_DUPLICATES: "dedup.duplicate-not-stored",
     BrokerMutation.DEDUP_FORGETS_ON_LOAD: "dedup.survives-load",
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: "dedup.survives-load",
@@ -69,9 +75,12 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     BrokerMutation.DEDUP_REFUSES_GAPS: "dedup.stores-over-gaps",
     BrokerMutation.ASSIGNS_NAME_AGAIN: "producer.assigned-names-differ",
     BrokerMutation.KEY_SHARED_DRAINS_NOTHING: "ordering.key-shared-keeps-order",
+    BrokerMutation.READS_ON_UNWRITTEN: "throttling.unwritten-sends-pause",
+    BrokerMutation.READER_OUTLIVES_ITSELF: "subscription.readers-stand-alone",
 }
 
 NOT_NAMED: dict[str, str] = {
+    "routing.default-hash": "it tells which default a client has, and what is wrong with one is another requirement's",
     "delivery.fault-windows": "it counts what other requirements of delivery find, by the fault that brought it about",
     "batching.wider-limits-save": "it compares two producers, and what one of them does wrong is a rule of batching",
 }

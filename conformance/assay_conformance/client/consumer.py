@@ -30,6 +30,8 @@ from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
+_CLOSED = Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True)
+
 _TYPES: dict[SubscriptionType, pb.CommandSubscribe.SubType] = {
     SubscriptionType.EXCLUSIVE: pb.CommandSubscribe.Exclusive,
     SubscriptionType.SHARED: pb.CommandSubscribe.Shared,
@@ -116,7 +118,7 @@ class Consumer(Handler):
         if not self.closed:
             self._acks.issued(ended)
         else:
-            ended(Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True))
+            ended(_CLOSED)
 
     def nack(self, handed: Handed) -> None:
         self._redelivery.nack(handed)
@@ -185,7 +187,8 @@ class Consumer(Handler):
         self._permits.wanted()
 
     def close(self, closed: Callable[[], None]) -> None:
-        """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once."""
+        """Flush acknowledgments, then close at the broker; pending negative ones are dropped, it redelivers at once. An
+        opening that goes on fails."""
         last_ns = self._redelivery.last_nack_ns
         if last_ns is not None and self.shared.mutated(Mutation.CLOSE_WAITS_FOR_NACKS):
             self.shared.timers.at(last_ns + 1, lambda: self.close(closed))
@@ -194,6 +197,7 @@ class Consumer(Handler):
             self._acks.flush()
         self._forget()
         self.leave(lambda _refusal: closed())
+        self._opening_ends(_CLOSED)
 
     def unsubscribe(self, unsubscribed: Callable[[Result], None]) -> None:
         if not self.ready:
@@ -356,9 +360,7 @@ class Consumer(Handler):
         self._acks.flush()
         self._permits.registered(first=self.registrations == 1)
         self._seeking.registered()
-        if self._opened is not None:
-            opened, self._opened = self._opened, None
-            opened(Done())
+        self._opening_ends(Done())
 
     def _withdraw_all(self) -> None:
         self._queue.withdraw(self)
@@ -375,9 +377,12 @@ class Consumer(Handler):
 
     def _ended(self, refusal: Refusal) -> None:
         self._forget()
-        if self._opened is not None:
-            opened, self._opened = self._opened, None
-            opened(refusal.failed(certain=refusal.cause is Cause.SERVER))
+        self._opening_ends(refusal.failed(certain=refusal.cause is Cause.SERVER))
+
+    def _opening_ends(self, result: Result) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened(result)
 
     def _forget(self) -> None:
         self._seeking.ended()

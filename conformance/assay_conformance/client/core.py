@@ -44,10 +44,14 @@ _NO_LETTERS = Failed(ErrorClass.INVALID_CONFIG, "a pattern of topics has no lett
 _NO_WINDOW = Failed(ErrorClass.INVALID_CONFIG, "batching_partition_switch_frequency must be at least 1", certain=True)
 
 
-class _Slot:
-    """One handle: what it holds once that is known, and the calls that wait for it."""
+_SHUT_DOWN = Failed(ErrorClass.CLOSED, "the client was closed", certain=True)
 
-    def __init__(self) -> None:
+
+class _Slot:
+    """One handle: what it holds once that is known, the call that opens it, and the calls that wait for it."""
+
+    def __init__(self, op: int) -> None:
+        self.op = op
         self.held: Publisher | Subscription | None = None
         self.abandoned = False
         self.waiting: list[Callable[[], None]] = []
@@ -115,11 +119,13 @@ class ClientCore:
         if settings.batching_partition_switch_frequency < 1 and not unchecked:
             self._shared.sink.completed(op, _NO_WINDOW)
             return
-        slot = self._slots[handle] = _Slot()
+        slot = self._slots[handle] = _Slot(op)
 
         def counted(partitions: int | Refusal) -> None:
+            if slot.abandoned:
+                return
             if isinstance(partitions, Refusal):
-                self._abandon(handle, slot, op, partitions)
+                self._abandon(handle, slot, partitions.failed(certain=True))
                 return
             publisher = Publisher(
                 self._shared, self._pool, self._lookup, topic, settings, partitions, self._completing(op), hooks
@@ -153,7 +159,7 @@ class ClientCore:
         if short and not self._shared.mutated(Mutation.TAKES_ANY_ACK_TIMEOUT):
             self._shared.sink.completed(op, _TOO_SHORT)
             return
-        slot = self._slots[handle] = _Slot()
+        slot = self._slots[handle] = _Slot(op)
         if settings.retry_letters:
             topics = [*topics, retry_topic(settings, topics[0], subscription)]
         if pattern:
@@ -170,8 +176,10 @@ class ClientCore:
         matches = TopicPattern(self._shared, self._lookup, pattern, settings.pattern_update_ms)
 
         def told(names: Sequence[str] | Refusal) -> None:
+            if slot.abandoned:
+                return
             if isinstance(names, Refusal):
-                self._abandon(handle, slot, op, names)
+                self._abandon(handle, slot, names.failed(certain=True))
             else:
                 self._open_topics(op, handle, slot, names, subscription, settings, matches)
 
@@ -202,7 +210,7 @@ class ClientCore:
                 if slot.abandoned:
                     return
                 if isinstance(partitions, Refusal):
-                    self._abandon(handle, slot, op, partitions)
+                    self._abandon(handle, slot, partitions.failed(certain=True))
                     return
                 found[topic] = partitions
                 if len(found) == len(set(topics)):
@@ -285,8 +293,11 @@ class ClientCore:
         self._any(op, handle, now_ns, lambda held: held.close(self._completing(op)))
 
     def shut_down(self, op: int, now_ns: int) -> None:
-        """Close everything, then the connections."""
+        """Close everything, then the connections. What is still being opened is given up."""
         self._shared.now_ns = now_ns
+        for handle, slot in [*self._slots.items()]:
+            if slot.held is None:
+                self._abandon(handle, slot, _SHUT_DOWN)
 
         def closed(result: Result) -> None:
             self._pool.close()
@@ -328,10 +339,10 @@ class ClientCore:
         for act in waiting:
             act()
 
-    def _abandon(self, handle: int, slot: _Slot, op: int, refusal: Refusal) -> None:
+    def _abandon(self, handle: int, slot: _Slot, end: Failed) -> None:
         slot.abandoned = True
         self._slots.pop(handle, None)
-        self._shared.sink.completed(op, refusal.failed(certain=True))
+        self._shared.sink.completed(slot.op, end)
         for act in slot.waiting:
             act()
 

@@ -309,6 +309,16 @@ def test_shutting_down_ends_an_opening_too() -> None:
     assert {opening, sending, op} <= set(peer.results)
 
 
+def test_shutting_down_ends_the_opening_of_a_consumer_that_has_its_partitions() -> None:
+    peer = Peer()
+    peer.silent.add(C.SUBSCRIBE)
+    opening, op = peer.open_consumer(), peer.next_op()
+    peer.core.shut_down(op, peer.now_ns)
+    peer.run()
+    assert isinstance(peer.results[opening], Failed)
+    assert isinstance(peer.results[op], Done)
+
+
 def test_call_on_a_handle_never_opened_fails() -> None:
     peer = Peer()
     (op,) = peer.send(b"a")

@@ -65,6 +65,18 @@ def flow_filtered_earn_nothing__permits_for_filtered() -> str:
     return flow_permits_within_queue__more_than_the_queue()
 
 
+def flow_dropped_return_permits__permits_lost() -> str:
+    return _short()
+
+
+def nack_all_chunks__chunk_left_out() -> str:
+    chunks = [one for one in frames("MESSAGE", "b2c") if one["meta"].get("chunk_id") is not None]
+    asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    ids = asked[0].get("ids", []) if asked else []
+    left_out = 0 < len(ids) < len(chunks)
+    return f"a message in {len(chunks)} chunks was refused, and asked for again by {ids}" if left_out else ""
+
+
 def nack_steady_refusals__postponed() -> str:
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
     refused = [one for one in CALLS if one.what == "negative_acknowledge"]
