@@ -41,7 +41,8 @@ class _Migrated:
 
 class FollowsMigration(TimedCheck, ShutOutCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
-    Whoever is refused there has come, and a producer that was told the end before need not. A client that was sent what
+    Whoever is refused there has come, whoever could not look the topic up there waits to ask again, and a producer that
+    was told the end before need not come. A client that was sent what
     is spoilt may leave over that, and nobody can tell whether it read on as far as to what it was told."""
 
     requirement = RequirementId("topics.follows-migration")
@@ -91,6 +92,13 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     def send_refused(self, event: Frame) -> None:
         if event.to_receiver and event.fields.get("error") in FINAL_ERRORS:
             self._over.add((event.conn, event.producer_id or 0))
+
+    @on(Frame, "LOOKUP_RESPONSE")
+    def looked_up(self, event: Frame) -> None:
+        """A wait that doubles is no longer than all those before it together."""
+        if event.to_receiver and event.fields.get("error"):
+            waits_until_ns = (2 * event.t_ns - one.told.t_ns for one in self._migrated.values())
+            self._cut_ns = max(self._cut_ns, *waits_until_ns, 0)
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def registered(self, event: Frame) -> None:

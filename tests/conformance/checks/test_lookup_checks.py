@@ -198,6 +198,19 @@ def test_client_that_left_over_what_was_spoilt_may_not_have_heard_where_its_topi
     assert _codes(check) == codes
 
 
+@pytest.mark.parametrize(("end_ms", "codes"), [(2_800, []), (5_000, ["never-came"])])
+def test_client_that_cannot_look_its_topic_up_there_waits_to_ask_again(end_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.opened(1, 1)
+    story.at(1_000).down("LOOKUP_RESPONSE", 1, request_id=7, fields={"error": "ServiceNotReady"})
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(end_ms).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    assert _codes(check) == codes
+
+
 def _refused_where_it_went(error: str) -> Check:
     story = Script()
     story.producer()

@@ -317,3 +317,20 @@ def test_producer_asks_again_where_the_refusal_went_down_with_the_connection() -
     story.connected(2)
     story.producer_asks(2)
     assert _codes(trial(TerminatedFailsAll, story.done())) == []
+
+
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.ALTERED, []), (Fate.PASSED, ["sent-again"])])
+def test_refusal_behind_a_receipt_that_was_altered_need_not_have_been_read(fate: Fate, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    for number in (0, 1):
+        story.send(number)
+        story.send_frame(number)
+    story.receipt(0, fate=fate)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=1, fields={"error": "NotAllowedError"})
+    story.after(5).closed()
+    story.producer_again(1)
+    story.send_frame(1, conn=1)
+    story.at(500).receipt(1, conn=1)
+    story.ok(1)
+    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == codes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from assay_conformance.checks.seek.pending import OneSeekAtATime
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER, Script
@@ -30,6 +32,18 @@ def test_second_seek_is_refused() -> None:
 
 def test_second_seek_that_is_taken_is_found() -> None:
     assert _judged(_two_seeks(Outcome.OK))[0] == ["taken-beside-another"]
+
+
+@pytest.mark.parametrize(("partition", "codes"), [(1, []), (0, ["taken-beside-another"])])
+def test_seeks_to_messages_of_two_partitions_may_both_be_taken(partition: int, codes: list[str]) -> None:
+    story = Script()
+    story.consumer()
+    first = story.invoke("seek", CONSUMER, args={"message_id": [1, 0, 0, -1, 0]})
+    second = story.invoke("seek", CONSUMER, args={"message_id": [1, 1, partition, -1, 0]})
+    story.complete(second)
+    story.after(100)
+    story.complete(first)
+    assert _judged(story)[0] == codes
 
 
 def test_seek_behind_another_is_not_judged() -> None:

@@ -39,6 +39,8 @@ class _Buried(Settling):
         """Session and uuid -> the chunk that is to come next."""
         self._doubled: set[Entry] = set()
         """What a fault repeated on its way: where its letter fails each copy is asked for, one behind the other."""
+        self._given_back_ns: dict[Entry, int] = {}
+        """When it was asked for last. A failed letter and a refusal of before may ask for it one behind the other."""
 
     def called(self, call: Call) -> None:
         most, completion = self._most(call.consumer), call.operation.completion
@@ -83,6 +85,10 @@ class _Buried(Settling):
 
     def given_back(self, errand: Errand, session: ConsumerSession, event: Frame) -> None:
         super().given_back(errand, session, event)
+        before_ns = self._given_back_ns.get(errand.source)
+        self._given_back_ns[errand.source] = event.t_ns
+        if before_ns is not None and not late("crossing", before_ns, event.t_ns):
+            return
         untried = errand.waits is not None and errand.failure is None and errand.letter is None
         if untried and errand.source not in self._doubled:
             self.breach(

@@ -10,7 +10,10 @@ from assay_conformance.model.requirement import RequirementId
 
 
 class OneSeekAtATime(Check):
-    """Of two seeks of one consumer the second does not end well, where it reached the client before the first ended."""
+    """Of two seeks of one consumer the second does not end well, where it reached the client before the first ended.
+
+    Those to messages of different partitions are two consumers' to a client, and each may be taken.
+    """
 
     requirement = RequirementId("seek.one-at-a-time")
     needs = ((Invoke, "seek"),)
@@ -25,7 +28,8 @@ class OneSeekAtATime(Check):
     def called(self, event: Invoke) -> None:
         handle = event.handle or 0
         if handle in self._pending:
-            self._second[event.op] = self._pending[handle]
+            if _partition(self._pending[handle]) == _partition(event):
+                self._second[event.op] = self._pending[handle]
         else:
             self._pending[handle] = event
 
@@ -55,3 +59,9 @@ class OneSeekAtATime(Check):
             first,
             event,
         )
+
+
+def _partition(seek: Invoke) -> int | None:
+    """That of the message that is sought; None where a time is."""
+    id = seek.args.get("message_id")
+    return None if id is None else int(id[2])

@@ -73,8 +73,8 @@ class Tracker:
     opened: dict[int, Opened] = field(default_factory=dict)
     closed: dict[int, Closed] = field(default_factory=dict)
     may_be_left: dict[int, Frame] = field(default_factory=dict)
-    """Connection -> the first frame there that a client may leave it for: an answer that is an error, or a receipt that
-    came ahead of one that a fault took."""
+    """Connection -> the first frame there that a client may leave it for: an answer that is an error, a receipt that
+    came ahead of one that a fault took, or one that a fault made up."""
     foresight: Foresight = field(default_factory=Foresight)
     """Of the whole attempt, whatever the event just seen."""
     lines: Lines = field(init=False)
@@ -318,6 +318,8 @@ class Tracker:
             self._receipt_order(event)
         if event.to_receiver:
             self._refused(event)
+            if event.fate in _FORGED:
+                self.may_be_left.setdefault(event.conn, event)
             self.lines.answered(self.producer_of(event), event)
             if event.fate is _DUPLICATED:
                 self.lines.receipted_twice()
