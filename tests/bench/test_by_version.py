@@ -34,7 +34,8 @@ def test_whatever_certify_always_shows_has_a_row() -> None:
     always = {
         (str(entry.requirement), entry.code)
         for entry in listed()
-        if entry.occurs is Occurs.ALWAYS and (entry.case in run or entry.case.startswith("@"))
+        if entry.occurs is Occurs.ALWAYS
+        and (entry.case in run or entry.case.startswith("@"))
         # What is observed counts against nobody, and has no row.
         and packs.catalogue.requirements[entry.requirement].disposition is Disposition.TESTED
     }

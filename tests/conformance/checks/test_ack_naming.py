@@ -12,7 +12,7 @@ from assay_conformance.checks.ack import SettlesWhatItNames
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import entry_id
 from assay_conformance.model.case import Step, Who
-from assay_conformance.model.event import NO_ENTRY, Stepped
+from assay_conformance.model.event import NO_ENTRY, Fate, Stepped
 
 
 class _Sent(Consuming):
@@ -148,6 +148,16 @@ def test_cumulative_ack_of_several_that_is_taken_is_found() -> None:
     story = several_at_once("Exclusive")
     story.message(1, conn=1)
     assert story.found()[0] == ["taken"]
+
+
+def test_what_comes_behind_bits_that_a_fault_wrote_into_an_ack_is_not_judged() -> None:
+    story = _Sent("Exclusive")
+    story.ack_frame(entry_id(1), ack_sets=((0b11,),), fate=Fate.ALTERED)
+    story.ack_frame(entry_id(0), entry_id(1), ack_type="Cumulative")
+    story.after(500)
+    story.comes_back()
+    story.message(1, conn=1)
+    assert story.found()[0] == []
 
 
 def test_cumulative_ack_of_several_is_not_judged_where_another_may_be_the_active_one() -> None:

@@ -562,6 +562,24 @@ def test_message_that_a_repeated_receipt_ends_early_need_not_be_stored() -> None
     assert story.judged(SurvivesReconnect)[0] == []
 
 
+@pytest.mark.parametrize(("times", "codes"), [(2, []), (3, ["delivered-twice"])])
+def test_message_that_came_whole_over_two_connections_may_be_handed_over_twice(times: int, codes: list[str]) -> None:
+    story = interrupted()
+    story.keep(1, 2)
+    story.keep(2, 3)
+    story.ok(0)
+    for conn in (9, 10):
+        if conn == 10:
+            story.cut(9)
+            story.connected(10)
+            story.subscribed(10)
+        for entry, chunk in enumerate((0, 1, 1, 2)):
+            story.arrives(chunk, entry, conn=conn)
+    for _ in range(times):
+        story.gets(3)
+    assert story.judged(SurvivesReconnect)[0] == codes
+
+
 def test_interrupted_message_delivered_twice_is_found() -> None:
     story = stored_and_delivered(interrupted())
     story.gets(3)

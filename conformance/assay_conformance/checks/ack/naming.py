@@ -8,7 +8,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import bits_of, indexes_of, listed, plain_acks
 from assay_conformance.checks.dispatches import SETTLED_NS, SHARED, DispatchLedger, Group, Member, name_of
 from assay_conformance.checks.loading import BrokerEnds
-from assay_conformance.model.event import Closed, ClosedBy, Fired, Frame, MessageId, Position, Stepped
+from assay_conformance.model.event import Closed, ClosedBy, Fate, Fired, Frame, MessageId, Position, Stepped
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 
@@ -35,11 +35,14 @@ class _Named:
 
 @dataclass(slots=True)
 class _Kept:
-    """By group. `void`: what a cumulative ACK named that settles nothing, and that has not come again."""
+    """By group. `void`: what a cumulative ACK named that settles nothing, and that has not come again. `odd`: a fault
+    wrote bits into an ACK, and what a broker makes of those for a message that has none, and of the permits behind it,
+    is its own affair."""
 
     group: Group
     named: dict[Position, _Named]
     void: dict[Position, Frame]
+    odd: bool = False
 
 
 class SettlesWhatItNames(DispatchLedger):
@@ -66,6 +69,7 @@ class SettlesWhatItNames(DispatchLedger):
         if not event.at_broker or group is None or member is None or not plain_acks(event):
             return
         kept = self._of(group)
+        kept.odd = kept.odd or (event.fate is Fate.ALTERED and any(event.ack_sets))
         if not member.lives:
             # One that crosses the consumer's close may be too late.
             kept.named.clear()
@@ -132,7 +136,7 @@ class SettlesWhatItNames(DispatchLedger):
                 self.exercise(member.joined)
 
     def finish(self) -> None:
-        for kept in self._all.values():
+        for kept in [kept for kept in self._all.values() if not kept.odd]:
             for position, ack in kept.void.items():
                 heir = next((member for member in kept.group.members if self._owes(member, ack)), None)
                 if heir is not None and kept.named[position].left:
