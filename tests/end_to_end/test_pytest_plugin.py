@@ -168,7 +168,9 @@ def test_processes_of_xdist_share_one_run(pytester: pytest.Pytester) -> None:
     told.assert_outcomes(passed=4, failed=2)
     stored = only_run(pytester)
     assert set(stored.plan) == {"resend/same-message", "resend/queue-order", "ack/steady-acks"}
-    assert [stored.attempts(case) for case in stored.plan] == [[1], [1], [1]]
+    # One that a busy machine left open is run again, and then the second attempt counts alone.
+    counted = {(told.case, told.attempt) for told in stored.judgements() if not told.superseded}
+    assert sorted(case for case, _ in counted) == sorted(stored.plan)
     failed = {name for name, end in junit(pytester).items() if end == "failure"}
     assert failed == {"resend.same-unit in resend/same-message", "others in resend/queue-order"}
     told.stdout.fnmatch_lines([f"assay: run runs/{stored.path.name}, page *"])
