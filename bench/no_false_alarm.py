@@ -236,12 +236,11 @@ def missed(known: Figures, *, sockets: bool = False) -> Iterator[str]:
         yield f"missed: {len(known.seldom)} requirements exercised less than {OFTEN} times: {', '.join(known.seldom)}"
 
 
-def report(rounds: Rounds, others: Rounds, pack: Pack) -> Iterator[str]:
+def report(rounds: Rounds, others: Rounds, pack: Pack, known: Figures) -> Iterator[str]:
     lives = [life for kind in (rounds, others) for round_ in kind.values() for life in round_]
     if not lives:
         yield "no lives yet"
         return
-    known = figures(rounds, others, pack)
     accused = sum(bool(life.said) for life in lives)
     steps = sorted(life.steps for life in lives)
     these = sum(map(len, others.values()))
@@ -275,8 +274,9 @@ def main() -> int:
         play_on(rounds, others, folder, said.seed, said.lives)
     told = [*accusations(rounds), *accusations(others, "directed")]
     pack = load_packs()
-    short = list(missed(figures(rounds, others, pack), sockets=said.sockets))
-    print("\n".join((*report(rounds, others, pack), *told, *short)))
+    known = figures(rounds, others, pack)
+    short = list(missed(known, sockets=said.sockets))
+    print("\n".join((*report(rounds, others, pack, known), *told, *short)))
     return 1 if told or short else 0
 
 

@@ -38,21 +38,26 @@ def back_to_a_message() -> Case:
     )
 
 
-def into_a_batch() -> Case:
+def _into_a_batch(words: str, title: str, left: int, **consumer: bool) -> Case:
+    """The third message of a batch of five is sought, when eight of ten have been taken."""
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
-    consumer = plan.consumer(plan.client())
-    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
-    plan.wait_ops(plan.seek(consumer, delivery=3))
-    plan.receive(consumer, 7, STARVED_MS)
+    reading = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(reading, 8, STARVED_MS))
+    plan.wait_ops(plan.seek(reading, delivery=3))
+    plan.receive(reading, left, STARVED_MS)
     plan.wait_ops()
     return plan.case(
-        "seek/into-a-batch",
-        "The consumer goes back behind the third message of a batch of five",
+        f"seek/{words}",
+        title,
         ("seek.starts-at-target", "seek.into-batch-by-bits"),
         capabilities=("batching",),
-        consumer=EARLIEST,
+        consumer={**EARLIEST, **consumer},
     )
+
+
+def into_a_batch() -> Case:
+    return _into_a_batch("into-a-batch", "The consumer goes back behind the third message of a batch of five", 7)
 
 
 def back_with_a_message() -> Case:
@@ -72,20 +77,8 @@ def back_with_a_message() -> Case:
 
 
 def into_a_batch_with_a_message() -> Case:
-    plan = Schedule()
-    plan.broker("store_entries", topic="t", entries=[batch(range(5)), batch(range(5, 10))])
-    consumer = plan.consumer(plan.client())
-    plan.wait_ops(plan.receive(consumer, 8, STARVED_MS))
-    plan.wait_ops(plan.seek(consumer, delivery=3))
-    plan.receive(consumer, 8, STARVED_MS)
-    plan.wait_ops()
-    return plan.case(
-        "seek/into-a-batch-with-a-message",
-        "A consumer that begins with the message it seeks goes back to the third of a batch of five",
-        ("seek.starts-at-target", "seek.into-batch-by-bits"),
-        capabilities=("batching",),
-        consumer={**EARLIEST, "start_inclusive": True},
-    )
+    title = "A consumer that begins with the message it seeks goes back to the third of a batch of five"
+    return _into_a_batch("into-a-batch-with-a-message", title, 8, start_inclusive=True)
 
 
 def to_a_time() -> Case:

@@ -262,22 +262,22 @@ _SELDOM = 5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What lives of an area, or of one kind of an area, are drawn from. `first`: a scene that each of them has, and
-    before all others."""
+    """What lives of an area, or of one kind of an area, are drawn from: a first scene, and `most_more` of `scenes` at
+    most."""
 
     area: Area
+    first: Strategy
     scenes: Strategy
+    most_more: int
     harms: Strategy
     terms: Strategy
-    first: Strategy | None = None
 
     def lives(self, able: Collection[str] | None) -> st.SearchStrategy[Case]:
         """As lists; `life` writes what was drawn otherwise, too."""
-        others = some(self.scenes, MOST_SCENES)
-        if self.first is not None:
-            others = st.builds(lambda one, more: [one, *more], self.first, st.lists(self.scenes, max_size=MOST_MORE))
+        more = st.lists(self.scenes, max_size=self.most_more)
+        lived = st.builds(lambda one, others: [one, *others], self.first, more)
         wrong = some(self.harms, MOST_HARMS)
-        return st.builds(lambda acts, harms, terms: self.life(acts, harms, terms, able), others, wrong, self.terms)
+        return st.builds(lambda acts, harms, terms: self.life(acts, harms, terms, able), lived, wrong, self.terms)
 
     def life(
         self,
@@ -296,12 +296,12 @@ def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
     bent = _AREAS[area]
     lived = st.one_of([bent.scenes] * _SELDOM + [scenes.SELDOM])
     wrong = st.one_of(bent.harms, bent.harms, bent.harms, harm.any_of(STRANGE))
-    return [Share(area, lived, wrong, st.builds(Terms, **{**TERMS, **bent.terms}))]
+    return [Share(area, lived, lived, MOST_SCENES - 1, wrong, st.builds(Terms, **{**TERMS, **bent.terms}))]
 
 
 def share_of(kind: Kind, area: Area = Area.CONSUMING) -> Share:
     """Lives of one kind: a scene of their own first, and then others; what is strange is for other lives."""
-    return Share(area, kind.more, kind.harms, st.builds(Terms, **{**TERMS, **kind.terms()}), kind.scenes)
+    return Share(area, kind.scenes, kind.more, MOST_MORE, kind.harms, st.builds(Terms, **{**TERMS, **kind.terms()}))
 
 
 def lives(area: Area = Area.MIXED, able: Collection[str] | None = None) -> st.SearchStrategy[Case]:

@@ -33,7 +33,7 @@ def machine(share: Share, hand_over: Callable[[Case], None], able: Collection[st
             self.scenes: list[tuple[Act, ...]] = []
             self.harms: list[tuple[Harm, ...]] = []
 
-        @initialize(terms=share.terms, first=share.scenes if share.first is None else share.first, harm=share.harms)
+        @initialize(terms=share.terms, first=share.first, harm=share.harms)
         def begins(self, terms: Terms, first: tuple[Act, ...], harm: tuple[Harm, ...]) -> None:
             self.terms, self.scenes, self.harms = terms, [first], [harm]
 

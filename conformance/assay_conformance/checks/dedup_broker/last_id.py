@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
 from assay_conformance.checks.dedup_broker.names import Name, checked_later, highest_id, told_highest
+from assay_conformance.checks.dedup_broker.registrations import Registrations
 from assay_conformance.checks.loading import Loads
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.event import Fate, Fired, Frame, Stepped, Stored
@@ -32,9 +33,7 @@ class TellsLastId(Check):
         self._loads = Loads(self.view.case)
         self._idle_ns = self.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
         self._names: dict[tuple[str, str], Name] = {}
-        self._asked: dict[tuple[int, int], str] = {}
-        self._there: set[tuple[int, int]] = set()
-        """Producers on a connection: what is asked for again is answered as it was, without an id."""
+        self._registrations = Registrations()
 
     @on(Stepped)
     @on(Fired)
@@ -43,20 +42,15 @@ class TellsLastId(Check):
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        place = (event.conn, event.producer_id or 0)
-        if event.to_receiver and place not in self._there and event.fate is not Fate.DUPLICATED:
-            self._asked[event.conn, event.request_id or 0] = self.tracker.local_topic(str(event.fields.get("topic")))
-        if event.to_receiver:
-            self._there.add(place)
+        self._registrations.ask(event)
 
     @on(Frame, "CLOSE_PRODUCER")
     def close_producer(self, event: Frame) -> None:
-        if event.at_broker:
-            self._there.discard((event.conn, event.producer_id or 0))
+        self._registrations.close(event)
 
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
-        self._asked.pop((event.conn, event.request_id or 0), None)
+        self._registrations.refuse(event)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -78,9 +72,12 @@ class TellsLastId(Check):
         forged = event.fate is Fate.INJECTED
         if event.dir is not Direction.TO_CLIENT or not event.from_sender or forged:
             return
-        topic = self._asked.pop((event.conn, event.request_id or 0), None)
-        base = base_topic(topic or "")
-        if topic is None or event.fields.get("producer_ready") is False or base not in self._on | self._off:
+        request = self._registrations.answered(event)
+        if request is None or event.fields.get("producer_ready") is False:
+            return
+        topic = self.tracker.local_topic(str(request.fields.get("topic")))
+        base = base_topic(topic)
+        if base not in self._on | self._off:
             return
         known = self._names.get((topic, str(event.fields.get("producer_name"))), Name()) if base in self._on else Name()
         told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))

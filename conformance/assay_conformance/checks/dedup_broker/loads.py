@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID
 from assay_conformance.checks.dedup_broker.copies import Copied, CopiesCheck
+from assay_conformance.checks.dedup_broker.registrations import Registrations
 from assay_conformance.model.event import Fate, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -17,35 +18,25 @@ class SurvivesLoad(CopiesCheck):
 
     def start(self) -> None:
         super().start()
-        self._asked: dict[tuple[int, int], Frame] = {}
-        self._there: set[tuple[int, int]] = set()
-        """Producers on a connection: what is asked for again is answered as it was, without an id."""
+        self._registrations = Registrations()
 
     @on(Frame, "PRODUCER")
     def asked(self, event: Frame) -> None:
-        if not event.to_receiver or event.request_id is None:
-            return
-        place = (event.conn, event.producer_id or 0)
-        if place not in self._there and event.fate is not Fate.DUPLICATED:
-            self._asked[event.conn, event.request_id] = event
-        self._there.add(place)
+        self._registrations.ask(event)
 
     @on(Frame, "CLOSE_PRODUCER")
     def close_producer(self, event: Frame) -> None:
-        if event.at_broker:
-            self._there.discard((event.conn, event.producer_id or 0))
+        self._registrations.close(event)
 
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
-        request = self._asked.pop((event.conn, event.request_id or 0), None)
-        if request is not None:
-            self._there.discard((request.conn, request.producer_id or 0))
+        self._registrations.refuse(event)
 
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
         if not event.from_sender or event.fate is Fate.INJECTED or event.fields.get("producer_ready") is False:
             return
-        request = self._asked.pop((event.conn, event.request_id or 0), None)
+        request = self._registrations.answered(event)
         topic = "" if request is None else self.tracker.local_topic(str(request.fields.get("topic")))
         name = str(event.fields.get("producer_name"))
         record = self.records.get((topic, name))

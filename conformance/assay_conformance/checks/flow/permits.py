@@ -265,16 +265,15 @@ class RestartsAfterReconnect(PermitCheck):
         since = f"consumer {consumer.handle} was subscribed again at {ms(session.ready.t_ns)} and"
         if ledger.first is None and late("answer", session.ready.t_ns, until_ns):
             said = f"{since} had granted no permits by {ms(until_ns)}"
-            self._owed("answer", session.ready, until_ns, "no-permits-after-reconnect", said, event)
+            code = "no-permits-after-reconnect"
+            self.overdue("answer", session.ready.t_ns, until_ns, code, said, session.ready, event)
         elif short is not None and late("notice", session.ready.t_ns, until_ns):
             said = (
                 f"{since} granted {short.permits} permits at {ms(short.t_ns)}; expected its queue size, "
                 f"{ledger.queue}, whatever it had granted before"
             )
-            self._owed("notice", session.ready, until_ns, "wrong-permits-after-reconnect", said, short)
-
-    def _owed(self, tolerance: str, ready: Event, until_ns: int, code: str, said: str, shown: Event) -> None:
-        self.overdue(tolerance, ready.t_ns, until_ns, code, said, ready, shown)
+            code = "wrong-permits-after-reconnect"
+            self.overdue("notice", session.ready.t_ns, until_ns, code, said, session.ready, short)
 
 
 @dataclass(slots=True)
