@@ -1,25 +1,30 @@
-"""Would exploration have found the mutants by itself? Mixed lives in virtual time, against one mutant after the other.
+"""Would exploration have found the mutants by itself? One exploration in virtual time, and each mutant in its Cases.
 
-    python -m bench.kill_by_exploration --lives FOLDER [--cpu-s 120] [--only MUTANT] [--anew]
+    python -m bench.kill_by_exploration [--kept FILE] [--seed 1] [--cpu-s 240] [--jobs 2] [--only MUTANT] [--anew]
 
-FOLDER is what `python -m bench.no_false_alarm --kept FOLDER` kept of the same lives with an honest client. A life that
-does not exercise the requirement there is passed over. Exploration has nobody to tell it that beforehand, so each such
-life takes as much of the mutant's time as those that were played take on average. Each mutant has so many seconds of
-CPU. No directed Case takes part.
+Cases are drawn and steered as `assay explore` does it, of all areas, and an honest client explores with them first: it
+takes so much CPU time of this machine (two minutes of two cores, unless told otherwise), drawing, judging and steering
+included. That exploration is kept in FILE. Each mutant then plays, in the same order, the Cases that exercise the
+requirement it breaks with the honest client: the others could not have told of it, and nothing of it went into what
+was drawn. It is found by the first in which that requirement fails; what counts is how far the exploration had come by
+then, all its Cases included. No directed Case is run.
 What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import multiprocessing
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
-from bench.no_false_alarm import Life, drawn, kept, trial
+import msgspec
+from bench.no_false_alarm import trial
 from tests.exam import kill_matrix
 from tests.exam.kill_matrix import Found
 from tests.exam.test_both_ways import BROKER_ROWS, PACK, failed_in
@@ -27,72 +32,131 @@ from tests.exam.test_both_ways import BROKER_ROWS, PACK, failed_in
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.client import Mutation
 from assay_conformance.client.mutations import MUTATIONS
+from assay_conformance.machines import areas, plan
+from assay_conformance.machines.areas import Area
+from assay_conformance.machines.coverage import coverage
+from assay_conformance.machines.steering import Steering
 from assay_conformance.model.case import Case
+from assay_conformance.model.needs import needs
+from assay_fixtures.brokers.embedded import EmbeddedSite
+from assay_fixtures.exploration.campaign import reachable, written
+from assay_fixtures.exploration.rounds import Rounds
+from assay_fixtures.reference.probe import FACTS, in_memory
 
 Mutant = Mutation | BrokerMutation
 
 
-@cache
-def _cases(seed: int) -> list[Case]:
-    return drawn(seed)
+class Explored(msgspec.Struct, frozen=True):
+    """A Case of the honest exploration: what it exercised, and what CPU time the exploration had taken behind it."""
+
+    case: Case
+    exercised: frozenset[str]
+    cpu_s: float
 
 
-def _own(mutant: Mutant) -> frozenset[str]:
+# --- the exploration --------------------------------------------------------------------------------------------------
+
+
+def explored(seed: int, cpu_s: float) -> Iterator[Explored]:
+    """An exploration by an honest client, until the time is over."""
+    site = EmbeddedSite()
+
+    async def draw(area: Area, count: int, seed: int) -> list[Case]:
+        drawn = plan.draw(areas.lives(area, FACTS.capabilities), count, seed)
+        return [case for case in drawn if in_memory(case) and not any(map(site.lacks, needs(case)))]
+
+    steering = Steering(reachable(PACK.catalogue, FACTS), written(PACK))
+    rounds = Rounds(tuple(Area), seed, draw, steering)
+    number, began_s = 0, time.process_time()
+    while time.process_time() - began_s < cpu_s and (cases := asyncio.run(rounds.next())):
+        for case in cases:
+            tried = trial(number).in_virtual_time(case)
+            exercised = frozenset(str(one.requirement) for one in tried.judgements if one.exercised)
+            steering.saw(case, exercised, coverage(tried.events, case))
+            number += 1
+            yield Explored(case, exercised, round(time.process_time() - began_s, 2))
+
+
+def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
+    """What lies in the file, or else an exploration that is kept there."""
+    if not file.exists():
+        print(f"exploring with an honest client, for {cpu_s:.0f} s of CPU", file=sys.stderr, flush=True)
+        lines = [msgspec.json.encode(one) for one in explored(seed, cpu_s)]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"\n".join(lines))
+    return [msgspec.json.decode(line, type=Explored) for line in file.read_bytes().splitlines()]
+
+
+# --- the mutants ------------------------------------------------------------------------------------------------------
+
+
+def own(mutant: Mutant) -> frozenset[str]:
     """The requirements of the row it breaks."""
     row = MUTATIONS[mutant].row if isinstance(mutant, Mutation) else BROKER_ROWS[mutant]
     return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row)
 
 
-def _reaching(rounds: Mapping[int, list[Life]], requirements: frozenset[str]) -> Iterator[tuple[int, int, int]]:
-    """Seed and number of the lives that exercise one of these, and how many did not up to then."""
-    passed_over = 0
-    for seed, lives in rounds.items():
-        for number, life in enumerate(lives):
-            if requirements.isdisjoint(life.exercised):
-                passed_over += 1
-            else:
-                yield seed, number, passed_over
-
-
-def charged_s(spent_s: float, lives: int, passed_over: int) -> float:
-    """The time of the lives that were played, and as much for each that was passed over."""
-    return spent_s * (lives + passed_over) / lives if lives else 0.0
-
-
-def sought(mutant: Mutant, rounds: Mapping[int, list[Life]], cpu_s: float) -> Found:
-    """Until its requirement fails in a life, the lives are over, or the time is."""
+def sought(mutant: Mutant, exploration: Sequence[Explored], cpu_s: float) -> Found:
+    """Until one of its requirements fails, or the exploration's time is over."""
     client = frozenset({mutant}) if isinstance(mutant, Mutation) else frozenset()
     broker = frozenset({mutant}) if isinstance(mutant, BrokerMutation) else frozenset()
-    own, began, found = _own(mutant), time.process_time(), Found(0, 0.0)
-    for seed, number, passed_over in _reaching(rounds, own):
-        # What lies in front of it may use the time up.
-        if charged_s(time.process_time() - began, found.lives, passed_over) > cpu_s:
+    broken, reached = own(mutant), 0
+    for number, one in enumerate(exploration):
+        if one.cpu_s > cpu_s:
             break
-        tried = replace(trial(number), client=client, broker=broker).in_virtual_time(_cases(seed)[number])
-        lives = found.lives + 1
-        took_s = round(charged_s(time.process_time() - began, lives, passed_over), 1)
-        failed = not own.isdisjoint(failed_in(tried))
-        found = Found(lives, took_s, f"{seed}-{number}" if failed else "", passed_over)
-        if failed:
-            break
-    return found
+        if broken.isdisjoint(one.exercised):
+            continue
+        reached += 1
+        tried = replace(trial(number), client=client, broker=broker).in_virtual_time(one.case)
+        if not broken.isdisjoint(failed_in(tried)):
+            return Found(reached, number + 1, one.cpu_s, one.case.id)
+    return Found(reached, sum(one.cpu_s <= cpu_s for one in exploration), min(cpu_s, exploration[-1].cpu_s))
+
+
+def _all_sought(
+    mutants: Sequence[Mutant], exploration: Sequence[Explored], cpu_s: float, jobs: int
+) -> Iterator[tuple[Mutant, Found]]:
+    # Forked, they have the exploration without being told it.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_Exploration.told, initargs=(exploration,)) as pool:
+        yield from zip(mutants, pool.map(_Exploration.sought, mutants, [cpu_s] * len(mutants)), strict=True)
+
+
+class _Exploration:
+    """What a worker process has of it."""
+
+    known: Sequence[Explored] = ()
+
+    @classmethod
+    def told(cls, exploration: Sequence[Explored]) -> None:
+        cls.known = exploration
+
+    @classmethod
+    def sought(cls, mutant: Mutant, cpu_s: float) -> Found:
+        return sought(mutant, cls.known, cpu_s)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lives", type=Path, required=True)
-    parser.add_argument("--cpu-s", type=float, default=120)
+    parser.add_argument("--kept", type=Path, default=Path("runs", "explored.jsonl"))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cpu-s", type=float, default=240)
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--anew", action="store_true")
     said = parser.parse_args()
-    rounds = kept(said.lives)
-    mutants = [mutant for mutant in (*Mutation, *BrokerMutation) if not said.only or mutant in said.only]
-    found = kill_matrix.found()
-    for mutant in mutants:
-        if said.anew or mutant not in found:
-            found[str(mutant)] = sought(mutant, rounds, said.cpu_s)
-            kill_matrix.keep_found(found)
-            print(f"{mutant}: {found[str(mutant)]}", file=sys.stderr, flush=True)
+    exploration = kept(said.kept, said.seed, said.cpu_s)
+    known = {str(mutant) for mutant in (*Mutation, *BrokerMutation)}
+    found = {name: one for name, one in kill_matrix.found().items() if name in known}
+    mutants = [
+        mutant
+        for mutant in (*Mutation, *BrokerMutation)
+        if (not said.only or mutant in said.only) and (said.anew or said.only or mutant not in found)
+    ]
+    for mutant, one in _all_sought(mutants, exploration, said.cpu_s, said.jobs):
+        found[str(mutant)] = one
+        kill_matrix.keep_found(found)
+        print(f"{mutant}: {one}", file=sys.stderr, flush=True)
     kill_matrix.PAGE.write_text(kill_matrix.written(), "utf-8")
 
 

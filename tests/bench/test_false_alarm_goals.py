@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from bench.kill_by_exploration import charged_s
 from bench.no_false_alarm import OFTEN, SILENT_UNDER_HARM, Figures, Life, figures, missed
 
 from assay_fixtures.packs import load_packs
@@ -38,8 +37,3 @@ def test_what_no_fault_lets_a_check_say_is_not_missed() -> None:
     often = {str(one): OFTEN for one in pack.catalogue.requirements if one not in SILENT_UNDER_HARM}
     known = figures({1: [Life(often, fired=1), Life({}, fired=0)]}, {}, pack)
     assert (known.harmed, known.seldom) == (0.5, {})
-
-
-def test_a_life_that_is_passed_over_takes_as_long_as_one_that_is_played() -> None:
-    assert charged_s(3.0, lives=2, passed_over=4) == 9.0
-    assert charged_s(0.0, lives=0, passed_over=4) == 0.0

@@ -40,6 +40,9 @@ that is admitted there, with its reason.
 SHOWN: Final = 4
 """Cases that are named; the others are counted."""
 
+SOON_S: Final = 120
+"""What one core does in two minutes."""
+
 
 class Kill(msgspec.Struct, frozen=True):
     """What failed with a mutant: Case -> requirements; the Cases are those of the requirements of `row`."""
@@ -49,14 +52,13 @@ class Kill(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came of exploration with a mutant: so many lives that exercise its requirement, in so much CPU time, and the
-    one that failed it. `passed_over`: lives in front of them that do not, whose time is counted; None where it was
-    not."""
+    """What came of an exploration with a mutant: `explored` Cases were run in `cpu_s`, of which `reached` exercise the
+    requirement that it breaks with an honest client, and the last one is the `case` that failed it, or none did."""
 
-    lives: int
+    reached: int
+    explored: int
     cpu_s: float
-    life: str = ""
-    passed_over: int | None = None
+    case: str = ""
 
 
 def found() -> dict[str, Found]:
@@ -130,12 +132,11 @@ def _table(
 _EXPLORED = """\
 ## By exploration alone
 
-Mixed lives that were drawn, and no directed Case, against each mutant, for as long as stands here
-(`python -m bench.kill_by_exploration`). Lives that do not exercise the requirement with an honest client are passed
-over: that is known beforehand here, and no exploration knows it. *lives* are those that were played; where it is not
-caught, all that there were, or that the time was enough for. *passed over* are those in front of them, each of which
-counts as long as one that was played; where no number stands, they were not counted, and exploration would have needed
-more time than stands here. *not reached*: no life that was drawn exercises the requirement.
+One exploration, drawn and steered as `assay explore` does it, of all areas and without any directed Case, and each
+mutant in it (`python -m bench.kill_by_exploration`). *CPU* is what the exploration took up to the Case in which the
+mutant is caught, every Case before it, drawing, judging and steering included; two minutes of two cores are 240 s.
+*explored* are the Cases up to that one, *reached* those of them that exercise the requirement with an honest client;
+the mutant was tried in these alone, as the others could not have told of it.
 """
 
 
@@ -143,16 +144,20 @@ def _by_exploration(found: Mapping[str, Found]) -> Iterator[str]:
     if not found:
         return
     yield _EXPLORED
-    killed = {name: one for name, one in found.items() if one.life}
-    missed = {name: one for name, one in found.items() if not one.life and one.lives}
-    unreached = sorted(name for name, one in found.items() if not one.lives)
-    yield f"{len(killed)} of {len(found)} are caught; {len(missed)} are not; {len(unreached)} are not reached."
+    killed = {name: one for name, one in found.items() if one.case}
+    missed = {name: one for name, one in found.items() if not one.case and one.reached}
+    unreached = sorted(name for name, one in found.items() if not one.reached)
+    soon = sum(one.cpu_s <= SOON_S for one in killed.values())
+    yield (
+        f"{len(killed)} of {len(found)} are caught, {soon} of them within {SOON_S} s; {len(missed)} are not, and "
+        f"{len(unreached)} are not reached."
+    )
     yield ""
-    yield "| mutant | lives | passed over | CPU, s |"
-    yield "|---|---|---|---|"
+    yield "| mutant | caught in | reached | explored | CPU, s |"
+    yield "|---|---|---|---|---|"
     for name, one in (*sorted(killed.items()), *sorted(missed.items())):
-        passed_over = "" if one.passed_over is None else one.passed_over
-        yield f"| `{name}` | {'' if one.life else 'not in '}{one.lives} | {passed_over} | {one.cpu_s} |"
+        caught = f"`{one.case}`" if one.case else "nothing"
+        yield f"| `{name}` | {caught} | {one.reached} | {one.explored} | {one.cpu_s:.1f} |"
     yield ""
     if unreached:
         yield f"Not reached: {', '.join(f'`{name}`' for name in unreached)}."

@@ -32,12 +32,23 @@ class _Holder:
     doubted_ns: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A PRODUCER without an answer. `closed`: the answer to the CLOSE_PRODUCER of who had the name, where that came
+    first: one that crossed the PRODUCER says nothing of what the broker knew when it decided."""
+
+    place: Place
+    topic: str
+    name: str
+    closed: Frame | None
+
+
 class NameHasOneHolder(Check):
     """Gone is a producer that either side closed, or whose connection ended or was cut by a fault, half-open or not.
 
-    A name is certainly free when the broker has answered its holder's CLOSE_PRODUCER, and when a connection of which
-    nothing comes any more had its time to answer since somebody else wanted the name. Topics that somebody wants for
-    himself have rules of their own, and are not judged.
+    A name is certainly free when the broker had answered its holder's CLOSE_PRODUCER before it was asked for, and when
+    a connection of which nothing comes any more had its time to answer since somebody else wanted the name. Topics that
+    somebody wants for himself have rules of their own, and are not judged.
     """
 
     requirement = RequirementId("producer.name-has-one-holder")
@@ -46,7 +57,7 @@ class NameHasOneHolder(Check):
     def start(self) -> None:
         self._holders: dict[Name, _Holder] = {}
         self._held: dict[Place, Name] = {}
-        self._asked: dict[tuple[int, int], tuple[Place, str, str]] = {}
+        self._asked: dict[tuple[int, int], _Asked] = {}
         self._closing: dict[tuple[int, int], _Holder] = {}
         self._withdrawn: dict[Place, Frame] = {}
         """CLOSE_PRODUCERs that came before the PRODUCER they are about had its answer."""
@@ -65,9 +76,10 @@ class NameHasOneHolder(Check):
             self._exclusive.add(topic)
         place = (event.conn, event.producer_id or 0)
         name = str(event.fields.get("producer_name", ""))
-        self._asked[event.conn, event.request_id or 0] = (place, topic, name)
-        self._withdrawn.pop(place, None)
         holder = self._holders.get((topic, name))
+        closed = None if holder is None else holder.closed
+        self._asked[event.conn, event.request_id or 0] = _Asked(place, topic, name, closed)
+        self._withdrawn.pop(place, None)
         if holder is not None and holder.silent is not None and holder.doubted_ns is None:
             holder.doubted_ns = event.t_ns
 
@@ -76,7 +88,7 @@ class NameHasOneHolder(Check):
         asked = self._asked.pop((event.conn, event.request_id or 0), None)
         if asked is None or not event.from_sender or event.fate in _FORGED:
             return
-        place, topic, _ = asked
+        place, topic = asked.place, asked.topic
         name = (topic, str(event.fields.get("producer_name")))
         holder = self._holders.get(name)
         if holder is not None and not holder.gone and holder.place != place and topic not in self._exclusive:
@@ -101,18 +113,18 @@ class NameHasOneHolder(Check):
         asked = self._asked.pop((event.conn, event.request_id or 0), None)
         if asked is None or not event.from_sender or event.fields.get("error") != _BUSY:
             return
-        place, topic, name = asked
-        holder = self._holders.get((topic, name))
-        if holder is None or topic in self._exclusive:
+        holder = self._holders.get((asked.topic, asked.name))
+        if holder is None or asked.topic in self._exclusive:
             return
-        if not holder.gone and holder.place != place:
+        if not holder.gone and holder.place != asked.place:
             self.exercise(event)
-        elif holder.closed is not None:
+        elif asked.closed is not None:
             self.breach(
                 "busy-though-free",
-                f"producer {place[1]} of connection {place[0]} was refused the name {name} on topic {topic} at "
-                f"{ms(event.t_ns)}; who had it was closed, as the broker said at {ms(holder.closed.t_ns)}",
-                holder.closed,
+                f"producer {asked.place[1]} of connection {asked.place[0]} was refused the name {asked.name} on topic "
+                f"{asked.topic} at {ms(event.t_ns)}; who had it was closed, as the broker said at "
+                f"{ms(asked.closed.t_ns)}, before it was asked for",
+                asked.closed,
                 event,
             )
         elif holder.silent is not None and holder.doubted_ns is not None:
@@ -136,7 +148,7 @@ class NameHasOneHolder(Check):
         if not event.at_broker:
             return
         place = (event.conn, event.producer_id or 0)
-        asking = any(place == waiting for waiting, _, _ in self._asked.values())
+        asking = any(place == asked.place for asked in self._asked.values())
         if asking and event.dir is Direction.TO_BROKER:
             self._withdrawn[place] = event
         self._ends(place, event)

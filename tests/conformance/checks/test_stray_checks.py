@@ -172,3 +172,13 @@ def test_topic_that_somebody_wants_for_himself_is_not_judged() -> None:
     story.producer()
     story.producer_again(1, producer_access_mode="ExclusiveWithFencing")
     assert judged(NameHasOneHolder, story) == ([], 0)
+
+
+def test_name_that_was_asked_for_before_its_holder_was_closed_may_be_refused() -> None:
+    story = Script()
+    story.producer()
+    story.connected(1)
+    story.producer_asks(1)
+    story.up("CLOSE_PRODUCER", producer_id=0, request_id=9)
+    story.down("SUCCESS", request_id=9)
+    assert judged(NameHasOneHolder, _busy(story))[0] == []

@@ -183,3 +183,24 @@ def test_subscription_that_sought_is_not_owed_what_is_before() -> None:
     story.subscribed(kind="Shared", initialPosition="Earliest")
     story.flow(1_000)
     assert _codes(trial(UnackedLimit, _send(story, 9).after(2_000).done(), CONSUMER)) == []
+
+
+def _one_who_keeps_three(story: Script) -> Script:
+    """Another consumer has three that it does not acknowledge, this one none any more; then the other goes."""
+    story.subscribed(consumer_id=1, kind="Shared", initialPosition="Earliest")
+    story.flow(1_000, consumer_id=1)
+    _send(_send(story, 0), 1, 2, 3, consumer_id=1)
+    story.ack_frame(0)
+    story.after(2_000).up("CLOSE_CONSUMER", consumer_id=1, request_id=9)
+    return story
+
+
+def test_subscription_owes_nothing_before_who_has_too_many_is_gone() -> None:
+    story = _one_who_keeps_three(_shared())
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=10)
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), SUBSCRIPTION)) == []
+
+
+def test_subscription_that_reads_nothing_behind_who_had_too_many_is_found() -> None:
+    story = _one_who_keeps_three(_shared())
+    assert _codes(trial(UnackedLimit, story.after(2_000).done(), SUBSCRIPTION)) == ["stalled"]

@@ -167,7 +167,7 @@ class UnackedLimit(DispatchLedger):
     def _stalled(self, group: Group, limits: _Limits, member: Member) -> None:
         """Permits, messages and room for them, and nothing came."""
         end = member.session.ended or member.left or self._end
-        moved = limits.moved
+        moved = end and _moved(group, limits, end)
         if end is None or moved is None or moved.t_ns > end.t_ns or not _has_room(group, limits, member, end):
             return
         if (group.topic, group.name) in self._sought or (group.kind == "Key_Shared" and len(group.members) > 1):
@@ -202,6 +202,12 @@ class UnackedLimit(DispatchLedger):
 def _limits_of(policies: Policies) -> tuple[int, int]:
     """Of a consumer and of a subscription; 0 where there is none."""
     return max(policies.max_unacked_per_consumer or 0, 0), max(policies.max_unacked_per_subscription or 0, 0)
+
+
+def _moved(group: Group, limits: _Limits, end: Event) -> Event | None:
+    """The last that may have made the broker send something: whoever goes leaves room, too."""
+    left = [other.left for other in group.members if other.left is not None and other.left.t_ns < end.t_ns]
+    return max((event for event in (limits.moved, *left) if event is not None), key=lambda one: one.t_ns, default=None)
 
 
 def _has_room(group: Group, limits: _Limits, member: Member, end: Event) -> bool:
