@@ -14,7 +14,7 @@ from assay_conformance.model.case import Config
 KEYS = (None, None, "a", "my-key", "é", "k1")
 """Most messages have none; the others' partitions tell one hash from another."""
 
-DELAYS_MS = (0, 0, 0, 0, 300)
+DELAYS_MS = (0, 0, 0, 0, 300, 900)
 """Until a message may be delivered."""
 
 BESIDES: tuple[dict[str, Any], ...] = (

@@ -19,7 +19,7 @@ from assay_conformance.machines import scenes
 from assay_conformance.machines.acts import CONSUMER, EVERY_LIFE, NEEDS, Act, Do
 from assay_conformance.machines.drawn_terms import TERMS, mostly
 from assay_conformance.machines.harm import MOST_HARMS, Harm, Strategy, some
-from assay_conformance.machines.kinds import CONSUMING, LIMITS, Kind
+from assay_conformance.machines.kinds import CONSUMING, LIMITS, SENDING, Kind
 from assay_conformance.machines.mixed import case_of
 from assay_conformance.machines.policies import DELAYS, LIVENESS, PLAIN, RATES, SETTINGS
 from assay_conformance.machines.stock import BACKLOGS
@@ -38,15 +38,21 @@ class Area(StrEnum):
     NACK = "nack"
     THROTTLING = "throttling"
     CONSUMING = "consuming"
+    SENDING = "sending"
     PRODUCER = "producer"
     TOPICS = "topics"
     LIMITS = "limits"
 
 
+_USUAL_TURNS = 2
+_TURNS: Mapping[Area, int] = {Area.CONSUMING: 4, Area.SENDING: 4, Area.LIMITS: 1}
+"""Turns of an area, in each of which it is drawn of once. Areas of many kinds have more; limits show after seconds, in
+which two lives of most areas are lived."""
+
+
 def by_turns(number: int, areas: Sequence[Area] = tuple(Area)) -> Area:
-    """Whose turn it is, where areas are drawn of one after the other. Limits take every other turn: they show after
-    seconds, in which two lives of most areas are lived."""
-    turns = (*areas, *(area for area in areas if area is not Area.LIMITS))
+    """Whose turn it is, where areas are drawn of one after the other."""
+    turns = [area for round in range(max(_TURNS.values())) for area in areas if _TURNS.get(area, _USUAL_TURNS) > round]
     return turns[number % len(turns)]
 
 
@@ -253,7 +259,7 @@ _AREAS: Mapping[Area, _Bent] = {
 }
 
 
-_KINDS: Mapping[Area, Mapping[str, Kind]] = {Area.CONSUMING: CONSUMING, Area.LIMITS: LIMITS}
+_KINDS: Mapping[Area, Mapping[str, Kind]] = {Area.CONSUMING: CONSUMING, Area.SENDING: SENDING, Area.LIMITS: LIMITS}
 """Areas whose lives are of one kind each."""
 
 _SELDOM = 5

@@ -27,6 +27,7 @@ TERMS: Mapping[str, Strategy] = {
     "tokens": st.sampled_from(("", "", "", "first,second")),
     "operation_timeout_ms": st.sampled_from((*[OPERATION_TIMEOUT_MS] * 19, LONGEST_WAIT_MS)),
     "keep_alive_ms": st.sampled_from((30_000, 30_000, 30_000, 700)),
+    "own_client": mostly(False, True, times=5),
     "batching": st.booleans(),
     "batching_type": st.sampled_from(("default", "default", "key_based")),
     "batching_max_messages": st.sampled_from((3, 3, 10)),

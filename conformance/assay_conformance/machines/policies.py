@@ -70,7 +70,12 @@ RATES: Sequence[Rules] = (
     Rules(topic=Policies(publish_rate=Rate(messages=5))),
 )
 
-OWED: Sequence[Rules] = (_dispatch(_TWO), _dispatch(_SIX))
+OWED: Sequence[Rules] = (
+    _dispatch(_TWO),
+    _dispatch(_SIX),
+    _dispatch(Rate(bytes=1_000)),
+    _dispatch(Rate(messages=4, period_s=2)),
+)
 """What a backlog lasts for, several periods long."""
 
 SETTINGS: Sequence[Rules] = tuple(
@@ -84,6 +89,9 @@ SETTINGS: Sequence[Rules] = tuple(
         BrokerSettings(liveness_check_ms=200),
     )
 )
+
+SNAPSHOTS = Rules(broker=BrokerSettings(dedup_snapshot_entries=2))
+"""A topic that is loaded again knows most names from its last snapshot."""
 
 COUNTS_ENTRIES = Rules(broker=BrokerSettings(rate_counts_entries=True))
 

@@ -49,7 +49,7 @@ class Terms:
 
     `spread`: some of the topic is the second broker's from the start. `backlog`, one of BACKLOGS, is stored before
     anybody comes. `claims`: some producers want the topic for themselves. `varied`: producers differ.
-    `listens_out`: in the end consumers wait for whatever is owed to them."""
+    `own_client`: consumers have one. `listens_out`: in the end consumers wait for whatever is owed to them."""
 
     deduplication: bool = False
     partitions: int = 0
@@ -62,6 +62,7 @@ class Terms:
     operation_timeout_ms: int = OPERATION_TIMEOUT_MS
     keep_alive_ms: int = Topology().keep_alive_ms
     clients: int = 1
+    own_client: bool = False
     persistent: bool = True
     rates: Rules = PLAIN
     settings: Rules = PLAIN
@@ -105,8 +106,8 @@ class Terms:
     @property
     def apart(self) -> bool:
         """Whether consumers have a client of their own: what a broker does not read of a producer's connection for a
-        while are acknowledgements, too, if they share it."""
-        return self.rules.stops_reading
+        while are acknowledgements, too, if they share it; and so is memory."""
+        return self.own_client or self.rules.stops_reading
 
     @property
     def logs(self) -> tuple[str, ...]:
@@ -128,7 +129,7 @@ class Terms:
             plain += NOT_PERSISTENT
         if self.protocol_version < EPOCHS_SINCE:
             plain.append("claims")
-        if self.apart:
+        if self.rules.stops_reading:
             plain += SLOWLY_READ
         if self.small_queue:
             plain += SLOWLY_FILLED

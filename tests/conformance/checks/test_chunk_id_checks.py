@@ -109,22 +109,27 @@ def _sent_again(*, answered: bool) -> tuple[list[str], int]:
     return _judged(story)
 
 
-def _sought(named: int) -> tuple[list[str], int]:
-    """The chunked message is sought, and SEEK names chunk `named`."""
+def _sought(named: int, *sought: int) -> tuple[list[str], int]:
+    """Messages are `sought` by their entries, the chunked one is that of entry 2, and SEEK names entry `named`."""
     story = Script()
     story.consumer()
     for chunk in range(CHUNKS - 1):
         story.message(0, entry=chunk, meta=_meta(chunk), members=())
     story.message(0, entry=CHUNKS - 1, meta=_meta(CHUNKS - 1))
     story.received(0, entry=2)
-    story.invoke("seek", CONSUMER, args={"consumer": CONSUMER, "message_id": [1, 2, -1, -1, 0]})
+    for entry in sought:
+        story.invoke("seek", CONSUMER, args={"consumer": CONSUMER, "message_id": [1, entry, -1, -1, 0]})
     story.up("SEEK", consumer_id=0, request_id=9, ids=(entry_id(named),))
     return _judged(story)
 
 
 def test_seek_to_the_first_chunk_is_accepted() -> None:
-    assert _sought(0) == ([], 1)
+    assert _sought(0, 2) == ([], 1)
 
 
 def test_seek_to_the_last_chunk_is_found() -> None:
-    assert _sought(2) == (["sought-inside"], 1)
+    assert _sought(2, 2) == (["sought-inside"], 1)
+
+
+def test_of_two_seeks_at_once_either_may_leave() -> None:
+    assert _sought(2, 1, 2) == ([], 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.conformance.checks.chunk_story import CASE, CHUNK, CHUNKS, CLIENT, SIZE, Story, chunk_meta, joined
 
@@ -186,6 +187,21 @@ def test_whole_message_that_is_withheld_is_found() -> None:
     story.after(600)
     story.receive(asked=1, got=0)
     assert story.judged(WholeOnly)[0] == ["not-delivered"]
+
+
+@pytest.mark.parametrize(("expiry_ms", "codes"), [(300, []), (1_000, ["not-delivered"])])
+def test_message_of_which_the_last_chunk_comes_when_it_has_expired_may_be_withheld(
+    expiry_ms: int, codes: list[str]
+) -> None:
+    story = Story()
+    story.arrives(0, 0)
+    story.arrives(1, 1)
+    story.after(500)
+    story.arrives(2, 2)
+    story.after(600)
+    story.receive(asked=1, got=0)
+    facts = msgspec.structs.replace(CLIENT, fixed={**CLIENT.fixed, "expire_incomplete_chunked_ms": expiry_ms})
+    assert story.judged(WholeOnly, facts)[0] == codes
 
 
 def test_whole_message_that_comes_again_after_its_ack_may_be_withheld() -> None:

@@ -19,8 +19,11 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.handover import Handover
 from assay_conformance.checks.occasions import Trait
+from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Completion, Event, Frame, Meta, Received
+
+EARLY_NS = TOLERANCES["time-out-early"].slack_ns
 
 DEFAULT_MAX_PENDING = 10
 """Incomplete messages a consumer keeps where neither Case nor client says; beyond, the oldest is dropped."""
@@ -57,6 +60,8 @@ class ChunkedCheck(ConsumerCheck):
     def start(self) -> None:
         self._assemblies: dict[int, Assembly] = {}
         self._pieces: dict[Entry, set[Entry]] = {}
+        self._began_ns: dict[tuple[int, str], int] = {}
+        """Session and uuid -> when the first chunk of the message came."""
         self._named: set[tuple[int, Entry]] = set()
         self._named_to: dict[tuple[int, str], Entry] = {}
         self.handover = Handover(self.view)
@@ -74,12 +79,20 @@ class ChunkedCheck(ConsumerCheck):
             return
         entry = entry_on(session, event.ids[0])
         before = tuple(self.assembly(session).held.get(meta.uuid or "", ()))
-        fate = self.assembly(session).add(meta, entry)
-        if fate is ChunkFate.COMPLETE:
+        arrival = Arrival(session, consumer, event, meta, entry, self.assembly(session).add(meta, entry), before)
+        if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
+            self._began_ns[arrival.key] = event.t_ns
+        elif arrival.fate is ChunkFate.COMPLETE:
             self._pieces.setdefault(entry, set()).update((*before, entry))
-            if event.members:
+            if event.members and not self._may_be_given_up(arrival):
                 self.handover.offer(session, event)
-        self.arrived(Arrival(session, consumer, event, meta, entry, fate, before))
+        self.arrived(arrival)
+
+    def _may_be_given_up(self, arrival: Arrival) -> bool:
+        """Its chunks took so long that the client need not have them any more."""
+        expiry_ns = (number_in_force(self.view, arrival.consumer, "expire_incomplete_chunked_ms") or 0) * MS
+        began_ns = self._began_ns.get(arrival.key, arrival.frame.t_ns)
+        return 0 < expiry_ns <= arrival.frame.t_ns - began_ns + EARLY_NS
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def everything_again(self, event: Frame) -> None:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import ms
 from assay_conformance.checks.chunking.assembling import ChunkFate
-from assay_conformance.checks.chunking.chunked import Arrival
+from assay_conformance.checks.chunking.chunked import EARLY_NS, Arrival
 from assay_conformance.checks.chunking.settling import SettlingCheck
 from assay_conformance.checks.consumption import number_in_force
-from assay_conformance.checks.tolerance import MS, TOLERANCES
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
-
-EARLY_NS = TOLERANCES["time-out-early"].slack_ns
 
 
 @dataclass(slots=True)

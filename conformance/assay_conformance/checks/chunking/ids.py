@@ -22,8 +22,8 @@ class IdSpansChunks(Check):
     def start(self) -> None:
         self._firsts: dict[tuple[int, str], list[Frame]] = {}
         """Consumer handle and uuid -> its chunks as they came."""
-        self._wanted: dict[int, Invoke] = {}
-        """Consumer handle -> its seek to a message that has not left yet."""
+        self._wanted: dict[int, Invoke | None] = {}
+        """Consumer handle -> its seek that has not left yet; None where there are two, of which either may leave."""
 
     @on(Completion, "send")
     def sent(self, event: Completion) -> None:
@@ -60,8 +60,12 @@ class IdSpansChunks(Check):
 
     @on(Invoke, "seek")
     def seek(self, event: Invoke) -> None:
-        if event.args.get("message_id") is not None and event.handle is not None:
-            self._wanted[event.handle] = event
+        if event.handle is not None:
+            self._wanted[event.handle] = None if event.handle in self._wanted else event
+
+    @on(Completion, "seek")
+    def sought(self, event: Completion) -> None:
+        self._wanted.pop(event.handle or 0, None)
 
     @on(Frame, "SEEK")
     def asked(self, event: Frame) -> None:
@@ -85,6 +89,8 @@ class IdSpansChunks(Check):
 
     def _chunks(self, handle: int, seek: Invoke) -> list[Frame]:
         """The chunks of the message sought, first to last; none where it is no chunked one, or they are not clear."""
+        if seek.args.get("message_id") is None:
+            return []
         target = MessageId(*seek.args["message_id"])
         for (owner, _), chunks in self._firsts.items():
             ids = [chunk.meta.chunk_id for chunk in chunks if chunk.meta is not None]

@@ -1,7 +1,7 @@
-"""Kinds of applications that consume: what they live in, the scenes that bring it about, and harm of their own.
+"""Kinds of applications: what they live in, the scenes that bring it about, and harm of their own.
 
-Each row is one: it buries what it cannot use, reads several topics, goes away with work in its hands. Its first scene
-is of its kind; what follows is anything.
+Each row is one: it buries what it cannot use, reads several topics, goes away with work in its hands, fills batches.
+Its first scene is of its kind; what follows is anything.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from assay_conformance.machines.kinds.acking import ACKING
 from assay_conformance.machines.kinds.company import COMPANY
 from assay_conformance.machines.kinds.kind import Kind
 from assay_conformance.machines.kinds.limits import LIMITS
+from assay_conformance.machines.kinds.partitions import PARTITIONS
 from assay_conformance.machines.kinds.reading import READING, SEEKING
 from assay_conformance.machines.kinds.refusing import REFUSING
-from assay_conformance.machines.kinds.sending import SENDING
+from assay_conformance.machines.kinds.sending import SENDING as _SENDING
 
-CONSUMING: Mapping[str, Kind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SENDING, **SEEKING}
-KINDS: Mapping[str, Kind] = {**CONSUMING, **LIMITS}
+CONSUMING: Mapping[str, Kind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SEEKING}
+SENDING: Mapping[str, Kind] = {**_SENDING, **PARTITIONS}
+KINDS: Mapping[str, Kind] = {**CONSUMING, **SENDING, **LIMITS}
 
-__all__ = ["CONSUMING", "KINDS", "LIMITS", "Kind"]
+__all__ = ["CONSUMING", "KINDS", "LIMITS", "SENDING", "Kind"]

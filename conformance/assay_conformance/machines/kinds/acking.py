@@ -14,15 +14,17 @@ from assay_conformance.machines.kinds.kind import (
     BESIDE,
     FULL,
     LONG,
+    NEXT,
     PAUSE,
     SHORT,
+    THREE,
     Kind,
     beside_any,
     do,
     hits,
 )
 from assay_conformance.machines.network_harm import any_of
-from assay_conformance.machines.scenes import SEND_AND_RECEIVE, TIMES, call
+from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, TIMES, call
 from assay_conformance.machines.surroundings import Surroundings
 from assay_conformance.model.fault import Cut, Delay, Drop, Hold, Rewrite
 
@@ -41,6 +43,8 @@ _OTHERS_ACKS = hits(
 
 _SETTLES = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_ONE)), number=TIMES)
 _COMES_BACK = st.one_of(do(Do.RESTART_CLIENT), do(Do.CLOSE_CONSUMER))
+
+_HOLES = tuple(do(Do.ACK_ONE, number) for number in (1, 3, 5))
 
 ACKING: Mapping[str, Kind] = {
     "settles steadily": Kind(
@@ -85,6 +89,36 @@ ACKING: Mapping[str, Kind] = {
         # Its own connection ends: a broker that loads its topic anew knows less of acknowledgments than it was told.
         st.tuples(FULL, ALL, _SETTLES, PAUSE, _SETTLES, LONG, _COMES_BACK, BESIDE, ALL, ALL),
         harms=any_of(_OTHERS_ACKS),
+        more=SEND_AND_RECEIVE,
+    ),
+    "leaves holes": Kind(
+        Surroundings(
+            settings={"broker.cursor_persist_ms": (200,)},
+            terms={
+                "partitions": (0,),
+                "subscription_type": ("shared", "exclusive", "key_shared"),
+                "ack_group_ms": (0, 50),
+                **AT_ONCE,
+            },
+        ),
+        st.tuples(
+            FULL, FULL, ALL, ALL, *_HOLES, LONG, do(Do.ACK_ONE, 7), LONG, call(Do.RESTART, number=FEW), ALL, LONG, ALL
+        ),
+    ),
+    "is not heard": Kind(
+        Surroundings(
+            terms={
+                "partitions": (0,),
+                "subscription_type": ("exclusive", "failover", "shared"),
+                "receiver_queue_size": (1, 3),
+                "ack_group_ms": (100,),
+                "chunking": (False,),
+                "batching": (False,),
+                **AT_ONCE,
+            }
+        ),
+        st.tuples(FULL, NEXT, NEXT, call(st.sampled_from((Do.ACK_UP_TO, Do.ACK_ONE)), number=FEW), PAUSE, THREE, ALL),
+        harms=any_of(hits(("ACK",), Cut(before=True), Cut(before=True), Cut(), latest=1)),
         more=SEND_AND_RECEIVE,
     ),
 }

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 from assay_conformance.machines.acts import Do
+from assay_conformance.machines.harm import at
 from assay_conformance.machines.kinds.kind import (
     ACK,
     ALL,
@@ -31,8 +32,10 @@ from assay_conformance.machines.kinds.kind import (
 )
 from assay_conformance.machines.scenes import FEW, call
 from assay_conformance.machines.surroundings import Surroundings, Way
-from assay_conformance.model.fault import Cut
+from assay_conformance.model.fault import AnswerError, Cut
 from assay_conformance.model.policy import Retention
+
+_FINAL = ("TopicNotFound", "TopicNotFound", "ServiceNotReady")
 
 COMPANY: Mapping[str, Kind] = {
     "is impatient": Kind(
@@ -105,5 +108,17 @@ COMPANY: Mapping[str, Kind] = {
             st.tuples(SENT, AWAY, call(Do.PAUSE, who=st.just(0), number=FEW), do(Do.CLOSE_CONSUMER), LONG),
         ),
         harms=beside_any(WHILE_BACK),
+    ),
+    "loses its topic": Kind(
+        Surroundings(terms={"partitions": (0,), **AT_ONCE}),
+        st.tuples(ONE, SHORT, st.one_of(AWAY, SHORT), ONE, LONG, LONGEST),
+        harms=st.one_of(
+            st.tuples(
+                at(("SEND", "MESSAGE"), st.just(Cut()), FEW),
+                at(("SUBSCRIBE",), st.sampled_from(_FINAL).map(AnswerError), st.just(2), st.just(4_000), st.just(0)),
+            ),
+            st.tuples(at(("SEND_RECEIPT", "MESSAGE", "FLOW"), st.just(Cut()), FEW)),
+        ),
+        more=st.tuples(ONE, ALL),
     ),
 }

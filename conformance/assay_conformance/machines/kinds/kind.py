@@ -39,6 +39,8 @@ class Kind:
 # --- acts -------------------------------------------------------------------------------------------------------------
 
 FIRST = st.just(0)
+TOLD = st.integers(2, 3)
+"""Sizes of messages that say which they are, of one chunk."""
 SENT = sends(key=NUMBERS, sync=SYNC, besides=NUMBERS)
 ONE = sends(FIRST, FEW, SMALL, key=NUMBERS, besides=NUMBERS)
 LARGE = sends(NUMBERS, FEW, st.integers(4, 5), besides=NUMBERS)

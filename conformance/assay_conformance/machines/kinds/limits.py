@@ -78,6 +78,22 @@ LIMITS: Mapping[str, Kind] = {
         harms=UNHARMED,
         more=st.tuples(LONGEST),
     ),
+    "reads batches": Kind(
+        Surroundings(
+            terms={
+                "settings": tuple(OF_DISPATCH),
+                "backlog": ("batched", "batched", "plain"),
+                "partitions": (0,),
+                "subscription_type": ("exclusive", "shared"),
+                "receiver_queue_size": (10, 12, 5),
+                **AT_ONCE,
+            },
+            quiet=True,
+        ),
+        st.tuples(*(ALL,) * 6),
+        harms=_SELDOM_HARMED,
+        more=st.tuples(ALL),
+    ),
     "leaves much unacknowledged": Kind(
         Surroundings(
             settings={"topic.max_unacked_per_consumer": (3, 4, 10), "topic.max_unacked_per_subscription": (None, 5)},
@@ -125,6 +141,7 @@ LIMITS: Mapping[str, Kind] = {
                 "varied": (False,),
                 "max_message_bytes": (1_000,),
                 "send_timeout_ms": (1_000,),
+                "own_client": (True, False),
             },
         ),
         st.one_of(

@@ -19,6 +19,7 @@ from assay_conformance.machines.kinds.kind import (
     ONE,
     PAUSE,
     SECOND,
+    SHORT,
     SOME,
     WHILE_BACK,
     Kind,
@@ -30,7 +31,7 @@ from assay_conformance.machines.scenes import FEW, NUMBERS, TIMES, call
 from assay_conformance.machines.stock import STOCK
 from assay_conformance.machines.surroundings import TOPIC, Surroundings, Way
 from assay_conformance.model.case import ConfigValue, Topic
-from assay_conformance.model.fault import Cut, Delay
+from assay_conformance.model.fault import Cut, Delay, Duplicate
 
 
 def _reader(words: str, **config: ConfigValue) -> Way:
@@ -38,6 +39,9 @@ def _reader(words: str, **config: ConfigValue) -> Way:
         subscription=words, config={"durable": False, "subscription_type": "exclusive", **config}, needs="reader"
     )
 
+
+_RELOAD = st.sampled_from((Do.UNLOAD, Do.RESTART, Do.MOVE))
+_A_BATCH = ("a batch",)
 
 READING: Mapping[str, Kind] = {
     "reads several topics": Kind(
@@ -119,6 +123,33 @@ READING: Mapping[str, Kind] = {
             lambda names: tuple(names[:3])
         ),
     ),
+    "reads on": Kind(
+        Surroundings(
+            needs=frozenset({"reader"}),
+            terms={"partitions": (0,), "deduplication": (False,), "receiver_queue_size": (1_000, 1), **AT_ONCE},
+            ways=(_reader("r"), _reader("with", start_inclusive=True)),
+            quiet=True,
+        ),
+        st.tuples(SOME, SHORT, call(_RELOAD, number=FEW), LONG, SOME, call(_RELOAD, number=FEW), LONG, ALL, ALL),
+        harms=beside_any(hits(("MESSAGE",), Cut(), Cut(before=True), latest=3)),
+        stock=st.lists(st.sampled_from(("single messages", "a batch"))).map(lambda names: tuple(names[:3]) or _A_BATCH),
+    ),
+    "finds much of a kind": Kind(
+        Surroundings(
+            needs=frozenset({"chunking_consumer"}),
+            settings={"consumer.expire_incomplete_chunked_ms": (None, 300)},
+            terms={
+                "partitions": (0,),
+                "deduplication": (False,),
+                "subscription_type": ("exclusive", "failover"),
+                "receiver_queue_size": (10, 3, 3),
+                **AT_ONCE,
+            },
+        ),
+        st.one_of(st.tuples(*(ALL,) * 4, LONG, ALL), st.tuples(ALL, SHORT, do(Do.NACK_FIRST, 1), LONG, ALL, ALL, ALL)),
+        harms=beside_any(hits(("MESSAGE",), Duplicate(), Duplicate(), Delay(600), latest=4)),
+        stock=st.sampled_from(tuple(STOCK)).map(lambda name: (name,) * 5),
+    ),
     "finds anything": Kind(
         Surroundings(
             needs=frozenset({"chunking_consumer"}),
@@ -147,6 +178,7 @@ SEEKING: Mapping[str, Kind] = {
     "seeks": Kind(
         Surroundings(
             needs=frozenset({"seek"}),
+            settings={"consumer.start_inclusive": (None, None, True)},
             terms={"partitions": (0,), "chunking": (False,), "receiver_queue_size": (1_000, 3), **AT_ONCE},
         ),
         st.one_of(

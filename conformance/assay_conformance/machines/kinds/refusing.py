@@ -129,6 +129,7 @@ REFUSING: Mapping[str, Kind] = {
         st.one_of(
             st.tuples(ONE, *_REFUSED_FIRST, *_REFUSED_FIRST, *_REFUSED_FIRST, LONG),
             st.tuples(FULL, ALL, do(Do.NACK_FIRST, 1), *_REFUSED_FIRST, do(Do.NACK_FIRST, 2), LONG),
+            st.tuples(FULL, ALL, do(Do.NACK_FIRST, 1), LONG, *_REFUSED_FIRST, do(Do.NACK, 2), LONG, LONG),
         ),
     ),
     "refuses and goes": Kind(
@@ -139,6 +140,7 @@ REFUSING: Mapping[str, Kind] = {
             st.tuples(FULL, ALL, do(Do.NACK_ALL), st.one_of(do(Do.CLOSE_CONSUMER, who=0), LONG), BESIDE, ALL),
             st.tuples(FULL, ALL, do(Do.NACK_ALL), st.one_of(do(Do.ACK), _ACKED_BY_NUMBER), LONG, ALL),
             st.tuples(FULL, ALL, _NACKED, _ACKED_BY_NUMBER, LONG, ALL),
+            st.tuples(FULL, ALL, do(Do.NACK, 1), do(Do.NACK, 2), do(Do.ACK_ONE, 1), LONG, LONG, ALL),
         ),
     ),
 }

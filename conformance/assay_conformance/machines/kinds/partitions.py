@@ -1,0 +1,70 @@
+"""Those whose messages go to many partitions: round and round, by key, and to new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import Do
+from assay_conformance.machines.harm import at
+from assay_conformance.machines.kinds.kind import FIRST, FULL, LONG, LONGEST, ONE, SHORT, TOLD, Kind, beside_any, do
+from assay_conformance.machines.network_harm import ONE_HARM, UNHARMED
+from assay_conformance.machines.scenes import FEW, call, sends
+from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.model.fault import Hold
+
+_ONE_ALONE, _FIVE = sends(FIRST, st.just(1), TOLD), sends(FIRST, st.just(5), TOLD)
+_BREATH = do(Do.PAUSE, 0)
+_SELDOM_HARMED = st.one_of(UNHARMED, UNHARMED, ONE_HARM)
+_STAYS_AWAY = at(("PRODUCER_SUCCESS",), st.just(Hold(overtake=True)), st.sampled_from((3, 4, 4, 5)), st.just(1_500))
+_SPREADS = {"routing": ("round_robin",), "router": ("",), "chunking": (False,), "small_queue": (False,)}
+
+PARTITIONS: Mapping[str, Kind] = {
+    "goes round its partitions": Kind(
+        Surroundings(
+            needs=frozenset({"partitioned_topics"}),
+            terms={
+                **_SPREADS,
+                "partitions": (3, 5),
+                "batching": (True, True, False),
+                "batching_max_messages": (1_000,),
+                "batching_max_publish_delay_ms": (50, 100, 150),
+                "batching_partition_switch_frequency": (1, 2, 2, 10),
+            },
+        ),
+        st.one_of(st.tuples(*(_ONE_ALONE, SHORT) * 10), st.tuples(*(_ONE_ALONE, _BREATH, _BREATH) * 12)),
+        harms=_SELDOM_HARMED,
+    ),
+    "has one partition away": Kind(
+        Surroundings(
+            needs=frozenset({"partitioned_topics"}),
+            terms={**_SPREADS, "partitions": (3,), "batching": (False, False, True)},
+        ),
+        st.tuples(ONE, call(Do.UNLOAD_ONE, who=FEW), _FIVE, LONG, _FIVE),
+        harms=beside_any(_STAYS_AWAY),
+    ),
+    "gets more partitions": Kind(
+        Surroundings(
+            needs=frozenset({"partitioned_topics"}),
+            terms={**_SPREADS, "partitions": (2, 3), "router": ("", "by_number"), "batching": (False, False, True)},
+        ),
+        st.tuples(FULL, do(Do.GROW), LONGEST, FULL, _FIVE, _FIVE, do(Do.SETTLE), _FIVE),
+        harms=_SELDOM_HARMED,
+    ),
+    "comes and goes": Kind(
+        Surroundings(
+            needs=frozenset({"partitioned_topics"}),
+            terms={
+                **_SPREADS,
+                "partitions": (5,),
+                "routing": ("single", "round_robin"),
+                "batching": (False,),
+                "claims": (False,),
+            },
+        ),
+        st.tuples(*(_ONE_ALONE, do(Do.CLOSE_PRODUCER), do(Do.OPEN_PRODUCER, 0)) * 20),
+        harms=UNHARMED,
+        more=st.tuples(_ONE_ALONE),
+    ),
+}
