@@ -42,8 +42,8 @@ class _Migrated:
 class FollowsMigration(TimedCheck, ShutOutCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
     Whoever is refused there has come, whoever could not look the topic up there waits to ask again, and a producer that
-    was told the end before need not come. A client that was sent what
-    is spoilt may leave over that, and nobody can tell whether it read on as far as to what it was told."""
+    was told the end before need not come. A client that was sent what is spoilt, an error, or a receipt out of its turn
+    may leave over that, and nobody can tell whether it read on as far as to what it was told."""
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
@@ -124,9 +124,9 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     def _may_be_unread(self, told: Frame, closed: Closed) -> bool:
         if told.conn != closed.conn or closed.by is not ClosedBy.CLIENT:
             return told.conn == closed.conn
-        spoilt = self._spoilt.get(told.conn)
         soon = closed.t_ns - told.t_ns <= TOLERANCES["answer"].slack_ns
-        return soon and spoilt is not None and spoilt.seq < told.seq
+        reasons = (self._spoilt.get(told.conn), self.tracker.may_be_left.get(told.conn))
+        return soon and any(reason is not None and reason.seq < told.seq for reason in reasons)
 
     @on(Completion, "close")
     def closes(self, event: Completion) -> None:

@@ -196,3 +196,11 @@ def test_what_a_broker_knows_after_an_unload_is_another_matter() -> None:
     story.comes_back()
     story.batch_comes()
     assert story.found()[0] == []
+
+
+def test_who_comes_beside_the_one_that_has_it_is_owed_nothing() -> None:
+    story = _Sent()
+    story.acks(ack_type="Cumulative", entry=1)
+    story.subscribed(kind="Shared", consumer_id=1)
+    story.flow(1_000, consumer_id=1)
+    assert story.found()[0] == []

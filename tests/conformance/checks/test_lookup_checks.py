@@ -198,6 +198,26 @@ def test_client_that_left_over_what_was_spoilt_may_not_have_heard_where_its_topi
     assert _codes(check) == codes
 
 
+@pytest.mark.parametrize(("first", "codes"), [(Sides.SENDER, []), (Sides.BOTH, ["stayed", "never-came"])])
+def test_client_that_left_over_a_receipt_ahead_may_not_have_heard_where_its_topic_went(
+    first: Sides, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer()
+    for number in range(2):
+        story.send_frame(number)
+    story.receipt(0, sides=first)
+    story.receipt(1)
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.after(10).closed()
+    story.opened(1, 0)
+    story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    assert _codes(check) == codes
+
+
 @pytest.mark.parametrize(("end_ms", "codes"), [(2_800, []), (5_000, ["never-came"])])
 def test_client_that_cannot_look_its_topic_up_there_waits_to_ask_again(end_ms: int, codes: list[str]) -> None:
     story = Script()

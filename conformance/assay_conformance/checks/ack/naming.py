@@ -25,10 +25,11 @@ SERVED_NS = 2 * SETTLED_NS
 class _Named:
     """An entry that was sent. `all` and `left`: a bit for each of its messages, and for each that no ACK has settled.
     `telling`: the ACK that would be read otherwise by a broker that errs: it names one message, or clears other bits
-    than one before it."""
+    than one before it. `holder`: to whom it was sent last."""
 
     all: int
     left: int
+    holder: Member
     last: Frame | None = None
     telling: Frame | None = None
 
@@ -107,7 +108,8 @@ class SettlesWhatItNames(DispatchLedger):
         kept = self._of(group)
         known = kept.named.get(position)
         if known is None:
-            known = kept.named[position] = _Named((1 << size) - 1, (1 << size) - 1)
+            known = kept.named[position] = _Named((1 << size) - 1, (1 << size) - 1, member)
+        known.holder = member
         if kept.void and kept.void.pop(position, None) is not None:
             self.exercise(frame)
         if known.last is None or frame.t_ns - known.last.t_ns < SETTLED_NS:
@@ -138,8 +140,9 @@ class SettlesWhatItNames(DispatchLedger):
     def finish(self) -> None:
         for kept in [kept for kept in self._all.values() if not kept.odd]:
             for position, ack in kept.void.items():
-                heir = next((member for member in kept.group.members if self._owes(member, ack)), None)
-                if heir is not None and kept.named[position].left:
+                named = kept.named[position]
+                heir = next((member for member in kept.group.members if self._is_owed(member, named, ack)), None)
+                if heir is not None and named.left:
                     self.breach(
                         "taken",
                         f"{kept.group}: a cumulative ACK came at {ms(ack.t_ns)}, which settles nothing there; entry "
@@ -150,9 +153,13 @@ class SettlesWhatItNames(DispatchLedger):
                     )
                     break
 
-    def _owes(self, member: Member, ack: Frame) -> bool:
+    def _is_owed(self, member: Member, named: _Named, ack: Frame) -> bool:
+        """It came behind the ACK, and was there with permits long enough when the entry was with nobody any more."""
+        left = named.holder.left
+        if left is None or member.joined.seq < ack.seq or member.permits <= 0:
+            return False
         gone_ns = self.tracker.end_ns if member.session.ended is None else member.session.ended.t_ns
-        return member.joined.seq > ack.seq and member.permits > 0 and gone_ns - member.joined.t_ns > SERVED_NS
+        return gone_ns - max(member.joined.t_ns, left.t_ns) > SERVED_NS
 
     # --- what ends a broker's word ---
 

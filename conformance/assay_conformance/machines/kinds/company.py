@@ -30,12 +30,16 @@ from assay_conformance.machines.kinds.kind import (
     do,
     hits,
 )
+from assay_conformance.machines.network_harm import any_of
 from assay_conformance.machines.scenes import FEW, call
 from assay_conformance.machines.surroundings import Surroundings, Way
-from assay_conformance.model.fault import AnswerError, Cut
+from assay_conformance.model.fault import AnswerError, Cut, Hold
 from assay_conformance.model.policy import Retention
 
 _FINAL = ("TopicNotFound", "TopicNotFound", "ServiceNotReady")
+
+_SLOW_TO_TAKE_BACK = at(("SUCCESS",), st.just(Hold(overtake=True)), st.just(2), st.just(500))
+_UNTIL_IT_ASKS = call(Do.PAUSE, number=st.sampled_from((2, 2, 3)))
 
 COMPANY: Mapping[str, Kind] = {
     "is impatient": Kind(
@@ -106,8 +110,9 @@ COMPANY: Mapping[str, Kind] = {
             st.tuples(FULL, ALL, AWAY, SETTLE, SETTLE, PAUSE, ALL),
             st.tuples(SENT, SOME, AWAY, do(Do.CLOSE_CONSUMER), LONG),
             st.tuples(SENT, AWAY, call(Do.PAUSE, who=st.just(0), number=FEW), do(Do.CLOSE_CONSUMER), LONG),
+            st.tuples(SENT, ALL, do(Do.UNLOAD), _UNTIL_IT_ASKS, do(Do.CLOSE_CONSUMER), LONG, LONG),
         ),
-        harms=beside_any(WHILE_BACK),
+        harms=st.one_of(beside_any(WHILE_BACK), any_of(_SLOW_TO_TAKE_BACK)),
     ),
     "loses its topic": Kind(
         Surroundings(terms={"partitions": (0,), **AT_ONCE}),
