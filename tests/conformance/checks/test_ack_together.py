@@ -6,6 +6,7 @@ from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.ack import OneCommandAFlush
 from assay_conformance.checks.ack_timeout import AskedForInWindow, LeastTimeout, TicksFitTimeout
+from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Frame, Outcome
 
@@ -13,9 +14,9 @@ from assay_conformance.model.event import Frame, Outcome
 class Speaking(Consuming):
     """A consumer on a connection of that version got two messages."""
 
-    def __init__(self, version: int = 21) -> None:
+    def __init__(self, version: int = 21, ack_group_ms: int = 100) -> None:
         self.version = version
-        super().__init__()
+        super().__init__(ack_group_ms=ack_group_ms)
         self.gets(0, 1)
 
     def connected(self, conn: int = 0) -> Frame:
@@ -27,6 +28,15 @@ class Speaking(Consuming):
 # --- ack.one-command-a-flush ---
 
 
+def one_by_one(ack_group_ms: int = 100) -> Speaking:
+    story = Speaking(ack_group_ms=ack_group_ms)
+    story.ack(1, 2)
+    story.after(100)
+    story.ack_frame(0)
+    story.ack_frame(1)
+    return story
+
+
 def test_two_acknowledgments_leave_together() -> None:
     story = Speaking()
     story.ack(1, 2)
@@ -36,12 +46,18 @@ def test_two_acknowledgments_leave_together() -> None:
 
 
 def test_two_acknowledgments_that_leave_one_by_one_are_found() -> None:
-    story = Speaking()
-    story.ack(1, 2)
-    story.after(100)
-    story.ack_frame(0)
-    story.ack_frame(1)
-    assert story.judged(OneCommandAFlush)[0] == ["several-commands"]
+    assert one_by_one().judged(OneCommandAFlush)[0] == ["several-commands"]
+
+
+def test_without_an_interval_each_leaves_by_itself() -> None:
+    assert one_by_one(ack_group_ms=0).judged(OneCommandAFlush)[0] == []
+
+
+def test_what_leaves_one_by_one_on_a_busy_machine_is_left_open() -> None:
+    story = one_by_one()
+    story.load(200, loop_lag_ms=100)
+    check = trial(OneCommandAFlush, story.done(), facts=story.facts)
+    assert (list(check.findings), bool(check.undecided_because)) == ([], True)
 
 
 def test_old_broker_takes_them_one_by_one() -> None:

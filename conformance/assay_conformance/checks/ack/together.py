@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay_conformance.checks.agreed import VersionCheck
 from assay_conformance.checks.base import ms
-from assay_conformance.checks.consumption import SessionKey, acked_entries, of_batch, session_key
+from assay_conformance.checks.consumption import SessionKey, acked_entries, number_in_force, of_batch, session_key
 from assay_conformance.checks.negotiated import SEVERAL_IDS_SINCE
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
@@ -17,7 +17,10 @@ MAX_IDS = 1_000
 
 
 class OneCommandAFlush(VersionCheck, AckCheck):
-    """An ACK names an entry that the client had been told of well before another ACK left, which had room for it."""
+    """An ACK names an entry that the client had been told of well before another ACK left, which had room for it.
+
+    Without an interval there is nothing to flush together: each call has a command of its own.
+    """
 
     requirement = RequirementId("ack.one-command-a-flush")
     skips_plain = True
@@ -50,7 +53,14 @@ class OneCommandAFlush(VersionCheck, AckCheck):
         self._named.setdefault(key, {}).update(dict.fromkeys(entries, event))
         calls = [told.pop(entry) for entry in entries if entry in told]
         late = [call for call in calls if before is not None and self._had_room(call, before)]
-        if late and before is not None:
+        if not late or before is None:
+            if len(event.ids) > 1:
+                self.exercise(event)
+        elif number_in_force(self.view, consumer, "ack_group_ms") == 0:
+            return
+        elif not self.tracker.load.quiet(late[0].called_ns, before.t_ns, TOLERANCES["crossing"]):
+            self.undecided("the machine was too busy to tell what an ACK could have named")
+        else:
             self.breach(
                 "several-commands",
                 f"consumer {consumer.handle} was told at {ms(late[0].called_ns)} to acknowledge "
@@ -60,8 +70,6 @@ class OneCommandAFlush(VersionCheck, AckCheck):
                 before,
                 event,
             )
-        elif len(event.ids) > 1:
-            self.exercise(event)
 
     def _had_room(self, call: Call, before: Frame) -> bool:
         slack_ns = TOLERANCES["crossing"].slack_ns
