@@ -21,7 +21,7 @@ from assay_conformance.model.fault import Cut, OnFrame
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
 
-SEED = 20
+SEED = 24
 LIVES, MACHINE_LIVES = 150, 12
 LOST = "resend.unreceipted-again"
 

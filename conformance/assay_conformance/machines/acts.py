@@ -24,8 +24,9 @@ BESIDES: tuple[dict[str, Any], ...] = (
     {"properties": PROPERTIES},
     {"event_time_ms": 1},
     {"ordering_key": "o", "properties": {"long": "x" * 400}},
+    {"properties": {"long": "x" * 70_000}},
 )
-"""What a send may say besides."""
+"""What a send may say besides; the last one is for lives that are about it."""
 
 MOST_NAMED = 10
 """Messages that one call names by their numbers: of each the copy that came last, and no older one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Act, Do
+from assay_conformance.machines.acts import BESIDES, Act, Do
 from assay_conformance.machines.finds import FINDS
 from assay_conformance.machines.harm import Strategy
 from assay_conformance.machines.terms import SIZES
@@ -95,4 +95,5 @@ _SIDE_BY_SIDE = st.tuples(
 _trickles = sends(times=FEW, size=SMALL, besides=NUMBERS)
 _short_pauses = call(Do.PAUSE, number=st.integers(0, 1))
 _TRICKLE = st.builds(lambda send, pause, times: (send, pause) * times, _trickles, _short_pauses, st.integers(3, 7))
-SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE)
+_SAYS_MUCH = st.tuples(sends(times=st.just(1), size=SMALL, besides=st.just(len(BESIDES) - 1)), RECEIVES)
+SELDOM = st.one_of(_KEYS_IN_TURN, _FLUSHED_TWICE, _FOUND, _SIDE_BY_SIDE, _TRICKLE, _SAYS_MUCH)

@@ -23,6 +23,9 @@ _NEW_MEETING = 0.05
 """What a pair of traits that has not been run together is worth, in clauses that are sure to be exercised."""
 
 
+_ANY_SHARE = 0.25
+"""The share of what is run that was not chosen for what it promises."""
+
 _UNSEEN = 0.5
 """What a Case is worth that has all the traits of one that was written for a clause nobody has exercised."""
 
@@ -57,11 +60,14 @@ class Steering:
             self._states.setdefault(trait, Counter()).update(states)
 
     def best(self, cases: Sequence[Case], count: int) -> list[Case]:
-        """The `count` most promising ones, in the order in which they were drawn."""
+        """The most promising ones, and some that were drawn first whatever they promise, `count` in all, in the order
+        in which they were drawn. A plain Case promises little, and some things show in plain Cases alone."""
         rare = _Shares(self._shown, self._runs, [name for name, seen in self.clauses.items() if 0 < seen < RARE])
         states = _Shares(self._states, self._runs, sorted({state for state, _ in self.pairs}))
         ranked = sorted(range(len(cases)), key=lambda index: -self._promise(cases[index], rare, states))
-        return [cases[index] for index in sorted(ranked[:count])]
+        promising = count - int(count * _ANY_SHARE)
+        others = sorted(ranked[promising:])[: count - promising]
+        return [cases[index] for index in sorted(ranked[:promising] + others)]
 
     def _promise(self, case: Case, rare: _Shares, states: _Shares) -> float:
         traits = _traits(case)

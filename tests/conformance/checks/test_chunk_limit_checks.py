@@ -67,6 +67,11 @@ def test_metadata_that_leave_no_room_must_not_be_tried() -> None:
     assert _codes(_no_room(ErrorClass.TIMEOUT)) == ["no-room-left"]
 
 
+@pytest.mark.parametrize("error", [ErrorClass.QUEUE_FULL, ErrorClass.CLOSED])
+def test_metadata_that_leave_no_room_may_be_refused_for_another_reason_first(error: ErrorClass) -> None:
+    assert _codes(_no_room(error)) == []
+
+
 # --- excludes-batching ------------------------------------------------------------------------------------------------
 
 

@@ -87,3 +87,12 @@ def test_a_fault_that_met_every_state_often_is_sought_in_none() -> None:
     )
     cases = [_case("send", faults=(DROP,)), _case("ack", faults=(DROP,))]
     assert steering.best(cases, 1) == cases[:1]
+
+
+def test_of_what_promises_little_some_is_run_all_the_same() -> None:
+    steering = Steering(["a"])
+    plain = [_case("send") for _ in range(2)]
+    for case in plain:
+        steering.saw(case, [], Coverage())
+    promising = [_case("send", f"verb-{number}") for number in range(8)]
+    assert steering.best([*plain, *promising], 4) == [plain[0], *promising[:3]]

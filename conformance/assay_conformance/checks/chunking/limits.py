@@ -43,6 +43,10 @@ class UuidNamesMessage(Check):
             )
 
 
+_FOR_ANOTHER_REASON = (ErrorClass.CLOSED, ErrorClass.QUEUE_FULL, ErrorClass.FENCED, ErrorClass.TERMINATED)
+"""How a send may end before anybody looks at how large it is."""
+
+
 class ChunksFitLimit(Check):
     """Payload and metadata of a chunk together stay within the limit, its chunk fields aside.
 
@@ -82,7 +86,7 @@ class ChunksFitLimit(Check):
         invoke = self.tracker.operations[event.op].invoke
         properties = properties_bytes(invoke)
         chunking = self.view.producer_setting(event.handle or 0, "chunking") is True
-        if not chunking or not 0 < self._limit < properties or event.error is ErrorClass.CLOSED:
+        if not chunking or not 0 < self._limit < properties or event.error in _FOR_ANOTHER_REASON:
             return
         if event.error is ErrorClass.TOO_LARGE:
             self.exercise(event)

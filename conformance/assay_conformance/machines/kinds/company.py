@@ -116,7 +116,7 @@ COMPANY: Mapping[str, Kind] = {
     ),
     "loses its topic": Kind(
         Surroundings(terms={"partitions": (0,), **AT_ONCE}),
-        st.tuples(ONE, SHORT, st.one_of(AWAY, SHORT), ONE, LONG, LONGEST),
+        st.tuples(ONE, SHORT, st.one_of(AWAY, SHORT), FULL, do(Do.LISTEN), LONGEST, LONGEST),
         harms=st.one_of(
             st.tuples(
                 at(("SEND", "MESSAGE"), st.just(Cut()), FEW),

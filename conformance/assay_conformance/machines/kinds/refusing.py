@@ -16,6 +16,7 @@ from assay_conformance.machines.kinds.kind import (
     INDIVIDUALLY,
     LARGE,
     LONG,
+    LONGEST,
     NEXT,
     ONE,
     PAUSE,
@@ -71,6 +72,7 @@ REFUSING: Mapping[str, Kind] = {
         st.one_of(
             st.tuples(THREE_SENT, *_REFUSED, *_REFUSED, *_REFUSED, PAUSE),
             st.tuples(ONE, *_REFUSED_FIRST, *_REFUSED_FIRST, *_REFUSED_FIRST, PAUSE, do(Do.OPEN_CONSUMER, 1)),
+            st.tuples(ONE, *_REFUSED_FIRST, *_REFUSED_FIRST, LONG, THREE, LONGEST, THREE),
             st.tuples(
                 BESIDE,
                 FULL,
