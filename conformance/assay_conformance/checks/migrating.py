@@ -13,7 +13,7 @@ from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, Tracker
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Fate, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Fate, Fired, Frame
 from assay_conformance.model.requirement import RequirementId
 
 Key = tuple[str, int, str]
@@ -57,8 +57,8 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             for step in self.view.case.steps
             if step.who is Who.BROKER and step.verb == "migrate"
         }
-        self._spoilt: dict[int, Frame] = {}
-        """Connection -> the first frame on it that was spoilt."""
+        self._spoilt: dict[int, Frame | Fired] = {}
+        """Connection -> the first frame on it that was spoilt, or what put one there that is not even a command."""
         self._closed: Completion | None = None
         self._cut_ns = 0
 
@@ -66,6 +66,11 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     def came(self, event: Frame) -> None:
         bad = event.fate is Fate.ALTERED or (event.command == "MESSAGE" and not is_readable(event))
         if bad and to_client(event):
+            self._spoilt.setdefault(event.conn, event)
+
+    @on(Fired)
+    def made_up(self, event: Fired) -> None:
+        if event.action == "inject" and event.conn is not None:
             self._spoilt.setdefault(event.conn, event)
 
     @on(Frame, "TOPIC_MIGRATED")

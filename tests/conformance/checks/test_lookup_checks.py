@@ -18,7 +18,18 @@ from assay_conformance.checks.proxied import NamesBrokerToProxy
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import AgentEnded, ClosedBy, ErrorClass, Event, Fate, Meta, Outcome, Sides, Stepped
+from assay_conformance.model.event import (
+    AgentEnded,
+    ClosedBy,
+    ErrorClass,
+    Event,
+    Fate,
+    Fired,
+    Meta,
+    Outcome,
+    Sides,
+    Stepped,
+)
 
 
 def _codes(check: Check) -> list[str]:
@@ -191,6 +202,23 @@ def test_client_that_left_over_what_was_spoilt_may_not_have_heard_where_its_topi
     told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
     story.down("TOPIC_MIGRATED", fields=told)
     story.after(after_ms).closed()
+    story.opened(1, 0)
+    story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    assert _codes(check) == codes
+
+
+@pytest.mark.parametrize(("action", "codes"), [("inject", []), ("delay", ["stayed", "never-came"])])
+def test_client_that_left_over_what_was_made_up_may_not_have_heard_where_its_topic_went(
+    action: str, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer()
+    story.add(Fired, fault=0, action=action, conn=0)
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.after(10).closed()
     story.opened(1, 0)
     story.producer_asks(1)
     steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
