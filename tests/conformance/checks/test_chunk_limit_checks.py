@@ -11,7 +11,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.chunking.limits import ChunksFitLimit, ExcludesBatching, RefusesOversize, UuidNamesMessage
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.model.case import Topology
+from assay_conformance.model.case import ConfigValue, Topology
 from assay_conformance.model.event import ErrorClass, Invoke, Meta, Outcome, Overdue
 
 LIMIT = 1_000
@@ -50,9 +50,9 @@ def test_chunk_that_forgot_its_metadata_is_found() -> None:
     assert _codes(_chunk(ChunksFitLimit, size=LIMIT + 400)) == ["too-large"]
 
 
-def _no_room(error: ErrorClass) -> Check:
+def _no_room(error: ErrorClass, **config: ConfigValue) -> Check:
     story = Script()
-    story.producer(chunking=True)
+    story.producer(chunking=True, **config)
     story.send(0, properties={"long": "x" * LIMIT})
     story.fail(0, error)
     return trial(ChunksFitLimit, story.done(), CASE)
@@ -70,6 +70,10 @@ def test_metadata_that_leave_no_room_must_not_be_tried() -> None:
 @pytest.mark.parametrize("error", [ErrorClass.QUEUE_FULL, ErrorClass.CLOSED])
 def test_metadata_that_leave_no_room_may_be_refused_for_another_reason_first(error: ErrorClass) -> None:
     assert _codes(_no_room(error)) == []
+
+
+def test_metadata_that_leave_no_room_go_nowhere_if_the_router_says_so() -> None:
+    assert _codes(_no_room(ErrorClass.OTHER, router="out_of_range")) == []
 
 
 # --- excludes-batching ------------------------------------------------------------------------------------------------

@@ -37,7 +37,6 @@ _ONE = sends(FIRST, FEW, TOLD, key=NUMBERS)
 _ONE_BY_ONE = (_ONE, _SETTLE)
 _FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
 
-_NO_ROOM = {"producer.block_if_queue_full": (None, False)}
 _IN_CHUNKS = {"chunking": (True,), "batching": (False,), "partitions": (0,), **AT_ONCE}
 _LARGE_SCENES = (
     st.tuples(_HOLD, LARGE, LARGE, SHORT, _RELEASE, _SETTLE, FULL, _SETTLE),
@@ -66,10 +65,18 @@ SENDING: Mapping[str, Kind] = {
     "sends what is large": Kind(
         Surroundings(
             needs=frozenset({"chunking_producer", "chunking_consumer"}),
-            settings={**_NO_ROOM, "client.memory_limit_bytes": (None, 5_000, 10_000)},
+            settings={"producer.block_if_queue_full": (None, False)},
             terms={"max_pending_messages": (1_000, 5, 5), "own_client": (True, False), **_IN_CHUNKS},
         ),
         st.one_of(*_LARGE_SCENES, st.tuples(ONE, LARGE, ONE, ALL, call(Do.SEEK, who=st.just(0), number=TIMES), ALL)),
+    ),
+    "has little memory for what is large": Kind(
+        Surroundings(
+            needs=frozenset({"chunking_producer", "chunking_consumer", "memory_limit"}),
+            settings={"producer.block_if_queue_full": (None, False), "client.memory_limit_bytes": (5_000, 10_000)},
+            terms={"own_client": (True, True, False), **_IN_CHUNKS},
+        ),
+        st.one_of(_LARGE_SCENES),
     ),
     "has little memory": Kind(
         Surroundings(
