@@ -11,7 +11,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.chunking.limits import ChunksFitLimit, ExcludesBatching, RefusesOversize, UuidNamesMessage
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import NAME, PRODUCER, Script
-from assay_conformance.model.case import ConfigValue, Topology
+from assay_conformance.model.case import Topology
 from assay_conformance.model.event import ErrorClass, Invoke, Meta, Outcome, Overdue
 
 LIMIT = 1_000
@@ -50,7 +50,7 @@ def test_chunk_that_forgot_its_metadata_is_found() -> None:
     assert _codes(_chunk(ChunksFitLimit, size=LIMIT + 400)) == ["too-large"]
 
 
-def _no_room(error: ErrorClass, **config: ConfigValue) -> Check:
+def _no_room(error: ErrorClass, **config: Any) -> Check:
     story = Script()
     story.producer(chunking=True, **config)
     story.send(0, properties={"long": "x" * LIMIT})
