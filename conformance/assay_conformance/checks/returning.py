@@ -220,7 +220,9 @@ class EpochGrows(Check):
 
     @on(Frame, "CLOSE_PRODUCER")
     def closed(self, event: Frame) -> None:
-        if event.dir is Direction.TO_BROKER and event.from_sender:
+        if event.dir is Direction.TO_CLIENT:
+            self._calm = False
+        elif event.from_sender:
             self._closed.add((event.conn, event.producer_id or 0))
 
     @on(Frame, "PRODUCER")

@@ -192,15 +192,21 @@ def test_epoch_that_does_not_grow_is_found(first: int, second: int, admitted: bo
     assert _codes(_epochs(first, second, admitted=admitted)) == ["epoch-does-not-grow"]
 
 
-def _first(epoch: int, *, lasts_ms: float = 5, disturbed: bool = False) -> list[str]:
+def _first(epoch: int, *, lasts_ms: float = 5, disturbed: bool = False, sent_away: bool = False) -> list[str]:
     story = Script()
     story.invoke("open_producer", PRODUCER, args={"topic": "t"})
     story.connected(0)
+    if sent_away:
+        story.down("CLOSE_PRODUCER", producer_id=5)
     if disturbed:
         story.closed(0)
         story.connected(1)
     story.after(lasts_ms).producer_asks(1 if disturbed else 0, epoch=epoch)
     return _codes(trial(EpochGrows, story.done()))
+
+
+def test_first_epoch_behind_a_producer_that_was_sent_away_may_count_that() -> None:
+    assert _first(1, sent_away=True) == []
 
 
 def test_first_epoch_that_is_not_zero_is_found() -> None:
