@@ -25,7 +25,7 @@ TERMS: Mapping[str, Strategy] = {
     "protocol_version": st.sampled_from((21, 21, 21, 21, 21, 21, 16, 11)),
     "max_message_bytes": st.sampled_from((Terms().max_message_bytes, Terms().max_message_bytes, 1_000)),
     "tokens": st.sampled_from(("", "", "", "first,second")),
-    "operation_timeout_ms": st.sampled_from((*[OPERATION_TIMEOUT_MS] * 19, LONGEST_WAIT_MS)),
+    "operation_timeout_ms": st.sampled_from((*[OPERATION_TIMEOUT_MS] * 23, LONGEST_WAIT_MS)),
     "keep_alive_ms": st.sampled_from((30_000, 30_000, 30_000, 700)),
     "own_client": mostly(False, True, times=5),
     "batching": st.booleans(),

@@ -111,7 +111,7 @@ SENDING: Mapping[str, Kind] = {
                 "partitions": (0,),
                 "chunking": (False,),
                 "small_queue": (False,),
-                "send_timeout_ms": (2_000,),
+                "send_timeout_ms": (1_000,),
             },
         ),
         st.one_of(
@@ -124,9 +124,10 @@ SENDING: Mapping[str, Kind] = {
     ),
     "is refused when it is back": Kind(
         Surroundings(
-            terms={"send_timeout_ms": (8_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
+            terms={"send_timeout_ms": (2_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
         ),
-        st.tuples(*_ONE_BY_ONE * 6),
+        # Some clients wait for seconds before they ask again.
+        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(_ONE, SHORT, _ONE, *(LONGEST,) * 6)),
         harms=_REFUSED_AGAIN,
         more=st.tuples(*_ONE_BY_ONE),
     ),
