@@ -22,7 +22,6 @@ RARE = 20
 _NEW_MEETING = 0.05
 """What a pair of traits that has not been run together is worth, in clauses that are sure to be exercised."""
 
-
 _ANY_SHARE = 0.25
 """The share of what is run that was not chosen for what it promises."""
 
