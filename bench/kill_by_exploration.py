@@ -27,11 +27,10 @@ import msgspec
 from bench.no_false_alarm import trial
 from tests.exam import kill_matrix
 from tests.exam.kill_matrix import Found
-from tests.exam.test_both_ways import BROKER_ROWS, PACK, failed_in
+from tests.exam.test_both_ways import PACK, failed_in, row_of
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.client import Mutation
-from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.coverage import coverage
@@ -92,8 +91,7 @@ def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
 
 def own(mutant: Mutant) -> frozenset[str]:
     """The requirements of the row it breaks."""
-    row = MUTATIONS[mutant].row if isinstance(mutant, Mutation) else BROKER_ROWS[mutant]
-    return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row)
+    return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row_of(mutant))
 
 
 def sought(mutant: Mutant, exploration: Sequence[Explored], cpu_s: float) -> Found:

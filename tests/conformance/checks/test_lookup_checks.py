@@ -183,6 +183,18 @@ def test_producer_that_sends_no_more_need_not_follow_its_topic(error: str, codes
     assert _codes(check) == codes
 
 
+def _told_and_left(story: Script, after_ms: int = 10) -> list[str]:
+    """Its producer is told that the topic went away, leaves the connection, and comes back to where it was."""
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.after(after_ms).closed()
+    story.opened(1, 0)
+    story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    return _codes(check)
+
+
 @pytest.mark.parametrize(
     ("fate", "after_ms", "codes"),
     [
@@ -199,14 +211,7 @@ def test_client_that_left_over_what_was_spoilt_may_not_have_heard_where_its_topi
     story.producer()
     story.consumer()
     story.message(0, fate=fate)
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
-    story.after(after_ms).closed()
-    story.opened(1, 0)
-    story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
-    assert _codes(check) == codes
+    assert _told_and_left(story, after_ms) == codes
 
 
 @pytest.mark.parametrize(("action", "codes"), [("inject", []), ("delay", ["stayed", "never-came"])])
@@ -216,14 +221,7 @@ def test_client_that_left_over_what_was_made_up_may_not_have_heard_where_its_top
     story = Script()
     story.producer()
     story.add(Fired, fault=0, action=action, conn=0)
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
-    story.after(10).closed()
-    story.opened(1, 0)
-    story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
-    assert _codes(check) == codes
+    assert _told_and_left(story) == codes
 
 
 @pytest.mark.parametrize(("first", "codes"), [(Sides.SENDER, []), (Sides.BOTH, ["stayed", "never-came"])])
@@ -236,14 +234,7 @@ def test_client_that_left_over_a_receipt_ahead_may_not_have_heard_where_its_topi
         story.send_frame(number)
     story.receipt(0, sides=first)
     story.receipt(1)
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
-    story.after(10).closed()
-    story.opened(1, 0)
-    story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
-    assert _codes(check) == codes
+    assert _told_and_left(story) == codes
 
 
 @pytest.mark.parametrize(("end_ms", "codes"), [(2_800, []), (5_000, ["never-came"])])

@@ -90,9 +90,13 @@ class ChunkedCheck(ConsumerCheck):
 
     def _may_be_given_up(self, arrival: Arrival) -> bool:
         """Its chunks took so long that the client need not have them any more."""
-        expiry_ns = (number_in_force(self.view, arrival.consumer, "expire_incomplete_chunked_ms") or 0) * MS
+        expiry_ns = self.expiry_ns(arrival.consumer)
         began_ns = self._began_ns.get(arrival.key, arrival.frame.t_ns)
         return 0 < expiry_ns <= arrival.frame.t_ns - began_ns + EARLY_NS
+
+    def expiry_ns(self, consumer: OpenedConsumer) -> int:
+        """How long an incomplete message is kept; 0 for ever."""
+        return (number_in_force(self.view, consumer, "expire_incomplete_chunked_ms") or 0) * MS
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def everything_again(self, event: Frame) -> None:

@@ -49,10 +49,10 @@ class _GivingUp(SettlingCheck):
 
     def may_expire(self, consumer: OpenedConsumer, meta: Meta | None, event: Frame) -> bool:
         """A message so long incomplete is dropped, and its chunks are acknowledged."""
-        expiry_ms = number_in_force(self.view, consumer, "expire_incomplete_chunked_ms")
+        expiry_ms = self.expiry_ns(consumer) // MS
         began = self.tracker.began
         now_ms = event.t_ns // MS + (began.unix_ms if began is not None else 0)
-        return bool(expiry_ms) and meta is not None and meta.publish_time_ms + (expiry_ms or 0) <= now_ms
+        return bool(expiry_ms) and meta is not None and meta.publish_time_ms + expiry_ms <= now_ms
 
     def asked(self, call: Call) -> None:
         """What the application acknowledges itself is settled, whatever came of its chunks."""

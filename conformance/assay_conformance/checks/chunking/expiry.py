@@ -9,9 +9,7 @@ from assay_conformance.checks.base import ms
 from assay_conformance.checks.chunking.assembling import ChunkFate
 from assay_conformance.checks.chunking.chunked import EARLY_NS, Arrival
 from assay_conformance.checks.chunking.settling import SettlingCheck
-from assay_conformance.checks.consumption import number_in_force
-from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer
+from assay_conformance.checks.tracker import ConsumerSession, Entry
 from assay_conformance.model.event import Event, Frame
 from assay_conformance.model.requirement import RequirementId
 
@@ -36,7 +34,7 @@ class Expires(SettlingCheck):
         if arrival.fate is ChunkFate.STARTED:
             self._waiting[arrival.key] = _Waiting(arrival, [arrival.entry])
         elif arrival.fate is ChunkFate.APPENDED and arrival.key in self._waiting:
-            waiting, expiry_ns = self._waiting[arrival.key], self._expiry_ns(arrival.consumer)
+            waiting, expiry_ns = self._waiting[arrival.key], self.expiry_ns(arrival.consumer)
             # From then on its message may have been given up, and then it is left to the broker.
             if not expiry_ns or arrival.frame.t_ns < waiting.arrival.frame.t_ns + expiry_ns - EARLY_NS:
                 waiting.entries.append(arrival.entry)
@@ -45,7 +43,7 @@ class Expires(SettlingCheck):
 
     def settles(self, session: ConsumerSession, entry: Entry, event: Frame) -> None:
         for waiting in self._of(session):
-            expiry_ns = self._expiry_ns(waiting.arrival.consumer)
+            expiry_ns = self.expiry_ns(waiting.arrival.consumer)
             # The buffer may be full, and its oldest message acknowledged for that.
             if entry not in waiting.entries or not expiry_ns or self.overflowed(session):
                 continue
@@ -65,7 +63,7 @@ class Expires(SettlingCheck):
         for waiting in list(self._of(session)):
             del self._waiting[waiting.arrival.key]
             consumer, first = waiting.arrival.consumer, waiting.arrival.frame
-            expiry_ns, flush_ns = self._expiry_ns(consumer), self.flush_ns(consumer)
+            expiry_ns, flush_ns = self.expiry_ns(consumer), self.flush_ns(consumer)
             if not expiry_ns or flush_ns is None or self.overflowed(session):
                 continue
             if all(self.settled(session).has(entry) for entry in waiting.entries):
@@ -88,6 +86,3 @@ class Expires(SettlingCheck):
 
     def _of(self, session: ConsumerSession) -> Iterator[_Waiting]:
         return (waiting for waiting in list(self._waiting.values()) if waiting.arrival.session is session)
-
-    def _expiry_ns(self, consumer: OpenedConsumer) -> int:
-        return (number_in_force(self.view, consumer, "expire_incomplete_chunked_ms") or 0) * MS

@@ -130,8 +130,8 @@ class RepeatedChunk(ChunkedCheck):
                     )
 
     def _unasked(self, consumer: OpenedConsumer, repeat: _Repeat, ack: Frame) -> bool:
-        expire_ms = number_in_force(self.view, consumer, "expire_incomplete_chunked_ms")
-        if expire_ms and ack.t_ns - repeat.began_ns >= expire_ms * MS:
+        expiry_ns = self.expiry_ns(consumer)
+        if expiry_ns and ack.t_ns - repeat.began_ns >= expiry_ns:
             return False  # The message was given up, and its chunks with it.
         if self.overflowed(repeat.session) or in_force(self.view, consumer, "auto_ack_oldest_chunked"):
             return False

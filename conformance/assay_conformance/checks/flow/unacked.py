@@ -167,7 +167,7 @@ class UnackedLimit(DispatchLedger):
     def _stalled(self, group: Group, limits: _Limits, member: Member) -> None:
         """Permits, messages and room for them, and nothing came."""
         end = member.session.ended or member.left or self._end
-        moved = end and _moved(group, limits, end)
+        moved = None if end is None else _moved(group, limits, end)
         if end is None or moved is None or moved.t_ns > end.t_ns or not _has_room(group, limits, member, end):
             return
         if (group.topic, group.name) in self._sought or (group.kind == "Key_Shared" and len(group.members) > 1):

@@ -15,10 +15,10 @@ from assay_conformance.machines.kinds.limits import LIMITS
 from assay_conformance.machines.kinds.partitions import PARTITIONS
 from assay_conformance.machines.kinds.reading import READING, SEEKING
 from assay_conformance.machines.kinds.refusing import REFUSING
-from assay_conformance.machines.kinds.sending import SENDING as _SENDING
+from assay_conformance.machines.kinds.sending import WRITING
 
 CONSUMING: Mapping[str, Kind] = {**REFUSING, **READING, **COMPANY, **ACKING, **SEEKING}
-SENDING: Mapping[str, Kind] = {**_SENDING, **PARTITIONS}
+SENDING: Mapping[str, Kind] = {**WRITING, **PARTITIONS}
 KINDS: Mapping[str, Kind] = {**CONSUMING, **SENDING, **LIMITS}
 
 __all__ = ["CONSUMING", "KINDS", "LIMITS", "SENDING", "Kind"]

@@ -61,7 +61,7 @@ _FALLS_SILENT = at(
 )
 _NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Drop()), TIMES, st.just(500), st.just(0))
 
-SENDING: Mapping[str, Kind] = {
+WRITING: Mapping[str, Kind] = {
     "sends what is large": Kind(
         Surroundings(
             needs=frozenset({"chunking_producer", "chunking_consumer"}),
