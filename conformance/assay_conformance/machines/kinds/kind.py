@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay_conformance.machines.acts import Act, Do
 from assay_conformance.machines.harm import Strategy, at
-from assay_conformance.machines.network_harm import HARMS, ONE_HARM, any_of
+from assay_conformance.machines.network_harm import HARMS, ONE_HARM, UNHARMED, any_of
 from assay_conformance.machines.scenes import ANY, FEW, NUMBERS, SMALL, SYNC, TIMES, call, sends
 from assay_conformance.machines.surroundings import Around, Surroundings
 from assay_conformance.machines.terms import Terms
@@ -46,6 +46,7 @@ ONE = sends(FIRST, FEW, SMALL, key=NUMBERS, besides=NUMBERS)
 LARGE = sends(NUMBERS, FEW, st.integers(4, 5), besides=NUMBERS)
 THREE_SENT = sends(FIRST, st.just(3), SMALL, key=NUMBERS)
 FULL = sends(FIRST, st.just(5), SMALL, key=NUMBERS)
+FIVE = sends(FIRST, st.just(5), TOLD)
 ACK = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO)), who=NUMBERS, number=TIMES)
 SETTLE = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK, Do.NACK_ALL)), who=NUMBERS, number=TIMES)
 AWAY = call(st.sampled_from((Do.UNLOAD, Do.RESTART, Do.MOVE)), number=FEW)
@@ -63,6 +64,9 @@ BESIDE = do(Do.OPEN_CONSUMER, 0)
 
 
 # --- harm -------------------------------------------------------------------------------------------------------------
+
+
+SELDOM_HARMED = st.one_of(UNHARMED, UNHARMED, ONE_HARM)
 
 
 def hits(commands: tuple[str, ...], *actions: Action, topic: str = "", latest: int = 3) -> Strategy:

@@ -20,20 +20,20 @@ from assay_conformance.machines.kinds.kind import (
     LONG,
     LONGEST,
     PAUSE,
+    SELDOM_HARMED,
     SHORT,
     THREE,
     Kind,
     beside_any,
     do,
 )
-from assay_conformance.machines.network_harm import ONE_HARM, UNHARMED
+from assay_conformance.machines.network_harm import UNHARMED
 from assay_conformance.machines.policies import COUNTS_ENTRIES, OF_DISPATCH, OWED, PLAIN, RATES
 from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, SETTLED, call
 from assay_conformance.machines.stock import BACKLOGS
 from assay_conformance.machines.surroundings import Surroundings
 from assay_conformance.model.fault import Hold
 
-_SELDOM_HARMED = st.one_of(UNHARMED, UNHARMED, ONE_HARM)
 _AGES = (LONGEST, LONG, LONG)
 _REFUSE_ALL = (do(Do.NACK_ALL), PAUSE, do(Do.RECEIVE, 5))
 _ACK_SOME = call(st.sampled_from((Do.ACK_ONE, Do.ACK)), number=FEW)
@@ -58,7 +58,7 @@ LIMITS: Mapping[str, Kind] = {
             st.tuples(*(LONGEST,) * 3),
             st.tuples(ALL, *_REFUSE_ALL, *_REFUSE_ALL, *_REFUSE_ALL, LONGEST),
         ),
-        harms=_SELDOM_HARMED,
+        harms=SELDOM_HARMED,
         more=st.tuples(ALL),
     ),
     "is owed a rate": Kind(
@@ -91,7 +91,7 @@ LIMITS: Mapping[str, Kind] = {
             quiet=True,
         ),
         st.tuples(*(ALL,) * 6),
-        harms=_SELDOM_HARMED,
+        harms=SELDOM_HARMED,
         more=st.tuples(ALL),
     ),
     "leaves much unacknowledged": Kind(
@@ -110,7 +110,7 @@ LIMITS: Mapping[str, Kind] = {
             st.tuples(FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
             st.tuples(BESIDE, FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
         ),
-        harms=_SELDOM_HARMED,
+        harms=SELDOM_HARMED,
     ),
     "grows old": Kind(
         Surroundings(
@@ -121,7 +121,7 @@ LIMITS: Mapping[str, Kind] = {
             st.tuples(do(Do.CLOSE_CONSUMER), FULL, *_AGES, FULL, BESIDE, ALL),
             st.tuples(FULL, THREE, do(Do.ACK), do(Do.CLOSE_CONSUMER), *_AGES, FULL, BESIDE, ALL),
         ),
-        harms=_SELDOM_HARMED,
+        harms=SELDOM_HARMED,
         more=st.one_of(SEND_AND_RECEIVE, SETTLED),
     ),
     "has little room": Kind(

@@ -8,15 +8,27 @@ from hypothesis import strategies as st
 
 from assay_conformance.machines.acts import Do
 from assay_conformance.machines.harm import at
-from assay_conformance.machines.kinds.kind import FIRST, FULL, LONG, LONGEST, ONE, SHORT, TOLD, Kind, beside_any, do
-from assay_conformance.machines.network_harm import ONE_HARM, UNHARMED
+from assay_conformance.machines.kinds.kind import (
+    FIRST,
+    FIVE,
+    FULL,
+    LONG,
+    LONGEST,
+    ONE,
+    SELDOM_HARMED,
+    SHORT,
+    TOLD,
+    Kind,
+    beside_any,
+    do,
+)
+from assay_conformance.machines.network_harm import UNHARMED
 from assay_conformance.machines.scenes import FEW, call, sends
 from assay_conformance.machines.surroundings import Surroundings
 from assay_conformance.model.fault import Hold
 
-_ONE_ALONE, _FIVE = sends(FIRST, st.just(1), TOLD), sends(FIRST, st.just(5), TOLD)
+_ONE_ALONE = sends(FIRST, st.just(1), TOLD)
 _BREATH = do(Do.PAUSE, 0)
-_SELDOM_HARMED = st.one_of(UNHARMED, UNHARMED, ONE_HARM)
 _STAYS_AWAY = at(("PRODUCER_SUCCESS",), st.just(Hold(overtake=True)), st.sampled_from((3, 4, 4, 5)), st.just(1_500))
 _SPREADS = {"routing": ("round_robin",), "router": ("",), "chunking": (False,), "small_queue": (False,)}
 
@@ -34,14 +46,14 @@ PARTITIONS: Mapping[str, Kind] = {
             },
         ),
         st.one_of(st.tuples(*(_ONE_ALONE, SHORT) * 10), st.tuples(*(_ONE_ALONE, _BREATH, _BREATH) * 12)),
-        harms=_SELDOM_HARMED,
+        harms=SELDOM_HARMED,
     ),
     "has one partition away": Kind(
         Surroundings(
             needs=frozenset({"partitioned_topics"}),
             terms={**_SPREADS, "partitions": (3,), "batching": (False, False, True)},
         ),
-        st.tuples(ONE, call(Do.UNLOAD_ONE, who=FEW), _FIVE, LONG, _FIVE),
+        st.tuples(ONE, call(Do.UNLOAD_ONE, who=FEW), FIVE, LONG, FIVE),
         harms=beside_any(_STAYS_AWAY),
     ),
     "gets more partitions": Kind(
@@ -49,8 +61,8 @@ PARTITIONS: Mapping[str, Kind] = {
             needs=frozenset({"partitioned_topics"}),
             terms={**_SPREADS, "partitions": (2, 3), "router": ("", "by_number"), "batching": (False, False, True)},
         ),
-        st.tuples(FULL, do(Do.GROW), LONGEST, FULL, _FIVE, _FIVE, do(Do.SETTLE), _FIVE),
-        harms=_SELDOM_HARMED,
+        st.tuples(FULL, do(Do.GROW), LONGEST, FULL, FIVE, FIVE, do(Do.SETTLE), FIVE),
+        harms=SELDOM_HARMED,
     ),
     "comes and goes": Kind(
         Surroundings(

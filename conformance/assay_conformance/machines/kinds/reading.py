@@ -40,7 +40,6 @@ def _reader(words: str, **config: ConfigValue) -> Way:
     )
 
 
-_RELOAD = st.sampled_from((Do.UNLOAD, Do.RESTART, Do.MOVE))
 _A_BATCH = ("a batch",)
 
 READING: Mapping[str, Kind] = {
@@ -130,7 +129,7 @@ READING: Mapping[str, Kind] = {
             ways=(_reader("r"), _reader("with", start_inclusive=True)),
             quiet=True,
         ),
-        st.tuples(SOME, SHORT, call(_RELOAD, number=FEW), LONG, SOME, call(_RELOAD, number=FEW), LONG, ALL, ALL),
+        st.tuples(SOME, SHORT, AWAY, LONG, SOME, AWAY, LONG, ALL, ALL),
         harms=beside_any(hits(("MESSAGE",), Cut(), Cut(before=True), latest=3)),
         stock=st.lists(st.sampled_from(("single messages", "a batch"))).map(lambda names: tuple(names[:3]) or _A_BATCH),
     ),

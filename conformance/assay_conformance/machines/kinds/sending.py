@@ -12,6 +12,7 @@ from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
     FIRST,
+    FIVE,
     FULL,
     LARGE,
     LONG,
@@ -32,7 +33,7 @@ from assay_conformance.machines.terms import Terms
 from assay_conformance.model.fault import AnswerError, Cut, CutHow, Drop
 
 _HOLD, _RELEASE, _SETTLE, _FLUSH = map(do, (Do.HOLD_STORE, Do.RELEASE_STORE, Do.SETTLE, Do.FLUSH))
-_MANY, _FIVE = sends(FIRST, st.just(12), st.integers(2, 4)), sends(FIRST, st.just(5), TOLD)
+_MANY = sends(FIRST, st.just(12), st.integers(2, 4))
 _ONE = sends(FIRST, FEW, TOLD, key=NUMBERS)
 _ONE_BY_ONE = (_ONE, _SETTLE)
 _FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
@@ -40,7 +41,7 @@ _FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
 _IN_CHUNKS = {"chunking": (True,), "batching": (False,), "partitions": (0,), **AT_ONCE}
 _LARGE_SCENES = (
     st.tuples(_HOLD, LARGE, LARGE, SHORT, _RELEASE, _SETTLE, FULL, _SETTLE),
-    st.tuples(_HOLD, LARGE, LARGE, _RELEASE, _SETTLE, PAUSE, _HOLD, _FIVE, ONE, SHORT, _SETTLE),
+    st.tuples(_HOLD, LARGE, LARGE, _RELEASE, _SETTLE, PAUSE, _HOLD, FIVE, ONE, SHORT, _SETTLE),
     st.tuples(LARGE, _SETTLE, LARGE, _SETTLE, PAUSE, _HOLD, _MANY, SHORT, _SETTLE),
 )
 
