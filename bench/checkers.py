@@ -3,8 +3,9 @@
     python -m bench.checkers [--messages 30000] [--cut-every 10000] [--rounds 3] [--days 1] [--costs] [--profile]
 
 The history is a real one: the reference client sends, receives and acknowledges so many messages in virtual time, and
-loses its connection now and then. It is written as a run writes it, read and judged. With `--days` it is written so
-often, each time with a client, a topic and connections of its own: what is too large to be held is judged in parts.
+loses its connection now and then. A process of its own writes it as a run writes it; this one reads and judges it. With
+`--days` it is written so often, each time with a client, a topic and connections of its own: what is too large to be
+held is judged in parts. With more messages it is one part that is too large.
 `--costs` lists what each check costs, `--profile` where the time went.
 """
 
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import cProfile
-import gc
 import pstats
 import resource
 import sys
@@ -20,8 +20,10 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bench.days import days
 
@@ -76,8 +78,21 @@ def busy_day(messages: int, cut_every: int) -> Case:
         faults=tuple(
             Fault(trigger=down("SEND_RECEIPT", k=k), action=Cut()) for k in range(cut_every, messages, cut_every)
         ),
-        limits=Limits(operation_ms=60_000, case_ms=3_600_000),
+        limits=Limits(operation_ms=60_000, case_ms=24 * 3_600_000),
     )
+
+
+def record(messages: int, cut_every: int, count: int, path: Path) -> tuple[int, Case]:
+    """So many days written there: how many events they were, and the Case that they are of."""
+    case = busy_day(messages, cut_every)
+    told, case = days(ReferenceTrial().in_virtual_time(case).events, case, count)
+    return write(told, path), case
+
+
+def _apart(*said: Any) -> tuple[int, Case]:
+    """`record`, in a process whose memory is not this one's."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(record, *said).result()
 
 
 def write(events: Iterable[Event], path: Path) -> int:
@@ -147,13 +162,9 @@ def main() -> int:
     parser.add_argument("--costs", action="store_true")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
-    case = busy_day(said.messages, said.cut_every)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
-        told, case = days(list(ReferenceTrial().in_virtual_time(case).events), case, said.days)
-        count = write(told, path)
-        del told
-        gc.collect()
+        count, case = _apart(said.messages, said.cut_every, said.days, path)
         print(f"{_resident_mib():,.0f} MiB before anything is judged")
         for _ in range(said.rounds):
             began = time.process_time()

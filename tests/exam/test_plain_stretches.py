@@ -14,6 +14,7 @@ from assay_conformance.checks.part import judge_part
 from assay_conformance.checks.plain import shortened
 from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.client.mutations import MUTATIONS
+from assay_conformance.history.again import Held
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.event import Closed, Frame
 from assay_conformance.model.policy import Policies
@@ -27,7 +28,7 @@ ONE_TURN = 6 * QUEUE
 
 def _left(day: Day) -> float:
     """The share of a history that is left of it."""
-    shorter = shortened(day.events, day.case, FACTS, long=0, least=LEAST)
+    shorter = shortened(Held(day.events), day.case, FACTS, long=0, least=LEAST)
     return 1.0 if shorter is None else len(shorter) / len(day.events)
 
 
@@ -56,14 +57,14 @@ def test_what_is_exercised_by_a_whole_day_is_by_what_is_left() -> None:
 def test_what_occurs_in_a_whole_day_occurs_in_what_is_left(day: Callable[[int], Day]) -> None:
     """By that checks are picked that see the whole of it."""
     events, case = day(0).events, day(0).case
-    shorter = shortened(events, case, FACTS, long=0, least=LEAST)
+    shorter = shortened(Held(events), case, FACTS, long=0, least=LEAST)
     assert shorter is not None
     assert occasions(events, case, FACTS) == occasions(shorter, case, FACTS) - {Passed}
 
 
 def test_what_surrounds_a_lost_connection_is_left_but_for_acks_of_what_is_not() -> None:
     day = calm_day()
-    shorter = shortened(day.events, day.case, FACTS, long=0, least=LEAST)
+    shorter = shortened(Held(day.events), day.case, FACTS, long=0, least=LEAST)
     assert shorter is not None
     left = {event.seq for event in shorter}
     for lost in (event for event in day.events if isinstance(event, Closed)):
@@ -74,7 +75,7 @@ def test_what_surrounds_a_lost_connection_is_left_but_for_acks_of_what_is_not() 
 
 def test_something_stands_where_each_stretch_was() -> None:
     day = calm_day()
-    shorter = shortened(day.events, day.case, FACTS, long=0, least=LEAST)
+    shorter = shortened(Held(day.events), day.case, FACTS, long=0, least=LEAST)
     assert shorter is not None
     assert [set(event.heard_ns) for event in shorter if isinstance(event, Passed)] == [{0}, {1}, {2}]
 
@@ -151,4 +152,4 @@ def test_where_a_broker_is_told_something_nothing_is_plain() -> None:
 
 def test_a_short_history_is_judged_whole() -> None:
     day = calm_day()
-    assert shortened(day.events, day.case, FACTS) is None
+    assert shortened(Held(day.events), day.case, FACTS) is None

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tests.exam.diaries import MS, Diary, Parcel, Sender, Taker
 
 from assay_conformance.checks.plain import shortened
+from assay_conformance.history.again import Held
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Received, Sides, Stored
 from assay_fixtures.reference.probe import FACTS
 
@@ -24,7 +25,7 @@ def test_a_day_on_which_all_goes_well_is_mostly_left_out() -> None:
         diary.now_ms += 100
         diary.ack(taker)
     day = diary.day()
-    shorter = shortened(day.events, day.case, FACTS, long=0, least=LEAST)
+    shorter = shortened(Held(day.events), day.case, FACTS, long=0, least=LEAST)
     assert shorter is not None
     assert len(shorter) < len(day.events) / 2
     assert said(day, shorter=True) == said(day, shorter=False) == {}

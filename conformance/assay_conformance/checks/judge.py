@@ -22,6 +22,7 @@ from assay_conformance.checks.base import Check, Said
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.part import judge_part
+from assay_conformance.history.again import History
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Ending, Event
 from assay_conformance.model.facts import ClientFacts
@@ -45,7 +46,7 @@ def judge(
 
 
 def judge_parts(
-    parts: Iterable[Iterable[Event]],
+    parts: Iterable[Iterable[Event] | History],
     case: Case,
     facts: ClientFacts,
     catalogue: Catalogue,
@@ -53,7 +54,7 @@ def judge_parts(
     attempt: int = 1,
 ) -> tuple[Judgement, ...]:
     """Of a history in parts that share no client, connection or topic; in each of them is what concerns everybody. One
-    part is held at a time."""
+    part is held at a time, if any."""
     applicable = [
         check
         for requirement, check in checks.items()

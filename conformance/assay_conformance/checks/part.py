@@ -1,7 +1,8 @@
 """Judging one part of a history: the checks that fit it are shown its events, in one pass.
 
 Of a long one they are shown it without its plain stretches (`plain`), and believed if they have nothing to say against
-anybody. Those that are not passed over there (`Check.skips_plain`) see all of it.
+anybody. Those that are not passed over there (`Check.skips_plain`) see all of it. One that need not be held (`History`)
+is held only where that does not tell enough.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from assay_conformance.checks.occasions import met_by, occasions
 from assay_conformance.checks.plain import LEAST, LONG, shortened
 from assay_conformance.checks.routes import Table
 from assay_conformance.checks.tracker import Tracker
+from assay_conformance.history.again import Held, History
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts
@@ -28,7 +30,7 @@ Told = Mapping[RequirementId, Said]
 
 
 def judge_part(
-    events: Iterable[Event],
+    events: Iterable[Event] | History,
     case: Case,
     facts: ClientFacts,
     checks: Sequence[type[Check]],
@@ -37,29 +39,33 @@ def judge_part(
 ) -> tuple[Told, BenchFacts]:
     """What was said, and what the bench's own events are. Nothing else that was made for this part is left of it.
     `long`, `least`: as of `plain.shortened`."""
-    events = in_log_order(tuple(events))
-    if (shorter := shortened(events, case, facts, long, least)) is not None:
-        told, attempt_end = _judge_shorter(events, shorter, case, facts, checks)
-        if _is_clear(told, case):
-            return told, attempt_end
-    return _judge(events, case, facts, fitting(checks, events, case, facts))
+
+    def without_plain(history: History) -> tuple[Told, BenchFacts] | None:
+        shorter = shortened(history, case, facts, long, least)
+        return None if shorter is None else _judge_shorter(history, shorter, case, facts, checks)
+
+    if isinstance(events, History) and (said := without_plain(events)) is not None:
+        return said
+    held = Held(in_log_order(tuple(events)))
+    return without_plain(held) or _judge(held.events, case, facts, fitting(checks, held.events, case, facts))
 
 
 def _judge_shorter(
-    events: Sequence[Event],
+    history: History,
     shorter: Sequence[Event],
     case: Case,
     facts: ClientFacts,
     checks: Sequence[type[Check]],
-) -> tuple[Told, BenchFacts]:
+) -> tuple[Told, BenchFacts] | None:
+    """None where that is not enough: there is something to look into, or a check has to see all, which is not held."""
     # What a plain stretch is an occasion for, the stretches that are left are, too.
     suited = fitting(checks, shorter, case, facts)
     told, attempt_end = _judge(shorter, case, facts, [check for check in suited if check.skips_plain])
     view = View(case, facts, Tracker(history=shorter))
     others = [check for check in suited if not check.skips_plain and check(view).concerned()]
-    if others:
-        told = {**told, **_judge(events, case, facts, others)[0]}
-    return told, attempt_end
+    if others and isinstance(history, Held):
+        told, others = {**told, **_judge(history.events, case, facts, others)[0]}, []
+    return None if others or not _is_clear(told, case) else (told, attempt_end)
 
 
 def _is_clear(told: Told, case: Case) -> bool:

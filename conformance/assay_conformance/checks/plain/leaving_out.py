@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from assay_conformance.checks.plain.loosely import Loosely
@@ -12,6 +13,7 @@ from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.checks.plain.standing import Standing
 from assay_conformance.checks.plain.strictly import Strictly
 from assay_conformance.checks.tolerance import MS
+from assay_conformance.history.again import History
 from assay_conformance.model.case import Case, Topic, Topology, Who
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.model.facts import ClientFacts
@@ -65,21 +67,22 @@ class Span:
 
 
 def shortened(
-    events: Sequence[Event], case: Case, facts: ClientFacts, long: int = LONG, least: int = LEAST
+    history: History, case: Case, facts: ClientFacts, long: int = LONG, least: int = LEAST
 ) -> Sequence[Event] | None:
-    """The history without plain stretches; None where so little would be left out that it is not worth it."""
-    if len(events) < long or not _may_be_plain(case):
+    """The history, in log order, without plain stretches; None where so little would be left out that it is not worth
+    it, or something is not in log order. Holds what is left, and what went by beside the messages."""
+    if len(history) < long or not _may_be_plain(case):
         return None
     names = Names(case)
-    stretches, beside = plain_stretches(events, case, facts, names, least)
+    stretches, beside = plain_stretches(history, case, facts, names, least)
     spans = [span for moments in stretches if (span := _longest(moments)) is not None]
     spans = [span for span in spans if _is_whole(beside, span, names)]
-    if 2 * sum(map(len, spans)) < len(events):
+    if 2 * sum(map(len, spans)) < len(history):
         return None
-    left = tuple(_without(events, beside, spans, names))
+    left = tuple(_without(history, beside, spans, names))
     while named := _named(left, spans, names):
         spans = [span for place, span in enumerate(spans) if place not in named]
-        left = tuple(_without(events, beside, spans, names))
+        left = tuple(_without(history, beside, spans, names))
     # Whoever goes through events by their kinds goes past what is none.
     return left if spans else None  # type: ignore[return-value]
 
@@ -93,7 +96,7 @@ def _may_be_plain(case: Case) -> bool:
 
 
 def plain_stretches(
-    events: Sequence[Event], case: Case, facts: ClientFacts, names: Names, least: int
+    events: Iterable[Event], case: Case, facts: ClientFacts, names: Names, least: int
 ) -> tuple[list[list[Moment]], Sequence[Event]]:
     """Of each the moments at which nothing is under way; and what went by beside the messages, of all."""
     # Of what is near a limit it is for checks to say on which side of it.
@@ -169,20 +172,22 @@ def _named(left: Sequence[Event | Passed], spans: Sequence[Span], names: Names) 
 
 
 def _without(
-    events: Sequence[Event], beside: Sequence[Event], spans: Sequence[Span], names: Names
+    history: History, beside: Sequence[Event], spans: Sequence[Span], names: Names
 ) -> Iterator[Event | Passed]:
-    start = 0
+    walk, place = history.walk(), 0
     for span in spans:
-        yield from events[start : span.first.place]
+        yield from walk.next(span.first.place - place)
+        walk.pass_over(len(span))
         for event in beside[span.first.beside : span.last.beside]:
             if not _is_ack(event) or not span.first.waiting.isdisjoint(entries_of(event, names)):
                 yield event
-        yield Passed(events[span.last.place].seq, span.last.t_ns, span.heard_ns)
-        for event in events[span.last.place : span.over.place]:
+        behind = next(walk.next(1))
+        yield Passed(behind.seq, span.last.t_ns, span.heard_ns)
+        for event in chain((behind,), walk.next(span.over.place - span.last.place - 1)):
             if not (_is_ack(event) and not span.last.waiting.isdisjoint(entries_of(event, names))):
                 yield event
-        start = span.over.place
-    yield from events[start:]
+        place = span.over.place
+    yield from walk.next()
 
 
 def _is_ack(event: Event) -> bool:

@@ -35,7 +35,7 @@ _NOWHERE: Final = (-1, -1)
 
 class Loosely:
     """`is_unfit`: somebody is in this history of whom no stretch is plain: a second consumer of a topic, or one who is
-    sent batches."""
+    sent batches. Or an entry is told behind one that it lies before in its log."""
 
     def __init__(self, standing: Standing, case: Case, facts: ClientFacts) -> None:
         self._standing = standing
@@ -287,10 +287,11 @@ class Loosely:
     # --- broker ---
 
     def _stored(self, event: Stored) -> None:
-        log = self._standing.log(event.topic)
-        log.last = event.id.position
+        log, position = self._standing.log(event.topic), event.id.position
+        self.is_unfit |= log.last is not None and position < log.last
+        log.last = position
         if log.consumer is not None:
-            log.unsettled.add(event.id.position)
+            log.unsettled.add(position)
 
 
 _COMPOSED: Final = ("batching", "chunking")
