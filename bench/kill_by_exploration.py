@@ -5,9 +5,9 @@
 Cases are drawn and steered as `assay explore` does it, of all areas, and an honest client explores with them first: it
 takes so much CPU time of this machine (two minutes of two cores, unless told otherwise), drawing, judging and steering
 included. That exploration is kept in FILE. Each mutant then plays, in the same order, the Cases that exercise the
-requirement it breaks with the honest client: the others could not have told of it, and nothing of it went into what
-was drawn. It is found by the first in which that requirement fails; what counts is how far the exploration had come by
-then, all its Cases included. No directed Case is run.
+requirement it stands for with the honest client: the others could not have told of it, and nothing of it went into what
+was drawn. It is found by the first in which that requirement fails, and which the honest client passes; what counts is
+how far the exploration had come by then, all its Cases included. No directed Case is run.
 What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it.
 """
 
@@ -27,7 +27,7 @@ import msgspec
 from bench.no_false_alarm import trial
 from tests.exam import kill_matrix
 from tests.exam.kill_matrix import Found
-from tests.exam.test_both_ways import PACK, failed_in, row_of
+from tests.exam.test_both_ways import PACK, failed_in, named
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.client import Mutation
@@ -46,10 +46,11 @@ Mutant = Mutation | BrokerMutation
 
 
 class Explored(msgspec.Struct, frozen=True):
-    """A Case of the honest exploration: what it exercised, and what CPU time the exploration had taken behind it."""
+    """A Case of the honest exploration: what it exercised and kept, and what CPU time the exploration had taken behind
+    it."""
 
     case: Case
-    exercised: frozenset[str]
+    kept: frozenset[str]
     cpu_s: float
 
 
@@ -73,7 +74,7 @@ def explored(seed: int, cpu_s: float) -> Iterator[Explored]:
             exercised = frozenset(str(one.requirement) for one in tried.judgements if one.exercised)
             steering.saw(case, exercised, coverage(tried.events, case))
             number += 1
-            yield Explored(case, exercised, round(time.process_time() - began_s, 2))
+            yield Explored(case, exercised.difference(failed_in(tried)), round(time.process_time() - began_s, 2))
 
 
 def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
@@ -89,24 +90,19 @@ def kept(file: Path, seed: int, cpu_s: float) -> list[Explored]:
 # --- the mutants ------------------------------------------------------------------------------------------------------
 
 
-def own(mutant: Mutant) -> frozenset[str]:
-    """The requirements of the row it breaks."""
-    return frozenset(one.id for one in PACK.catalogue.requirements.values() if one.row == row_of(mutant))
-
-
 def sought(mutant: Mutant, exploration: Sequence[Explored], cpu_s: float) -> Found:
-    """Until one of its requirements fails, or the exploration's time is over."""
+    """Until the requirement it stands for fails, or the exploration's time is over."""
     client = frozenset({mutant}) if isinstance(mutant, Mutation) else frozenset()
     broker = frozenset({mutant}) if isinstance(mutant, BrokerMutation) else frozenset()
-    broken, reached = own(mutant), 0
+    requirement, reached = named(mutant), 0
     for number, one in enumerate(exploration):
         if one.cpu_s > cpu_s:
             break
-        if broken.isdisjoint(one.exercised):
+        if requirement not in one.kept:
             continue
         reached += 1
         tried = replace(trial(number), client=client, broker=broker).in_virtual_time(one.case)
-        if not broken.isdisjoint(failed_in(tried)):
+        if requirement in failed_in(tried):
             return Found(reached, number + 1, one.cpu_s, one.case.id)
     return Found(reached, sum(one.cpu_s <= cpu_s for one in exploration), min(cpu_s, exploration[-1].cpu_s))
 

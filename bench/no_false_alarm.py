@@ -8,10 +8,11 @@ figures are of everything that is kept there. `--lives 0` only shows them. Whoev
 number: the check is wrong, or the broker, or the reference client. Then the status is 1, and so it is where the lives
 show too little: too few with a fault, a requirement too seldom exercised, too many judgements left open.
 
-Lives come rarely to what needs a world of its own. So in virtual time every other round is of directed Cases under
-harm that they were not written for, of requirements that were exercised too seldom so far, and when there are lives
-enough such rounds go on until no requirement is left; these are kept in FOLDER/directed, and the Case of one who was
-blamed with them. What a rule of its own keeps silent under harm is named with the reason.
+Lives come rarely to what needs a world of its own. So in virtual time each round of them is followed by one of directed
+Cases under harm that they were not written for, of requirements that were exercised too seldom so far, and when there
+are lives enough such rounds go on until no requirement is left; these are kept in FOLDER/directed, and the Case of one
+who was blamed with them. They are counted apart from the lives. What a rule of its own keeps silent under harm is named
+with the reason.
 """
 
 from __future__ import annotations
@@ -67,14 +68,15 @@ SILENT_UNDER_HARM: Final = {
 
 
 class Life(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came of one life. `exercised`: how often the precondition of each requirement occurred. `case`: of a
-    directed one who was blamed."""
+    """What came of one life. `exercised`: how often the precondition of each requirement occurred. `begun_again`: how
+    often its agent did not even answer, and nothing was judged. `case`: of a directed one who was blamed."""
 
     exercised: dict[str, int]
     fired: int = 0
     steps: int = 0
     inconclusive: int = 0
     said: tuple[str, ...] = ()
+    begun_again: int = 0
     case: Case | None = None
 
 
@@ -127,10 +129,12 @@ def over_sockets(cases: Sequence[Case]) -> list[Life]:
         async def one(number: int, case: Case) -> Life:
             trying = replace(trial(number), sampler=sampler)
             async with turn:
-                for _ in range(MOST_BEGINNINGS - 1):
+                for before in range(MOST_BEGINNINGS - 1):
                     with suppress(AgentHung):
-                        return life_of(await trying.over_sockets(case))
-                return life_of(await trying.over_sockets(case))
+                        life = life_of(await trying.over_sockets(case))
+                        return msgspec.structs.replace(life, begun_again=before)
+                life = life_of(await trying.over_sockets(case))
+                return msgspec.structs.replace(life, begun_again=MOST_BEGINNINGS - 1)
 
         await sampler.start()
         try:
@@ -161,13 +165,13 @@ Rounds = dict[int, list[Life]]
 
 
 def play_on(rounds: Rounds, others: Rounds, folder: Path, first_seed: int, lives: int) -> None:
-    """In virtual time: a round of lives, a round of directed Cases, until there are so many in all; then directed ones
+    """In virtual time: a round of lives, a round of directed Cases, until there are so many lives; then directed ones
     alone, as many at most, until nothing was exercised too seldom."""
     pack = load_packs()
     for seed in count(first_seed):
-        played = sum(len(one) for kind in (rounds, others) for one in kind.values())
+        played, besides = (sum(map(len, kind.values())) for kind in (rounds, others))
         enough = played >= lives
-        if enough and (played >= 2 * lives or not seldom(pack, exercise(rounds, others))):
+        if enough and (besides >= 2 * lives or not seldom(pack, exercise(rounds, others))):
             return
         if seed not in rounds and not enough:
             rounds[seed] = in_virtual_time(drawn(seed))
@@ -179,7 +183,7 @@ def play_on(rounds: Rounds, others: Rounds, folder: Path, first_seed: int, lives
                 for case, life in zip(cases, in_virtual_time(cases), strict=True)
             ]
             keep(folder / "directed", seed, others[seed])
-        print(f"seed {seed}: {played} played before", file=sys.stderr, flush=True)
+        print(f"seed {seed}: {played} lives and {besides} directed Cases before", file=sys.stderr, flush=True)
 
 
 def play_over_sockets(rounds: Rounds, folder: Path, first_seed: int, lives: int) -> None:
@@ -203,7 +207,8 @@ def exercise(*kinds: Rounds) -> Counter[str]:
 
 
 class Figures(NamedTuple):
-    """Of all lives together. `seldom`: requirements that were not exercised often enough, and how often they were."""
+    """Of lives and directed Cases together. `seldom`: requirements that were not exercised often enough, and how often
+    they were."""
 
     lives: int
     harmed: float
@@ -237,19 +242,26 @@ def missed(known: Figures, *, sockets: bool = False) -> Iterator[str]:
 
 
 def report(rounds: Rounds, others: Rounds, pack: Pack, known: Figures) -> Iterator[str]:
-    lives = [life for kind in (rounds, others) for round_ in kind.values() for life in round_]
+    lives, directed = ([life for round_ in kind.values() for life in round_] for kind in (rounds, others))
     if not lives:
         yield "no lives yet"
         return
-    accused = sum(bool(life.said) for life in lives)
     steps = sorted(life.steps for life in lives)
-    these = sum(map(len, others.values()))
-    yield f"{len(lives)} lives of {steps[len(steps) // 2]} steps (median), {these} of them directed; {accused} blamed"
+    yield f"{len(lives)} lives of {steps[len(steps) // 2]} steps (median), {_blamed(lives)} blamed"
+    if directed:
+        yield f"{len(directed)} directed Cases under harm, {_blamed(directed)} blamed"
+    if again := sum(life.begun_again for life in lives):
+        yield f"{again} beginnings, of which nothing was judged, for the agent was kept from its first answer"
     yield f"{known.harmed:.0%} with a fault that fired"
     yield f"{known.inconclusive:.2%} of {known.judged} judgements inconclusive"
-    yield f"{len(known.seldom)} of {len(pack.checks)} requirements exercised less than {OFTEN} times"
+    heard = len(pack.checks.keys() - SILENT_UNDER_HARM.keys())
+    yield f"{len(known.seldom)} of {heard} requirements exercised less than {OFTEN} times"
     yield from (f"  {one}: {times}" for one, times in known.seldom.items())
-    yield from (f"not under harm: {one}, {why}" for one, why in SILENT_UNDER_HARM.items())
+    yield from (f"besides, not under harm: {one}, {why}" for one, why in SILENT_UNDER_HARM.items())
+
+
+def _blamed(lives: Sequence[Life]) -> int:
+    return sum(bool(life.said) for life in lives)
 
 
 def accusations(rounds: Rounds, word: str = "life") -> Iterator[str]:

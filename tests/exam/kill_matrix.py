@@ -41,7 +41,7 @@ SHOWN: Final = 4
 """Cases that are named; the others are counted."""
 
 SOON_S: Final = 120
-"""What one core does in two minutes."""
+"""Of CPU: what one core has in two minutes."""
 
 
 class Kill(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Kill(msgspec.Struct, frozen=True):
 
 class Found(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of an exploration with a mutant: `explored` Cases were run in `cpu_s`, of which `reached` exercise the
-    requirement that it breaks with an honest client, and the last one is the `case` that failed it, or none did."""
+    requirement that it stands for with an honest client, and the last one is the `case` that failed it, or none did."""
 
     reached: int
     explored: int
@@ -149,8 +149,8 @@ def _by_exploration(found: Mapping[str, Found]) -> Iterator[str]:
     unreached = sorted(name for name, one in found.items() if not one.reached)
     soon = sum(one.cpu_s <= SOON_S for one in killed.values())
     yield (
-        f"{len(killed)} of {len(found)} are caught, {soon} of them within {SOON_S} s; {len(missed)} are not, and "
-        f"{len(unreached)} are not reached."
+        f"{len(killed)} of {len(found)} are caught, {soon} of them within {SOON_S} s of CPU; {len(missed)} are not, "
+        f"and {len(unreached)} are not reached."
     )
     yield ""
     yield "| mutant | caught in | reached | explored | CPU, s |"

@@ -168,7 +168,7 @@ _AREAS: Mapping[Area, _Bent] = {
     Area.ACK: _Bent(
         scenes=st.one_of(
             scenes.SETTLED,
-            scenes.SETTLED,
+            scenes.GROUPED,
             scenes.SEND_AND_RECEIVE,
             scenes.AWAY,
             scenes.one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
@@ -180,6 +180,7 @@ _AREAS: Mapping[Area, _Bent] = {
         scenes=st.one_of(
             st.tuples(scenes.SENDS, scenes.RECEIVES, scenes.NACKS, scenes.PAUSES, scenes.RECEIVES),
             scenes.SETTLED_AFTER_ALL,
+            scenes.REFUSED_TOGETHER,
             scenes.AWAY,
             scenes.one_of(Do.CLOSE_CONSUMER, Do.OPEN_CONSUMER),
         ),

@@ -10,6 +10,7 @@ and then taken together.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -32,40 +33,56 @@ _PARTS: Final = ("client", "producer", "consumer")
 _NUMBERS = ("count", "number", "size")
 """Arguments of a step that are lowered: messages and bytes."""
 
+_ROUND: Final = 20
+"""Runs that take hardly longer side by side than one: a round with fewer is filled with what would come next."""
+
 _FEW: Final = 16
 """Up to here a number is lowered to the last one; that a thousand bytes are one too many nobody wants to know."""
 
 
 @dataclass
 class Reducer:
-    """Ask `proposals`, run the Case without each, tell `accept` what can be taken together; when there are no more
-    proposals, ask `doubts` likewise. Finished when nothing of these can be taken: without any one step or fault the
-    Case passes."""
+    """Ask `proposals`, run the Case without each, tell `accept` what can be taken together. Finished when there are no
+    more proposals: without any one step or fault the Case passes, and did so twice."""
 
     case: Case
     _stage: int = 0
+    _asked: list[Edit] = field(default_factory=list)
     _refused: set[bytes] = field(default_factory=set)
     """What was run and does not fail."""
+    _needed: set[bytes] = field(default_factory=set)
+    """The Case without one step or fault, where that was run a second time."""
 
     def proposals(self) -> list[Edit]:
-        """What may be taken from the Case, each alone, the boldest first; empty when there is nothing left to try."""
+        """What may be taken from the Case, each alone, the boldest first; empty when there is nothing left to try.
+
+        In the end each step and each fault is proposed once more, or twice if it was not yet: that a Case passed once
+        without one may be a busy machine's doing."""
         while self._stage < len(_STAGES):
-            if found := self._untried(_STAGES[self._stage](self.case)):
-                return found
+            found = self._untried(_STAGES[self._stage](self.case))
+            if self._stage == _LAST:
+                found += [one for one in _ones(self.case) if _text(one.of(self.case)) not in self._needed]
+            if found:
+                self._asked = self._filled(found)
+                return self._asked
             self._stage += 1
         return []
 
-    def doubts(self) -> list[Edit]:
-        """Each step and each fault once more: that a Case passed once without one may be a busy machine's doing."""
-        return [*_stretches(len(self.case.steps), 1), *_faults(self.case)]
+    def _filled(self, round: list[Edit]) -> list[Edit]:
+        """With some of what would come next."""
+        for stage in range(self._stage + 1, len(_STAGES)):
+            more = self._untried((*round, *_STAGES[stage](self.case)))[len(round) :]
+            round = [*round, *more[: max(0, _ROUND - len(round))]]
+        return round
 
     def accept(self, edit: Edit | None) -> None:
         """Go on without this; None: the Case needs each of the proposals."""
-        if edit is None:
-            self._refused |= {_text(one.of(self.case)) for one in self.proposals()}
+        if edit is not None:
+            self.case = edit.of(self.case)
             return
-        self.case = edit.of(self.case)
-        self._stage = min(self._stage, len(_STAGES) - 1)
+        asked = Counter(_text(one.of(self.case)) for one in self._asked)
+        self._needed |= {text for text, times in asked.items() if times > 1 or text in self._refused}
+        self._refused |= asked.keys()
 
     def _untried(self, edits: Iterable[Edit]) -> list[Edit]:
         seen, found = {_text(self.case), *self._refused}, []
@@ -142,6 +159,7 @@ def _told_otherwise(case: Case) -> Iterator[Edit]:
 
 _Stage = Callable[[Case], Iterator[Edit]]
 _STAGES: tuple[_Stage, ...] = (_bold, _single, _told_otherwise)
+_LAST: Final = len(_STAGES) - 1
 
 
 def _pauses(case: Case) -> Iterator[Edit]:
@@ -159,6 +177,12 @@ def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:
     while width >= least:
         yield from (Edit(steps=frozenset(range(start, start + width))) for start in range(0, steps, width))
         width //= 2
+
+
+def _ones(case: Case) -> Iterator[Edit]:
+    """Each step and each fault."""
+    yield from _stretches(len(case.steps), 1)
+    yield from _faults(case)
 
 
 def _faults(case: Case) -> Iterator[Edit]:

@@ -56,6 +56,12 @@ SETTLED_AFTER_ALL = st.tuples(SENDS, RECEIVES, _settles, PAUSES, _settles)
 ANY = st.one_of(SEND, st.tuples(_calls), SEND_AND_RECEIVE, SETTLED, SETTLED_AFTER_ALL)
 """A call, or messages on their way to being settled, in the end after all."""
 
+# Several messages that are settled by one call.
+_several = sends(times=st.integers(3, 5), size=SMALL)
+_takes_them = call(Do.RECEIVE, who=NUMBERS, number=st.just(5))
+GROUPED = st.tuples(_several, _takes_them, call(Do.ACK, who=NUMBERS))
+REFUSED_TOGETHER = st.tuples(_several, _takes_them, call(Do.NACK_ALL, who=NUMBERS), PAUSES, RECEIVES)
+
 # What is sent around whatever happens meanwhile, and who goes while it does.
 ACROSS = st.tuples(SENDS, PAUSES, SENDS)
 LEAVES = st.tuples(SENDS, PAUSES, call(Do.CLOSE_PRODUCER, who=NUMBERS))

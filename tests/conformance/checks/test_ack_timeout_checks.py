@@ -33,6 +33,37 @@ def test_held_message_is_asked_for_in_its_window(waited_ms: int, codes: list[str
     assert story.judged(AskedForInWindow)[0] == codes
 
 
+def test_message_is_held_since_its_agent_had_it_not_since_the_bench_heard_of_it() -> None:
+    story = timed()
+    frame = story.message(0)
+    story.after(50)
+    story.received(0, done_ns=frame.t_ns)
+    story.after(360)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow) == ([], 1)
+
+
+def test_where_the_agent_stood_still_it_may_have_had_a_message_for_longer() -> None:
+    story = timed()
+    story.message(0)
+    story.after(50)
+    story.load(50, agent_wait_ms=40)
+    story.received(0)
+    story.after(360)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow) == ([], 0)
+
+
+def test_message_that_had_not_even_come_so_long_ago_is_asked_for_too_early_on_any_machine() -> None:
+    story = timed()
+    story.message(0)
+    story.load(50, agent_wait_ms=40)
+    story.received(0)
+    story.after(360)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForInWindow)[0] == ["too-early"]
+
+
 def test_held_message_that_is_never_asked_for_is_found() -> None:
     story = holding()
     story.after(700)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+
+import msgspec
 
 from assay_conformance.machines.edit import Edit
 from assay_conformance.machines.reducer import Reducer
@@ -78,11 +81,21 @@ def test_of_a_pause_and_a_wait_for_something_the_wait_stays() -> None:
         assert [step.verb for step in left.steps] == ["ops"]
 
 
-def test_nothing_is_proposed_twice_of_a_case_that_needs_all_it_has() -> None:
-    case = _case("send", "ack", "nack", faults=(LOST, LOST))
-    proposed: list[Case] = []
+def test_of_a_case_that_needs_all_it_has_each_step_and_fault_is_tried_twice_and_nothing_else() -> None:
+    case = _case("send", "ack", "nack", size=8, faults=(LOST, msgspec.structs.replace(LOST, action=Cut())))
+    tried: Counter[bytes] = Counter()
     reducer = Reducer(case)
     while edits := reducer.proposals():
-        proposed += [edit.of(case) for edit in edits]
+        tried.update(msgspec.json.encode(edit.of(case)) for edit in edits)
         reducer.accept(None)
-    assert all(one not in proposed[:index] for index, one in enumerate(proposed))
+    without_one = [Edit(steps=frozenset({index})) for index in range(3)]
+    without_one += [Edit(faults=frozenset({index})) for index in range(2)]
+    twice = {msgspec.json.encode(edit.of(case)) for edit in without_one}
+    assert {text for text, times in tried.items() if times > 1} == twice
+    assert max(tried.values()) == 2
+
+
+def test_a_round_with_little_to_try_gets_what_would_be_tried_next() -> None:
+    edits = Reducer(_case("send", size=8)).proposals()
+    assert Edit(steps=frozenset({0})) in edits
+    assert Edit(arguments={(0, "size"): 4}) in edits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from assay_conformance.checks.ack_timeout.holding import Span, TimeoutCheck, span_of
@@ -22,6 +23,21 @@ from assay_conformance.model.event import Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """`event`: the agent's word of it, by which it was handed over at the latest; `frame`: what brought it, before
+    which it was not."""
+
+    event: Received
+    frame: Frame
+
+    @property
+    def done_ns(self) -> int:
+        """By the agent's own clock, which no way to the bench delays."""
+        done_ns = self.event.done_ns
+        return self.event.t_ns if done_ns is None else max(self.frame.t_ns, min(done_ns, self.event.t_ns))
+
+
 class AskedForInWindow(TimeoutCheck, RequestCheck):
     """Obligation: a whole entry, handed over and neither acknowledged nor refused, nor to go round by a retry letter
     that fails.
@@ -35,7 +51,7 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
 
     def start(self) -> None:
         super().start()
-        self._held: dict[EntryKey, Received] = {}
+        self._held: dict[EntryKey, _Held] = {}
         self._unsure: set[EntryKey] = set()
         """What may be held since an unknown time, as what was handed over twice."""
         self._refused: set[EntryKey] = set()
@@ -46,7 +62,7 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
             self._held.pop(key, None)
             self._unsure.add(key)
         elif span.even is self.judges_even and key not in self._unsure:
-            self._held[key] = event
+            self._held[key] = _Held(event, frame)
 
     def asked(self, call: Call) -> None:
         handle = call.consumer.handle
@@ -77,33 +93,34 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
                 if key not in self._refused:
                     self._judge(key, held, span, event)
         elif not any(owner == handle for owner, _ in self._refused | self._unsure):
-            key = min(found, key=lambda key: found[key].t_ns)
+            key = min(found, key=lambda key: found[key].event.t_ns)
             self._judge(key, found[key], span, event)
 
-    def _judge(self, key: EntryKey, held: Received, span: Span, event: Frame) -> None:
+    def _judge(self, key: EntryKey, held: _Held, span: Span, event: Frame) -> None:
         handle, entry = key
-        waited_ns = event.t_ns - held.t_ns
-        told = f"consumer {handle} handed {entry} over at {ms(held.t_ns)} and asked for it {ms(waited_ns)} later"
-        if waited_ns < span.least_ns - TOLERANCES["time-out-early"].slack_ns:
+        handed = held.event
+        if late("ack-timeout", handed.t_ns + span.most_ns, event.t_ns):
             self.suspect(
                 "ack-timeout",
-                held.t_ns,
-                event.t_ns,
-                "too-early",
-                f"{told}, expected {ms(span.least_ns)} at least",
-                held,
-                event,
-            )
-        elif late("ack-timeout", held.t_ns + span.most_ns, event.t_ns):
-            self.suspect(
-                "ack-timeout",
-                held.t_ns,
+                handed.t_ns,
                 event.t_ns,
                 "too-late",
-                f"{told}, expected {ms(span.most_ns)} at most",
-                held,
+                f"consumer {handle} handed {entry} over at {ms(handed.t_ns)} and asked for it "
+                f"{elapsed(event.t_ns, handed.t_ns)} later, expected {ms(span.most_ns)} at most",
+                handed,
                 event,
             )
+        elif event.t_ns - held.done_ns < (least_ns := span.least_ns - TOLERANCES["time-out-early"].slack_ns):
+            told = (
+                "too-early",
+                f"consumer {handle} handed {entry} over at {ms(held.done_ns)} and asked for it "
+                f"{elapsed(event.t_ns, held.done_ns)} later, expected {ms(span.least_ns)} at least",
+            )
+            if event.t_ns - held.frame.t_ns < least_ns:
+                self.breach(*told, handed, event)
+            else:
+                # An agent that stands still between a message and its word of it makes the wait look shorter.
+                self.suspect("time-out-early", held.frame.t_ns, handed.t_ns, *told, handed, event)
         else:
             self.exercise(event)
 
@@ -122,7 +139,7 @@ class AskedForInWindow(TimeoutCheck, RequestCheck):
         for handle, entry in list(self._held):
             if consumer is None or handle != consumer.handle or entry.topic != session.topic:
                 continue
-            held = self._held.pop((handle, entry))
+            held = self._held.pop((handle, entry)).event
             owed = span is not None and consumer is not None and not buries(self.view, consumer)
             if span is not None and owed and late("ack-timeout", held.t_ns + span.most_ns, event.t_ns):
                 self.suspect(
