@@ -45,7 +45,7 @@ class Area(StrEnum):
 
 
 _USUAL_TURNS = 2
-_TURNS: Mapping[Area, int] = {Area.CONSUMING: 4, Area.SENDING: 4, Area.LIMITS: 1}
+_TURNS: Mapping[Area, int] = {Area.CONSUMING: 8, Area.SENDING: 4, Area.LIMITS: 1}
 """Turns of an area, in each of which it is drawn of once. Areas of many kinds have more; limits show after seconds, in
 which two lives of most areas are lived."""
 

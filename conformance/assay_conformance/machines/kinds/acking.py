@@ -61,6 +61,7 @@ ACKING: Mapping[str, Kind] = {
         ),
         st.one_of(
             st.tuples(FULL, ALL, ACK, ACK, LONG, ACK),
+            st.tuples(FULL, ALL, *(do(Do.ACK_ONE, number) for number in (1, 2, 3)), LONG, ACK),
             st.tuples(
                 FULL,
                 ALL,

@@ -117,6 +117,7 @@ WRITING: Mapping[str, Kind] = {
         ),
         st.one_of(
             st.tuples(_MANY, FULL, _SETTLE),
+            st.tuples(ONE, _FLUSH, PAUSE, ONE, _FLUSH, _SETTLE),
             st.tuples(_HOLD, _MANY, PAUSE, PAUSE, _RELEASE, _SETTLE),
             st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, _SETTLE),
             st.tuples(*(_ONE, do(Do.PAUSE, 0)) * 8, _SETTLE),
