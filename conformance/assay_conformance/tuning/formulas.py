@@ -166,7 +166,7 @@ FORMULAS = (
         "P: twice what arrives in a round trip, 1000 ... 2000; at most its share of chosen limits",
         VIVO,
         max_pending,
-        "a partition",
+        "messages a partition",
         "max_pending",
     ),
     Formula(
@@ -182,7 +182,7 @@ FORMULAS = (
         "P * partitions * message size",
         f"{VIVO}; PIP-74: Pulsar client memory limits",
         memory_limit_bytes,
-        "bytes",
+        "bytes a client",
         "memory_mb",
     ),
     Formula(
