@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
+from tests.profiles import EXAMPLES, NIGHTLY, PROFILE
 
 from assay_fixtures import certification, packs
 from assay_fixtures.packs import Pack
@@ -15,9 +16,12 @@ from assay_fixtures.runner.judges import Here
 
 # A property draws the same values on every machine, and a bounded number of them; at night ten times as many, and other
 # ones each time. Hypothesis's database only remembers where to look first: what is found is written down as a test.
-settings.register_profile("ci", derandomize=True, deadline=None, database=None, print_blob=True)
-settings.register_profile("nightly", max_examples=1_000, deadline=None, print_blob=True)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.register_profile(
+    "ci", max_examples=EXAMPLES["ci"], derandomize=True, deadline=None, database=None, print_blob=True
+)
+settings.register_profile("nightly", max_examples=EXAMPLES["nightly"], deadline=None, print_blob=True)
+if PROFILE in EXAMPLES:
+    settings.load_profile(PROFILE)
 
 
 NIGHT = "ASSAY_NIGHT"
@@ -25,9 +29,11 @@ NIGHT = "ASSAY_NIGHT"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if PROFILE not in EXAMPLES:
+        raise pytest.UsageError(f"HYPOTHESIS_PROFILE is {PROFILE!r}, expected {' or '.join(EXAMPLES)}")
     # A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" and not hasattr(config, "workerinput"):
+    if NIGHTLY and not hasattr(config, "workerinput"):
         # Workers of xdist are started later, with the environment as it is then.
         os.environ.setdefault(NIGHT, str(int.from_bytes(os.urandom(4))))
 

@@ -45,6 +45,7 @@ class Replay(Header, frozen=True, kw_only=True):
 class Answer(StrEnum):
     STILL_FAILS = "STILL FAILS"
     FIXED = "FIXED"
+    PASSES = "PASSES"
     ERROR = "ERROR"
 
 
@@ -99,8 +100,8 @@ def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
     """What running the Case again came to.
 
     STILL FAILS when any listed breach shows again. FIXED only when every listed requirement was judged and kept: one
-    that could not be judged, or broke in another way, leaves the question open, and open is ERROR. Of a Case in which
-    nothing broke, as of most that an exploration draws, it is ERROR that something does now.
+    that could not be judged, or broke in another way, leaves the question open, and open is ERROR. A Case in which
+    nothing broke, as in most that an exploration draws, PASSES when nothing does now, and else it is ERROR.
     """
     current = [judgement for judgement in judgements if not judgement.superseded]
     found = {(finding.requirement, finding.code): finding for j in current for finding in j.findings}
@@ -126,4 +127,4 @@ def _of_none(found: Iterable[Finding]) -> Told:
     for finding in found:
         sentence = f"nothing was recorded to break, and now {finding.requirement}: {finding.code}: {finding.sentence}"
         return Told(Answer.ERROR, sentence)
-    return Told(Answer.FIXED, "nothing was recorded to break, and nothing does")
+    return Told(Answer.PASSES, "nothing was recorded to break, and nothing does")

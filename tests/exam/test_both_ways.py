@@ -7,13 +7,13 @@ table `ALSO` admits, with the reason.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import cache
 
 import pytest
 from tests.exam import kill_matrix
 from tests.exam.named import NAMED, NOT_NAMED
+from tests.profiles import NIGHTLY
 
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.client import Mutation
@@ -343,7 +343,7 @@ WIDE = (Mutation.BLANKS_RESEND,)
 
 
 def _in_all_cases() -> Sequence[Mutation | BrokerMutation]:
-    return WIDE if os.environ.get("HYPOTHESIS_PROFILE") != "nightly" else (*Mutation, *BrokerMutation)
+    return (*Mutation, *BrokerMutation) if NIGHTLY else WIDE
 
 
 @pytest.mark.parametrize("mutant", [*Mutation, *BrokerMutation])

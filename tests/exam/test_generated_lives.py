@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.exam.failures import Failure, failures_of
+from tests.profiles import PROFILE
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.machines.areas import Area
@@ -22,7 +23,6 @@ from assay_fixtures.reference.probe import FACTS, ReferenceTrial
 from assay_reports.replay import Breach, Replay, read_replay, render
 
 LIVES = {"ci": 10, "nightly": 1_000}
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 SEED = int(os.environ.get("ASSAY_NIGHT", "17"))
 
 

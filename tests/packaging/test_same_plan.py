@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from bench import same_plan
+from tests.profiles import NIGHTLY
 
 from assay_conformance.model.errors import UnavailableError
 
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 EVERYWHERE = ("3.11", "3.12", "3.13")
 """Pythons that a night has to have; a newer one is asked where there is one."""
 

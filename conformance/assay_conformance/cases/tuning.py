@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 from assay_conformance.cases.batching import FAR
-from assay_conformance.cases.build import Schedule
+from assay_conformance.cases.build import DEFAULT_PAYLOAD_BYTES, Schedule
 from assay_conformance.model.case import Case, Config, Limits
+from assay_conformance.tuning import JAVA_DEFAULTS, MACHINE_CLASSES_MB, Load, Settings, settings_of
 
 TRICKLE_MS = 5
 PROPERTIES = {"shared": "what all messages have in common, and a batch has to hold only once " * 4}
 """Payloads are random, and do not compress: what compresses is what stands beside them."""
 
-DEFAULTS: Config = {
-    "batching": True,
-    "batching_max_messages": 1_000,
-    "batching_max_bytes": 131_072,
-    "batching_max_publish_delay_ms": 1,
-}
-"""The Java client's own."""
+PENDING = 2_000
+LOAD = Load(
+    partitions=1,
+    message_bytes=DEFAULT_PAYLOAD_BYTES,
+    memory_mb=MACHINE_CLASSES_MB["small"],
+    max_pending=PENDING,
+    delay_ms=40,
+)
+"""`delay_ms` is inside the template's range, and gathers eight messages of the trickle."""
 
-TEMPLATE: Config = {
-    "batching": True,
-    "batching_max_messages": 1_000,
-    "batching_max_bytes": 1_048_576,
-    "batching_max_publish_delay_ms": 40,
-}
-"""For 2,000 pending messages on one partition and 64 MB."""
+
+def _limits(settings: Settings) -> Config:
+    return {
+        "batching": bool(settings.batching),
+        "batching_max_messages": settings.batching_max_messages,
+        "batching_max_bytes": settings.batching_max_bytes,
+        "batching_max_publish_delay_ms": settings.batching_max_publish_delay_ms,
+    }
+
+
+TEMPLATE = _limits(settings_of(LOAD))
+DEFAULTS: Config = {"batching": True, **JAVA_DEFAULTS}
 
 
 def queue_of_half_a_batch() -> Case:
@@ -112,7 +120,7 @@ def trickle() -> Case:
         f"120 messages {TRICKLE_MS} ms apart, of a producer with a client's defaults and of one with the template",
         ("batching.leaves-for-a-reason", "batching.wider-limits-save"),
         capabilities=("compression",),
-        producer={"compression": "ZLIB", "max_pending_messages": 2_000},
+        producer={"compression": "ZLIB", "max_pending_messages": PENDING},
     )
 
 

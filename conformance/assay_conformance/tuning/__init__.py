@@ -3,13 +3,14 @@
 from assay_conformance.tuning.advice import Advice, Recommendation, advise
 from assay_conformance.tuning.bounds import BOUNDS, Bound
 from assay_conformance.tuning.closing import CLOSINGS, Closing, Regime, Room, closing
-from assay_conformance.tuning.formulas import FORMULAS, MACHINE_CLASSES_MB, Formula, Load
-from assay_conformance.tuning.options import OPTIONS, Language
+from assay_conformance.tuning.formulas import FORMULAS, MACHINE_CLASSES_MB, Formula, Load, Settings, settings_of
+from assay_conformance.tuning.options import JAVA_DEFAULTS, OPTIONS, Language
 
 __all__ = [
     "BOUNDS",
     "CLOSINGS",
     "FORMULAS",
+    "JAVA_DEFAULTS",
     "MACHINE_CLASSES_MB",
     "OPTIONS",
     "Advice",
@@ -21,6 +22,8 @@ __all__ = [
     "Recommendation",
     "Regime",
     "Room",
+    "Settings",
     "advise",
     "closing",
+    "settings_of",
 ]

@@ -9,15 +9,28 @@ import msgspec
 from assay_conformance.model.case import Topology
 from assay_conformance.tuning.bounds import MIB, SETTINGS_MOST
 from assay_conformance.tuning.closing import Regime, regimes
-from assay_conformance.tuning.formulas import DELAY_MS, FORMULAS, Load, Settings, settings_of
+from assay_conformance.tuning.formulas import (
+    DELAY_MS,
+    FORMULAS,
+    LEAST_BATCH,
+    MACHINE_CLASSES_MB,
+    Formula,
+    Load,
+    Settings,
+    pending_in_force,
+    settings_of,
+)
 from assay_conformance.tuning.options import OPTIONS, TITLES, Language
+
+AS_GIVEN = "as given"
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
-    """`options`: what each client calls it; null where it has no such option."""
+    """`value`: null where batching is off, and the setting means nothing. `options`: what each client calls it; null
+    where it has no such option."""
 
     setting: str
-    value: int
+    value: int | None
     unit: str
     formula: str
     source: str
@@ -25,9 +38,13 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True):
+    """`pending_of_each_partition`: by the limit that comes first, which `pending_because` names. `closing`: empty where
+    batching is off."""
+
     load: Load
     settings: tuple[Recommendation, ...]
     pending_of_each_partition: int
+    pending_because: str
     closing: tuple[Regime, ...]
     warnings: tuple[str, ...]
 
@@ -36,21 +53,35 @@ def advise(load: Load) -> Advice:
     settings = settings_of(load)
     return Advice(
         load=load,
-        settings=tuple(
-            Recommendation(
-                setting=formula.setting,
-                value=getattr(settings, formula.setting),
-                unit=formula.unit,
-                formula=formula.text,
-                source=formula.source,
-                options=OPTIONS[formula.setting],
-            )
-            for formula in FORMULAS
-        ),
-        pending_of_each_partition=settings.pending_of_each(load.partitions),
+        settings=tuple(_recommended(formula, load, settings) for formula in FORMULAS),
+        pending_of_each_partition=pending_in_force(load),
+        pending_because=_first_limit(load, settings),
         closing=regimes(load, settings),
         warnings=tuple(text for warning in WARNINGS if (text := warning(load, settings))),
     )
+
+
+def _recommended(formula: Formula, load: Load, settings: Settings) -> Recommendation:
+    chosen = bool(formula.chosen_by and getattr(load, formula.chosen_by))
+    means_nothing = formula.of_batches and not settings.batching
+    return Recommendation(
+        setting=formula.setting,
+        value=None if means_nothing else getattr(settings, formula.setting),
+        unit=formula.unit,
+        formula=AS_GIVEN if chosen else formula.text,
+        source=formula.source,
+        options=OPTIONS[formula.setting],
+    )
+
+
+def _first_limit(load: Load, settings: Settings) -> str:
+    """The limit that comes first. The same number from a limit of all partitions is what the queue's was made of."""
+    pending = pending_in_force(load)
+    if load.memory_mb and pending == max(1, load.memory_mb * MIB // load.partitions // load.message_bytes):
+        return f"memory_limit_bytes, {_mib(settings.memory_limit_bytes)}, holds no more on each of all partitions"
+    if pending == settings.max_pending_messages_across_partitions // load.partitions and load.max_pending_across:
+        return "max_pending_messages_across_partitions, divided by the partitions, comes first"
+    return "max_pending_messages comes first"
 
 
 def _memory_is_short(load: Load, settings: Settings) -> str:
@@ -72,6 +103,16 @@ def _memory_is_short(load: Load, settings: Settings) -> str:
     )
 
 
+def _memory_is_much(load: Load, settings: Settings) -> str:
+    most_mb = max(MACHINE_CLASSES_MB.values())
+    if load.memory_mb or settings.memory_limit_bytes <= most_mb * MIB:
+        return ""
+    return (
+        f"full queues take {_mib(settings.memory_limit_bytes)} in each client, and the template gives its largest "
+        f"machines {most_mb} MiB; with --machine-class, queues are as long as the memory that you have allows"
+    )
+
+
 def _no_share_of_the_queue(load: Load, settings: Settings) -> str:
     if settings.pending_of_each(load.partitions):
         return ""
@@ -82,43 +123,22 @@ def _no_share_of_the_queue(load: Load, settings: Settings) -> str:
     )
 
 
-def _queue_below_a_batch(load: Load, settings: Settings) -> str:
-    each, batch = settings.pending_of_each(load.partitions), settings.batching_max_messages
-    if not each or batch <= each:
+def _queue_is_too_short_for_batches(load: Load, settings: Settings) -> str:
+    if settings.batching_max_messages >= LEAST_BATCH:
         return ""
     return (
-        f"a partition's queue of {each} is shorter than a batch of {batch}: no batch closes by count, each waits out "
-        "its publish delay, and none is built while another waits; expected max_pending_messages_across_partitions of "
-        f"at least {settings.max_pending_messages * load.partitions}, or batching_max_messages of at most "
-        f"{each // 2 or 1}"
-    )
-
-
-def _half_of_the_queue_is_none(load: Load, settings: Settings) -> str:
-    del load
-    if settings.batching_max_messages:
-        return ""
-    return (
-        f"half of max_pending_messages, {settings.max_pending_messages}, is 0, which clients take for no limit or "
-        "refuse; expected at least 2"
-    )
-
-
-def _batch_bytes_are_none(load: Load, settings: Settings) -> str:
-    if settings.batching_max_bytes:
-        return ""
-    return (
-        f"{settings.memory_limit_bytes} bytes of memory, halved and shared by {load.partitions} partitions, are 0 "
-        "bytes a batch, which clients take for no limit or refuse; expected more memory or fewer partitions"
+        f"batching is off: a batch is half of what a partition may have pending, {pending_in_force(load)}, and C++ and "
+        f"Python refuse one of fewer than {LEAST_BATCH} messages; batches need at least {2 * LEAST_BATCH} pending"
     )
 
 
 def _message_fills_a_batch(load: Load, settings: Settings) -> str:
-    if not settings.batching_max_bytes or load.message_bytes * 2 <= settings.batching_max_bytes:
+    short = settings.batching_max_messages < LEAST_BATCH
+    if short or load.message_bytes * LEAST_BATCH <= settings.batching_max_bytes:
         return ""
     return (
-        f"a batch of {settings.batching_max_bytes} bytes holds no two messages of {load.message_bytes}: every message "
-        "leaves alone, and batching saves nothing"
+        f"batching is off: a batch of {settings.batching_max_bytes} bytes holds no two messages of "
+        f"{load.message_bytes}, so every message would leave alone"
     )
 
 
@@ -181,10 +201,9 @@ def _options_are_missing(load: Load, settings: Settings) -> str:
 
 WARNINGS: tuple[Callable[[Load, Settings], str], ...] = (
     _memory_is_short,
+    _memory_is_much,
     _no_share_of_the_queue,
-    _queue_below_a_batch,
-    _half_of_the_queue_is_none,
-    _batch_bytes_are_none,
+    _queue_is_too_short_for_batches,
     _message_fills_a_batch,
     _message_is_too_large,
     _delay_out_of_range,

@@ -78,6 +78,9 @@ class Regime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def regimes(load: Load, settings: Settings) -> tuple[Regime, ...]:
+    """None where batching is off."""
+    if not settings.batching:
+        return ()
     each, share = settings.pending_of_each(load.partitions), settings.memory_limit_bytes / load.partitions
     rate = load.partition_rate_per_s or math.inf
     rooms = [

@@ -6,13 +6,13 @@ the ranges are for, and stands in the formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import msgspec
 
 from assay_conformance.model.errors import UsageError
-from assay_conformance.tuning.bounds import BOUNDS, MIB
+from assay_conformance.tuning.bounds import BOUNDS, INT_MOST, MIB
 
 PENDING = 1_000, 2_000
 DELAY_MS = 1, 100
@@ -20,6 +20,9 @@ USUAL_DELAY_MS = 10
 """Where no rate says how long a batch takes to fill: the default of the C++ and Go clients."""
 
 BATCH_BYTES_MAX = MIB
+LEAST_BATCH = 2
+"""Messages. C++ and Python refuse to be given fewer."""
+
 MACHINE_CLASSES_MB = {"small": 64, "medium": 128, "large": 256}
 """Fixed memory limits by the size of the machine that the client runs on."""
 
@@ -69,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_pending_messages: int
     max_pending_messages_across_partitions: int
     memory_limit_bytes: int
+    batching: int
     batching_max_messages: int
     batching_max_bytes: int
     batching_max_publish_delay_ms: int
@@ -80,32 +84,50 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def max_pending(load: Load) -> int:
-    """A half is what arrives while the other half waits for its receipt."""
+    """A half is what arrives while the other half waits for its receipt. No more than what was chosen beside it lets
+    a partition have: a longer queue would never be full."""
     if load.max_pending:
         return load.max_pending
     least, most = PENDING
-    return max(least, min(most, round(2 * load.partition_rate_per_s * load.round_trip_ms / 1_000)))
+    by_rate = max(least, min(most, round(2 * load.partition_rate_per_s * load.round_trip_ms / 1_000)))
+    return min(by_rate, *(max(1, share) for share in _chosen_shares(load)))
+
+
+def _chosen_shares(load: Load) -> Iterator[int]:
+    """Messages of each partition under the limits of all together that somebody chose. What divides to nothing, clients
+    take for no limit."""
+    yield load.max_pending_across // load.partitions or INT_MOST
+    if load.memory_mb:
+        yield load.memory_mb * MIB // load.partitions // load.message_bytes
 
 
 def max_pending_across(load: Load) -> int:
     return load.max_pending_across or max_pending(load) * load.partitions
 
 
-def memory_wanted_bytes(load: Load) -> int:
-    return max_pending(load) * load.partitions * load.message_bytes
-
-
 def memory_limit_bytes(load: Load) -> int:
-    return load.memory_mb * MIB or memory_wanted_bytes(load)
+    return load.memory_mb * MIB or max_pending(load) * load.partitions * load.message_bytes
+
+
+def pending_in_force(load: Load) -> int:
+    """Messages that one partition can have without a receipt, whichever of the three limits comes first."""
+    across = max_pending_across(load) // load.partitions or INT_MOST
+    return max(1, min(max_pending(load), across, memory_limit_bytes(load) // load.partitions // load.message_bytes))
 
 
 def batching_max_messages(load: Load) -> int:
-    return max_pending(load) // 2
+    return pending_in_force(load) // 2
 
 
 def batching_max_bytes(load: Load) -> int:
     """Divided in the template's order: what is left of each division is dropped."""
     return min(memory_limit_bytes(load) // load.partitions // 2, BATCH_BYTES_MAX)
+
+
+def batching(load: Load) -> int:
+    """On where a batch holds two messages."""
+    most = min(batching_max_messages(load), batching_max_bytes(load) // load.message_bytes)
+    return int(most >= LEAST_BATCH)
 
 
 def publish_delay_ms(load: Load) -> int:
@@ -132,57 +154,76 @@ class Formula:
     source: str
     value: Callable[[Load], int]
     unit: str = ""
+    chosen_by: str = ""
+    """The field of a load that goes before the formula."""
+    of_batches: bool = False
+    """Means nothing where batching is off."""
 
 
 FORMULAS = (
     Formula(
         "max_pending_messages",
-        "P = 1000 ... 2000: twice what arrives at a partition in a round trip",
+        "P: twice what arrives in a round trip, 1000 ... 2000; at most its share of chosen limits",
         VIVO,
         max_pending,
         "messages a partition",
+        "max_pending",
     ),
     Formula(
         "max_pending_messages_across_partitions",
-        "P * partitions: the limit of each is min(P, this div partitions)",
+        "P * partitions",
         f"{VIVO}; C++ client, PartitionedProducerImpl",
         max_pending_across,
         "messages",
+        "max_pending_across",
     ),
     Formula(
         "memory_limit_bytes",
-        "P * partitions * message size, or the fixed size of a machine class",
+        "P * partitions * message size",
         f"{VIVO}; PIP-74: Pulsar client memory limits",
         memory_limit_bytes,
         "bytes a client",
+        "memory_mb",
+    ),
+    Formula(
+        "batching",
+        "on where a batch holds two messages",
+        VIVO,
+        batching,
+        "1 = on, 0 = off",
     ),
     Formula(
         "batching_max_messages",
-        "P / 2: a half is built while the other half waits for its receipt",
+        "half of what is pending: it is built while the other half waits for its receipt",
         VIVO,
         batching_max_messages,
         "messages",
+        of_batches=True,
     ),
     Formula(
         "batching_max_bytes",
-        "min(memory limit / partitions / 2, 1 MiB)",
+        "memory limit / partitions / 2, at most 1 MiB",
         VIVO,
         batching_max_bytes,
         "bytes",
+        of_batches=True,
     ),
     Formula(
         "batching_max_publish_delay_ms",
-        "1 ... 100 ms: as long as a batch takes to fill at the given rate, 10 ms without one",
+        "as long as a batch takes to fill at the given rate, 1 ... 100; 10 without one",
         VIVO,
         publish_delay_ms,
         "ms",
+        "delay_ms",
+        of_batches=True,
     ),
     Formula(
         "partition_switch_frequency",
-        "1: one batch, then the next partition",
+        "one batch, then the next partition",
         f"{VIVO}; Java client, RoundRobinPartitionMessageRouterImpl",
         switch_frequency,
         "publish delays",
+        of_batches=True,
     ),
 )
 

@@ -31,6 +31,12 @@ OPTIONS: dict[str, dict[Language, str | None]] = {
         Language.GO: "ClientOptions.MemoryLimitBytes",
         Language.CPP: "ClientConfiguration::setMemoryLimit",
     },
+    "batching": {
+        Language.JAVA: "ProducerBuilder.enableBatching",
+        Language.PYTHON: "create_producer(batching_enabled)",
+        Language.GO: "ProducerOptions.DisableBatching, the opposite",
+        Language.CPP: "ProducerConfiguration::setBatchingEnabled",
+    },
     "batching_max_messages": {
         Language.JAVA: "ProducerBuilder.batchingMaxMessages",
         Language.PYTHON: "create_producer(batching_max_messages)",
@@ -58,3 +64,6 @@ OPTIONS: dict[str, dict[Language, str | None]] = {
 }
 
 TITLES = {Language.JAVA: "Java", Language.PYTHON: "Python", Language.GO: "Go", Language.CPP: "C++"}
+
+JAVA_DEFAULTS = {"batching_max_messages": 1_000, "batching_max_bytes": 131_072, "batching_max_publish_delay_ms": 1}
+"""When the Java client closes a batch unless it is told."""

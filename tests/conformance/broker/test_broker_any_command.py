@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.broker.bench import Bench, C, T
 from tests.conformance.broker.filling import filled, put
+from tests.profiles import scaled
 
 from assay_conformance.broker import ReadBackState
 from assay_conformance.broker.handlers import HANDLERS
@@ -40,7 +41,7 @@ def test_unknown_command_number_ends_the_connection() -> None:
     assert bench.closed == [0]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=scaled(200), deadline=None)
 @given(st.data())
 def test_any_commands_in_any_order_break_nothing(data: st.DataObject) -> None:
     def pick(choices: list[Any]) -> Any:

@@ -8,6 +8,7 @@ from time import process_time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import scaled
 
 from assay_conformance.checks.worlds import Contradiction, Kind, Sent, Standing, contradictions
 
@@ -16,7 +17,7 @@ _DISTINCT = st.lists(st.sampled_from(Standing), max_size=6).map(
     lambda standings: [Sent(content, standing) for content, standing in zip("abcdef", standings, strict=False)]
 )
 _LOGS = st.text("abcd", max_size=7)
-_MANY = settings(max_examples=5 * settings().max_examples)
+_MANY = settings(max_examples=scaled(500))
 """Small worlds are cheap: of these, more than of others."""
 
 

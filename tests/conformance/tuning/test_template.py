@@ -89,10 +89,10 @@ def test_the_least_limit_closes_a_batch(room: Room, expected: tuple[Closing, flo
     assert closing(room, message_bytes=100) == expected
 
 
-def test_a_thousand_partitions_close_by_bytes_and_a_few_by_count() -> None:
-    many, few = (Load(partitions=n, message_bytes=KIB, memory_mb=64) for n in (1_000, 10))
-    assert {regime.closes_by for regime in regimes(many, settings_of(many))} == {Closing.BYTES}
-    assert {regime.closes_by for regime in regimes(few, settings_of(few))} == {Closing.COUNT}
+@pytest.mark.parametrize(("message_bytes", "expected"), [(KIB, Closing.COUNT), (100_000, Closing.BYTES)])
+def test_small_messages_close_by_count_and_large_ones_by_bytes(message_bytes: int, expected: Closing) -> None:
+    load = Load(partitions=10, message_bytes=message_bytes, memory_mb=256)
+    assert {regime.closes_by for regime in regimes(load, settings_of(load))} == {expected}
 
 
 def test_a_trickle_closes_by_delay() -> None:
@@ -109,16 +109,12 @@ def test_the_limit_of_a_partition_is_the_smaller_of_two() -> None:
     ("load", "words"),
     [
         (
-            Load(partitions=1_000, message_bytes=KIB, memory_mb=64),
+            Load(partitions=1_000, message_bytes=KIB, memory_mb=64, max_pending=1_000),
             "memory binds before the queues of 1000 do, at 65 messages a partition",
         ),
         (
             Load(partitions=1_000_000, message_bytes=KIB, memory_mb=64),
             "with room for 65536 messages in all, fewer than one for each of 1000000 partitions",
-        ),
-        (
-            Load(partitions=10, message_bytes=KIB, max_pending_across=3_000),
-            "a partition's queue of 300 is shorter than a batch of 500: no batch closes by count",
         ),
         (
             Load(partitions=10, message_bytes=KIB, max_pending=2**31 - 1),
@@ -129,8 +125,8 @@ def test_the_limit_of_a_partition_is_the_smaller_of_two() -> None:
             "memory_limit_bytes = 4611686014132420609000, expected at most 9223372036854775807 (a long in Java)",
         ),
         (Load(partitions=1_000, message_bytes=1, max_pending_across=999), "divided by 1000 partitions is 0"),
-        (Load(partitions=1, message_bytes=1, max_pending=1), "half of max_pending_messages, 1, is 0"),
-        (Load(partitions=2_000_000, message_bytes=KIB, memory_mb=1), "are 0 bytes a batch"),
+        (Load(partitions=1, message_bytes=1, max_pending=1), "half of what a partition may have pending, 1, and C++"),
+        (Load(partitions=1, message_bytes=6_000_000), "full queues take 5722.0 MiB in each client"),
         (Load(partitions=1, message_bytes=600_000), "holds no two messages of 600000"),
         (Load(partitions=1, message_bytes=5 * KIB * KIB + 1), "more than a broker takes unless told"),
         (Load(partitions=1, message_bytes=1, delay_ms=500), "a publish delay of 500 ms is outside"),
@@ -177,13 +173,72 @@ def test_a_load_that_makes_no_sense_is_refused(field: str, value: float, expecte
 def test_every_load_within_bounds_has_advice(fields: dict[str, Any], left_out: set[str]) -> None:
     load = Load(**{name: value for name, value in fields.items() if name not in left_out})
     advice = advise(load)
-    assert advice.settings[5].value >= 1
+    values = [one.value for one in advice.settings if one.value is not None and one.setting != "batching"]
+    assert min(values) >= 1
     assert all(regime.messages >= 1 for regime in advice.closing)
 
 
-def test_a_queue_that_holds_a_batch_is_not_warned_of() -> None:
-    warnings = advise(Load(partitions=10, message_bytes=1, max_pending_across=5_000)).warnings
-    assert not any("shorter than a batch" in warning for warning in warnings)
+LOADS = (
+    Load(partitions=1_000, message_bytes=KIB, memory_mb=256),
+    Load(partitions=10, message_bytes=KIB, max_pending_across=3_000),
+    Load(partitions=10, message_bytes=KIB, max_pending_across=5_000, memory_mb=1),
+    Load(partitions=1, message_bytes=100_000, memory_mb=64, rate_per_s=100),
+    Load(partitions=4, message_bytes=100, max_pending=1_500),
+)
+
+
+@pytest.mark.parametrize("load", LOADS, ids=repr)
+def test_a_recommended_queue_is_the_one_in_force(load: Load) -> None:
+    assert settings_of(load).max_pending_messages == advise(load).pending_of_each_partition
+
+
+@pytest.mark.parametrize("load", LOADS, ids=repr)
+def test_a_recommended_batch_fits_twice_into_the_queue(load: Load) -> None:
+    assert 2 * settings_of(load).batching_max_messages <= advise(load).pending_of_each_partition
+
+
+@pytest.mark.parametrize(
+    ("load", "pending", "words"),
+    [
+        (Load(partitions=1, message_bytes=1), 1_000, "max_pending_messages comes first"),
+        (Load(partitions=1_000, message_bytes=KIB, memory_mb=256), 262, "memory_limit_bytes, 256.0 MiB, holds no more"),
+        (
+            Load(partitions=1_000, message_bytes=KIB, memory_mb=64, max_pending=1_000),
+            65,
+            "memory_limit_bytes, 64.0 MiB, holds no more",
+        ),
+        (
+            Load(partitions=10, message_bytes=KIB, max_pending_across=3_000),
+            300,
+            "max_pending_messages_across_partitions, divided by the partitions",
+        ),
+    ],
+)
+def test_the_limit_that_comes_first_is_named(load: Load, pending: int, words: str) -> None:
+    advice = advise(load)
+    assert advice.pending_of_each_partition == pending
+    assert advice.pending_because.startswith(words)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Load(partitions=1, message_bytes=100, max_pending=1),
+        Load(partitions=1, message_bytes=100, max_pending=3),
+        Load(partitions=1, message_bytes=6_000_000),
+        Load(partitions=2_000_000, message_bytes=KIB, memory_mb=1),
+    ],
+    ids=repr,
+)
+def test_batching_is_off_where_no_batch_holds_two_messages(load: Load) -> None:
+    advice = advise(load)
+    values = {one.setting: one.value for one in advice.settings}
+    assert (values["batching"], values["batching_max_messages"], advice.closing) == (0, None, ())
+
+
+def test_what_was_given_needs_no_formula() -> None:
+    reasons = {one.setting: one.formula for one in advise(Load(partitions=1, message_bytes=1, delay_ms=7)).settings}
+    assert reasons["batching_max_publish_delay_ms"] == "as given"
 
 
 def test_the_share_of_a_queue_across_partitions_is_all_that_memory_has_to_hold() -> None:

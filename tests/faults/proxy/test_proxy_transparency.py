@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.profiles import scaled
 
 from assay_conformance.model.event import Closed, ClosedBy, Undecodable
 from assay_conformance.model.event import Frame as FrameEvent
@@ -68,7 +69,7 @@ def _heard_all(side: Side) -> Callable[[Any], bool]:
 
 
 @pytest.mark.parametrize("network", NETWORKS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=scaled(60), deadline=None)
 @given(client=SIDES, server=SIDES)
 def test_bytes_and_half_closes_pass_as_they_came(tapped: Any, network: str, client: Side, server: Side) -> None:
     async def main(tap: Any) -> None:

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.profiles import scaled
 
 from assay_conformance.model.errors import UsageError
 from assay_fixtures.agents.manifest import find
@@ -122,7 +123,7 @@ def tampered(draw: st.DrawFn) -> bytes:
     return json.dumps(document).encode()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=scaled(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=tampered())
 def test_a_tampered_replay_is_refused_or_exports_to_words_that_are_known(data: bytes) -> None:
     try:

@@ -9,14 +9,20 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from assay_conformance.machines.areas import Area
 from assay_reports.exploration import Exploration, Figures, Found, Once, goals, open_sentences, print_exploration
 
 
 def _document(
-    cases: int = 1, interrupted: bool = False, found: tuple[Found, ...] = (), once: tuple[Once, ...] = ()
+    cases: int = 1,
+    interrupted: bool = False,
+    found: tuple[Found, ...] = (),
+    once: tuple[Once, ...] = (),
+    wall_s: float = 3.0,
+    areas: tuple[str, ...] = (),
 ) -> Exploration:
     nothing: dict[str, Any] = dict.fromkeys(Figures.__struct_fields__, 0)
-    figures = Figures(**{**nothing, "cases": cases, "wall_s": 3.0})
+    figures = Figures(**{**nothing, "cases": cases, "wall_s": wall_s, "touched": 0.667})
     return msgspec.convert(
         {
             "schema": "1.0",
@@ -25,7 +31,8 @@ def _document(
             "agent": "a",
             "version": "1",
             "seed": 7,
-            **dict.fromkeys(("areas", "listed", "unexercised"), ()),
+            **dict.fromkeys(("listed", "unexercised"), ()),
+            "areas": areas,
             "once": msgspec.to_builtins(once),
             "found": msgspec.to_builtins(found),
             "interrupted": interrupted,
@@ -37,9 +44,30 @@ def _document(
 
 
 def _told(cases: int, interrupted: bool, *found: Found, once: tuple[Once, ...] = ()) -> str:
+    return _printed(_document(cases, interrupted, found, once))
+
+
+def _printed(document: Exploration) -> str:
     out = io.StringIO()
-    print_exploration(_document(cases, interrupted, found, once), "runs/1", Console(file=out, width=200))
+    print_exploration(document, "runs/1", Console(file=out, width=300))
     return out.getvalue()
+
+
+@pytest.mark.parametrize(("wall_s", "shown"), [(3.0, False), (59.0, False), (59.9, True), (600.0, True)])
+def test_goals_are_told_of_explorations_of_a_minute(wall_s: float, shown: bool) -> None:
+    assert ("goals   on two idle cores" in _printed(_document(wall_s=wall_s))) is shown
+
+
+def test_shares_are_told_as_percentages() -> None:
+    told = _printed(_document(wall_s=60.0))
+    assert "67% with a fault that touched a frame (at least 50%); 0% with a reconnect (MISSED: 25%)" in told
+
+
+@pytest.mark.parametrize(
+    ("areas", "words"), [(tuple(Area), "seed 7, all areas\n"), (("ack", "dedup"), "seed 7, ack, dedup\n")]
+)
+def test_areas_are_named_unless_all_were_drawn_of(areas: tuple[str, ...], words: str) -> None:
+    assert words in _printed(_document(areas=areas))
 
 
 @pytest.mark.parametrize(("cases", "interrupted", "said"), [(0, False, True), (1, False, False), (0, True, False)])

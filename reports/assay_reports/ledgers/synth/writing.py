@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from assay_reports.ledgers.synth.anomalies import edits_of
 from assay_reports.ledgers.synth.plan import Plan
 from assay_reports.ledgers.synth.rows import BLOCK_MESSAGES, Block, Columns
 from assay_reports.ledgers.synth.small import info, small_tables
+from assay_reports.spawning import Undisturbed
 
 PLAN = "synth.json"
 TRUTH = "truth.json"
@@ -95,8 +95,7 @@ def _made(plan: Plan, ledger: Path, todo: list[int], jobs: int) -> Iterator[None
             make_part(plan, ledger, number)
             yield
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context, initializer=_dies_at_once) as pool:
+    with ProcessPoolExecutor(min(jobs, len(todo)), mp_context=Undisturbed(), initializer=_dies_at_once) as pool:
         waiting = [pool.submit(make_part, plan, ledger, number) for number in todo]
         try:
             for one in as_completed(waiting):
@@ -110,3 +109,4 @@ def _made(plan: Plan, ledger: Path, todo: list[int], jobs: int) -> Iterator[None
 def _dies_at_once() -> None:
     """Of a worker: Ctrl-C reaches it too, and its half part is made again by whoever goes on."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
