@@ -1,11 +1,12 @@
 """How fast histories are judged: events a CPU second, decoding and every check of the catalogue included, on one core.
 
-    python -m bench.checkers [--messages 30000] [--cut-every 10000] [--rounds 3] [--days 1] [--costs] [--profile]
+    python -m bench.checkers [--messages 30000] [--cut-every 10000] [--rounds 3] [--days 1] [--longer 0]
+                             [--costs] [--profile]
 
 The history is a real one: the reference client sends, receives and acknowledges so many messages in virtual time, and
 loses its connection now and then. A process of its own writes it as a run writes it; this one reads and judges it. With
 `--days` it is written so often, each time with a client, a topic and connections of its own: what is too large to be
-held is judged in parts. With more messages it is one part that is too large.
+held is judged in parts. With `--longer` a stretch of the day is lived so many times more: then it is one large part.
 `--costs` lists what each check costs, `--profile` where the time went.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.days import days
+from bench.longer import longer
 
 from assay_conformance.cases.build import EARLIEST, Schedule, down
 from assay_conformance.checks.base import View
@@ -82,10 +84,13 @@ def busy_day(messages: int, cut_every: int) -> Case:
     )
 
 
-def record(messages: int, cut_every: int, count: int, path: Path) -> tuple[int, Case]:
-    """So many days written there: how many events they were, and the Case that they are of."""
+def record(messages: int, cut_every: int, count: int, times: int, path: Path) -> tuple[int, Case]:
+    """So many days, or one that much longer, written there: how many events they are, and the Case they are of."""
     case = busy_day(messages, cut_every)
-    told, case = days(ReferenceTrial().in_virtual_time(case).events, case, count)
+    events = ReferenceTrial().in_virtual_time(case).events
+    if times:
+        return write(longer(events, case, FACTS, times), path), case
+    told, case = days(events, case, count)
     return write(told, path), case
 
 
@@ -159,12 +164,13 @@ def main() -> int:
     parser.add_argument("--cut-every", type=int, default=CUT_EVERY, metavar="MESSAGES")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--days", type=int, default=1)
+    parser.add_argument("--longer", type=int, default=0, metavar="TIMES")
     parser.add_argument("--costs", action="store_true")
     parser.add_argument("--profile", action="store_true")
     said = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "history.jsonl"
-        count, case = _apart(said.messages, said.cut_every, said.days, path)
+        count, case = _apart(said.messages, said.cut_every, said.days, said.longer, path)
         print(f"{_resident_mib():,.0f} MiB before anything is judged")
         for _ in range(said.rounds):
             began = time.process_time()
