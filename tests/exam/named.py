@@ -72,6 +72,7 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: "dedup.survives-load",
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: "dedup.forgets-unused-names",
     BrokerMutation.DEDUP_FORGETS_SILENT: "dedup.forgets-unused-names",
+    BrokerMutation.DEDUP_WRITES_EVERY_NAME: "dedup.bounds-what-it-remembers",
     BrokerMutation.DEDUP_REFUSES_GAPS: "dedup.stores-over-gaps",
     BrokerMutation.ASSIGNS_NAME_AGAIN: "producer.assigned-names-differ",
     BrokerMutation.KEY_SHARED_DRAINS_NOTHING: "ordering.key-shared-keeps-order",

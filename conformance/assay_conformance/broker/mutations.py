@@ -29,6 +29,8 @@ class BrokerMutation(StrEnum):
     """A name without a producer is never forgotten."""
     DEDUP_FORGETS_SILENT = "dedup-forgets-silent"
     """A name is forgotten that long after its producer came, whether it is still there or not."""
+    DEDUP_WRITES_EVERY_NAME = "dedup-writes-every-name"
+    """However many names a topic has, all of them are in its snapshots."""
     DEDUP_REFUSES_GAPS = "dedup-refuses-gaps"
     """A sequence id more than one above the last is answered as a duplicate."""
     DEDUP_RECORDS_LOWEST = "dedup-records-lowest"

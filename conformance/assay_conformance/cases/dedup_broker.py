@@ -178,6 +178,29 @@ def known_from_a_snapshot() -> Case:
     )
 
 
+def more_names_than_are_written_down() -> Case:
+    """Behind the last message of the first two come entries for two snapshots, which only hold one name."""
+    plan = Schedule()
+    client = plan.client()
+    for name, count in (("first", 1), ("second", 1), ("third", 4)):
+        producer = plan.producer(client, producer_name=name)
+        for _ in range(count):
+            plan.wait_ops(plan.send(producer))
+        plan.wait_ops(plan.close(producer))
+    plan.broker("restart")
+    again = plan.client()
+    for name in ("first", "second"):
+        plan.producer(again, producer_name=name)
+    return plan.case(
+        "dedup/more-names-than-are-written-down",
+        "A broker that writes one name down dies, and two that sent long before come back",
+        ("dedup.bounds-what-it-remembers",),
+        topology=msgspec.structs.replace(
+            DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
+        ),
+    )
+
+
 def duplicate_at_another_broker() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -226,6 +249,7 @@ CASES = (
     duplicate_after_an_unload(),
     told_the_last_id_after_an_unload(),
     known_from_a_snapshot(),
+    more_names_than_are_written_down(),
     duplicate_at_another_broker(),
     names_that_nobody_uses(),
 )

@@ -100,6 +100,19 @@ def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     return bool(bench.produce().body.last_sequence_id >= 5)
 
 
+def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+    settings = BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
+    bench = Bench(*mutations, topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=settings))
+    bench.connect()
+    for number, name in enumerate("pq"):
+        bench.produce(producer_id=number, name=name)
+        bench.publish(5, producer_id=number, name=name)
+    bench.step("unload", topic="t")
+    bench.take()
+    told = [bench.produce(producer_id=number, name=name).body.last_sequence_id for number, name in enumerate("pq")]
+    return sum(id >= 5 for id in told) <= 1
+
+
 def _later(after_ms: int, *mutations: BrokerMutation, left: bool) -> Bench:
     """A message is stored, and that long nothing more; with its producer there, or without."""
     topology = Topology(topics=(Topic(name="t", deduplication=True),), keep_alive_ms=10 * after_ms)
@@ -629,6 +642,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: unused_names_are_forgotten,
     BrokerMutation.DEDUP_FORGETS_SILENT: silent_names_are_remembered,
+    BrokerMutation.DEDUP_WRITES_EVERY_NAME: names_beyond_the_bound_are_not_known_after_an_unload,
     BrokerMutation.DEDUP_REFUSES_GAPS: ids_over_a_gap_are_stored,
     BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,
     BrokerMutation.DEDUP_COMPARES_HIGHEST: batch_with_an_old_id_is_dropped,
