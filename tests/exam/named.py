@@ -80,6 +80,7 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     BrokerMutation.DEDUP_REFUSES_GAPS: "dedup.stores-over-gaps",
     BrokerMutation.ASSIGNS_NAME_AGAIN: "producer.assigned-names-differ",
     BrokerMutation.KEY_SHARED_DRAINS_NOTHING: "ordering.key-shared-keeps-order",
+    BrokerMutation.READS_ON_FULL_BUFFER: "throttling.full-buffer-pauses",
     BrokerMutation.READS_ON_UNWRITTEN: "throttling.unwritten-sends-pause",
     BrokerMutation.READER_OUTLIVES_ITSELF: "subscription.readers-stand-alone",
 }

@@ -135,6 +135,8 @@ class BrokerMutation(StrEnum):
     """Subscriptions without a backlog are throttled where they are to be spared."""
     REPLAY_HAS_OWN_RATE = "replay-has-own-rate"
     """What comes again has the whole dispatch rate for itself, beside what is new."""
+    READS_ON_FULL_BUFFER = "reads-on-full-buffer"
+    """However many bytes of all connections wait for the store, SENDs are taken in."""
     READS_ON_UNWRITTEN = "reads-on-unwritten"
     """A connection is read on, however many of its SENDs the store has not written."""
     UNACKED_WITHOUT_LIMIT = "unacked-without-limit"

@@ -68,12 +68,12 @@ class Publish(Append):
         """The store has not taken it yet."""
         self._waits = True
         self.producer.in_flight += 1
-        self.producer.session.reading.write_begins()
+        self.producer.session.reading.write_begins(len(self.payload.block))
 
     def settle(self) -> None:
         """It is answered."""
         if self._waits:
-            self.producer.session.reading.write_ended()
+            self.producer.session.reading.write_ended(len(self.payload.block))
             self.producer.written()
 
 

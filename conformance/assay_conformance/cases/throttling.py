@@ -330,6 +330,23 @@ def more_than_may_be_unwritten() -> Case:
     )
 
 
+def more_bytes_than_may_be_unwritten() -> Case:
+    """Each connection alone could go on: the bound is for both."""
+    plan = Schedule()
+    with plan.held():
+        producers = [plan.producer(plan.client()) for _ in range(2)]
+        sends = [plan.send(producer, 60, size=64 * 1024) for producer in producers]
+        plan.wait_sends(17)
+        plan.wait_ms(200)
+    plan.wait_ops(*sends)
+    return plan.case(
+        "throttling/more-bytes-than-may-be-unwritten",
+        "Two connections bring 8 MB while nothing is written, where one MB may wait",
+        ("throttling.full-buffer-pauses",),
+        topology=Topology(settings=BrokerSettings(max_pending_mb=1)),
+    )
+
+
 def ten_periods() -> Case:
     plan = Schedule()
     _asking(plan, plains(range(300)), 300, timeout_ms=10_400)
@@ -394,6 +411,7 @@ CASES = (
     long_backlog_is_throttled(),
     refused_beside_a_backlog(),
     more_than_may_be_unwritten(),
+    more_bytes_than_may_be_unwritten(),
     ten_periods(),
     ten_periods_of_bytes(),
     ten_periods_of_publishing(),

@@ -11,6 +11,7 @@ from tests.conformance.broker.bench import Bench, C, T
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings, Policies, Retention
+from assay_conformance.wire import MessageMetadata, command, encode
 from assay_conformance.wire import pulsar_pb2 as pb
 
 FORGOTTEN_MS = 361 * 60_000
@@ -110,7 +111,7 @@ def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: BrokerMutat
     bench.step("unload", topic="t")
     bench.take()
     told = [bench.produce(producer_id=number, name=name).body.last_sequence_id for number, name in enumerate("pq")]
-    return sum(id >= 5 for id in told) <= 1
+    return bool(sum(id >= 5 for id in told) <= 1)
 
 
 def _later(after_ms: int, *mutations: BrokerMutation, left: bool) -> Bench:
@@ -563,6 +564,23 @@ def unwritten_sends_stop_the_reading(*mutations: BrokerMutation) -> bool:
     return _sends(bench).paused == {0}
 
 
+def full_buffer_stops_every_reading(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, topology=_with_settings(BrokerSettings(max_pending_mb=1)))
+    bench.connect(1)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t")
+    _sends_large(bench, 0)
+    return bench.paused == {0, 1}
+
+
+def _sends_large(bench: Bench, *ids: int, conn: int = 0) -> None:
+    """SENDs of a bit more than a MB."""
+    for id in ids:
+        metadata = MessageMetadata(producer_name="p", sequence_id=id, publish_time=0)
+        bench.put(encode(command(C.SEND, producer_id=1, sequence_id=id), metadata=metadata, data=bytes(1 << 20)), conn)
+
+
 def unacked_is_limited(*mutations: BrokerMutation) -> bool:
     return len(_consumers(_sends(Bench(*mutations, max_unacked_per_consumer=4)), "Shared", 1).delivered(1)) == 4
 
@@ -692,6 +710,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.RATE_COUNTS_MEMBERS: batches_count_as_one,
     BrokerMutation.THROTTLES_CAUGHT_UP: caught_up_is_spared,
     BrokerMutation.REPLAY_HAS_OWN_RATE: replay_and_new_share_the_rate,
+    BrokerMutation.READS_ON_FULL_BUFFER: full_buffer_stops_every_reading,
     BrokerMutation.READS_ON_UNWRITTEN: unwritten_sends_stop_the_reading,
     BrokerMutation.UNACKED_WITHOUT_LIMIT: unacked_is_limited,
     BrokerMutation.FLOW_LOST_WHILE_BLOCKED: permits_of_the_blocked_are_kept,
