@@ -89,6 +89,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.RATE_COUNTS_MEMBERS: "THR-012",
     BrokerMutation.THROTTLES_CAUGHT_UP: "THR-013",
     BrokerMutation.REPLAY_HAS_OWN_RATE: "THR-014",
+    BrokerMutation.TRANSIENT_WAITS_FOR_RATE: "THR-018",
     BrokerMutation.READS_ON_FULL_BUFFER: "THR-016",
     BrokerMutation.READS_ON_UNWRITTEN: "THR-016",
     BrokerMutation.UNACKED_WITHOUT_LIMIT: "FLW-008",

@@ -117,6 +117,8 @@ class BrokerMutation(StrEnum):
     """Receipts name the entry behind the one that was stored."""
     CRASH_LOSES_LAST_ENTRY = "crash-loses-last-entry"
     """A broker that dies takes the last entry of each topic with it, where no subscription is done with that."""
+    TRANSIENT_WAITS_FOR_RATE = "transient-waits-for-rate"
+    """What a non-persistent topic's rate does not allow is sent when there are tokens again."""
     TRANSIENT_KEEPS_MISSED = "transient-keeps-missed"
     """What nobody could take of a non-persistent topic is sent to the next consumer that can."""
     DISPATCH_LEVELS_ARE_ALTERNATIVES = "dispatch-levels-are-alternatives"

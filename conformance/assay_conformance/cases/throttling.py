@@ -347,6 +347,24 @@ def more_bytes_than_may_be_unwritten() -> Case:
     )
 
 
+def beyond_the_rate_of_a_transient_topic() -> Case:
+    """Each message is an entry of its own; the consumer has permits for all of them."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(9):
+        plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.receive(consumer, 9, timeout_ms=2_500))
+    return plan.case(
+        "throttling/beyond-the-rate-of-a-transient-topic",
+        "Nine messages are sent at once to a non-persistent topic that passes on three a second",
+        ("throttling.drops-what-is-not-kept",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=3)),)),
+        limits=Limits(least_wall_ms=2_500),
+    )
+
+
 def ten_periods() -> Case:
     plan = Schedule()
     _asking(plan, plains(range(300)), 300, timeout_ms=10_400)
@@ -411,6 +429,7 @@ CASES = (
     long_backlog_is_throttled(),
     refused_beside_a_backlog(),
     more_than_may_be_unwritten(),
+    beyond_the_rate_of_a_transient_topic(),
     more_bytes_than_may_be_unwritten(),
     ten_periods(),
     ten_periods_of_bytes(),

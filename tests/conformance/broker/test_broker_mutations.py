@@ -263,6 +263,18 @@ def what_nobody_took_is_gone(*mutations: BrokerMutation) -> bool:
     return bench.delivered() == []
 
 
+def what_exceeds_a_rate_is_gone(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, persistent=False, dispatch_rate=Rate(messages=1))
+    bench.connect()
+    bench.produce(topic=f"non-{T}")
+    bench.subscribe(topic=f"non-{T}")
+    bench.flow(10)
+    bench.publish(0, 1)
+    bench.take()
+    bench.wait(3_000)
+    return bench.delivered() == []
+
+
 def _acked_and_loaded(*mutations: BrokerMutation, groups: tuple[tuple[int, ...], ...], verb: str) -> list[int]:
     """Which of six entries come again when these are acknowledged, group by group, and the topic is loaded anew."""
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
@@ -701,6 +713,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,
     BrokerMutation.CRASH_LOSES_LAST_ENTRY: what_is_receipted_survives_a_crash,
+    BrokerMutation.TRANSIENT_WAITS_FOR_RATE: what_exceeds_a_rate_is_gone,
     BrokerMutation.TRANSIENT_KEEPS_MISSED: what_nobody_took_is_gone,
     BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES: every_level_limits,
     BrokerMutation.PARTITIONS_SPLIT_RATE: each_partition_has_the_whole_rate,

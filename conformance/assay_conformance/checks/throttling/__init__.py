@@ -8,6 +8,7 @@ Publish: tokens flow in continuously, and the broker does not read on while it h
 
 from __future__ import annotations
 
+from assay_conformance.checks.throttling.dropping import DropsWhatIsNotKept
 from assay_conformance.checks.throttling.floors import EntriesCountOnce, PartitionsEach, SparesCaughtUp
 from assay_conformance.checks.throttling.publishing import FullBufferPauses, PublishRateHolds, UnwrittenPause
 from assay_conformance.checks.throttling.reads import PreciseReads, ReadsWithinQuota, RepaysOvershoot
@@ -25,6 +26,7 @@ from assay_conformance.checks.throttling.windows import (
 __all__ = [
     "ByteRateHolds",
     "DispatchRateHolds",
+    "DropsWhatIsNotKept",
     "EntriesCountOnce",
     "FullBufferPauses",
     "LevelsHoldTogether",
