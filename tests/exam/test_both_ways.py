@@ -37,6 +37,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: "DDP-013",
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: "DDP-013",
     BrokerMutation.DEDUP_FORGETS_SILENT: "DDP-013",
+    BrokerMutation.DEDUP_COUNTS_MARKERS: "DDP-015",
     BrokerMutation.DEDUP_WRITES_EVERY_NAME: "DDP-013",
     BrokerMutation.DEDUP_REFUSES_GAPS: "DDP-001",
     BrokerMutation.DEDUP_RECORDS_LOWEST: "DDP-003",

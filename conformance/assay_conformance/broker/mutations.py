@@ -29,6 +29,8 @@ class BrokerMutation(StrEnum):
     """A name without a producer is never forgotten."""
     DEDUP_FORGETS_SILENT = "dedup-forgets-silent"
     """A name is forgotten that long after its producer came, whether it is still there or not."""
+    DEDUP_COUNTS_MARKERS = "dedup-counts-markers"
+    """Markers are compared and remembered as messages are."""
     DEDUP_WRITES_EVERY_NAME = "dedup-writes-every-name"
     """However many names a topic has, all of them are in its snapshots."""
     DEDUP_REFUSES_GAPS = "dedup-refuses-gaps"

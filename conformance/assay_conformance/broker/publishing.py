@@ -127,7 +127,7 @@ class Publishing:
 
     def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
         """The id deduplication notes of a SEND; None for one that it lets pass unseen."""
-        if self.dedup is None:
+        if self.dedup is None or (send.marker and not self._host.breaks(BrokerMutation.DEDUP_COUNTS_MARKERS)):
             return None
         if (
             send.is_chunk

@@ -86,6 +86,30 @@ def batch_of_old_and_new() -> Case:
     )
 
 
+def _called_marker(k: int, id: int, own: int) -> tuple[Fault, Fault]:
+    """The k-th SEND, with the id `own`, says that it is a marker with this id; its client is answered as if nothing had
+    been altered."""
+    marked = Rewrite({"sequence_id": id, "highest_sequence_id": id, "marker": True})
+    answered = Rewrite({"sequence_id": own, "highest_sequence_id": own})
+    return Fault(trigger=up("SEND", k=k), action=marked), Fault(trigger=down("SEND_RECEIPT", k=k), action=answered)
+
+
+def markers() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(4):
+        plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "dedup/markers",
+        "Of four messages the second says that it is a marker with the first one's id, and the third one with id 50",
+        ("dedup.markers-are-exempt",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(*_called_marker(2, 0, 1), *_called_marker(3, 50, 2)),
+        limits=QUICK,
+    )
+
+
 def chunks_again() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -244,6 +268,7 @@ CASES = (
     gaps(),
     id_inside_a_batch(),
     batch_of_old_and_new(),
+    markers(),
     chunks_again(),
     failed_write(),
     duplicate_after_an_unload(),

@@ -101,6 +101,16 @@ def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     return bool(bench.produce().body.last_sequence_id >= 5)
 
 
+def markers_pass_deduplication(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.publish(7)
+    metadata = MessageMetadata(producer_name="p", sequence_id=5, publish_time=0)
+    bench.put(encode(command(C.SEND, producer_id=1, sequence_id=5, marker=True), metadata=metadata, data=b"m"))
+    return len(bench.content) == 2
+
+
 def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     settings = BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
     bench = Bench(*mutations, topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=settings))
@@ -672,6 +682,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: unused_names_are_forgotten,
     BrokerMutation.DEDUP_FORGETS_SILENT: silent_names_are_remembered,
+    BrokerMutation.DEDUP_COUNTS_MARKERS: markers_pass_deduplication,
     BrokerMutation.DEDUP_WRITES_EVERY_NAME: names_beyond_the_bound_are_not_known_after_an_unload,
     BrokerMutation.DEDUP_REFUSES_GAPS: ids_over_a_gap_are_stored,
     BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,

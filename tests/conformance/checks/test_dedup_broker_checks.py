@@ -12,6 +12,7 @@ from assay_conformance.checks.dedup_broker import (
     ChecksLastChunkOnly,
     DuplicateNotStored,
     ForgetsUnusedNames,
+    MarkersAreExempt,
     RecordsHighestId,
     StoresOverGaps,
     SurvivesLoad,
@@ -22,7 +23,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Fired, Meta, Sides, Stepped
-from assay_conformance.model.fault import AtTime, Fault
+from assay_conformance.model.fault import AtTime, Fault, Rewrite
 from assay_conformance.model.outside import Kill
 from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire.answers import UNKNOWN_COPY
@@ -356,6 +357,49 @@ def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
     story.at(361 * 60_000).add(Stepped, step=0)
     story.producer_again(1, last_sequence_id=-1)
     assert judged(SurvivesLoad, story, RESTARTED) == ([], 0)
+
+
+# --- markers-are-exempt -----------------------------------------------------------------------------------------------
+
+MARKED = msgspec.structs.replace(CASE, faults=(Fault(trigger=AtTime(0), action=Rewrite({"marker": True})),))
+
+
+def _marked(id: int) -> Script:
+    """A message with id 5, and a marker."""
+    story = Script()
+    story.producer()
+    story.send_frame(5)
+    story.receipt(5)
+    story.send_frame(6, sequence_id=id, fields={"marker": True})
+    return story
+
+
+def test_marker_with_an_old_id_that_is_stored_is_accepted() -> None:
+    story = _marked(5)
+    story.receipt(5)
+    assert judged(MarkersAreExempt, story, MARKED) == ([], 1)
+
+
+def test_marker_that_is_taken_for_a_copy_is_found() -> None:
+    story = _marked(5)
+    story.receipt(5, id=DUPLICATE)
+    assert judged(MarkersAreExempt, story, MARKED)[0] == ["compared"]
+
+
+def test_message_with_an_id_below_a_markers_that_is_stored_is_accepted() -> None:
+    story = _marked(50)
+    story.receipt(50)
+    story.send_frame(7)
+    story.receipt(7)
+    assert judged(MarkersAreExempt, story, MARKED) == ([], 1)
+
+
+def test_message_that_is_taken_for_a_copy_of_a_marker_is_found() -> None:
+    story = _marked(50)
+    story.receipt(50)
+    story.send_frame(7)
+    story.receipt(7, id=DUPLICATE)
+    assert judged(MarkersAreExempt, story, MARKED)[0] == ["remembered"]
 
 
 # --- bounds-what-it-remembers -----------------------------------------------------------------------------------------
