@@ -55,6 +55,7 @@ BROKER_ROWS: dict[BrokerMutation, str] = {
     BrokerMutation.CURSOR_FILLS_HOLES: "ACK-016",
     BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: "ACK-018",
     BrokerMutation.ACK_SETS_REPLACE: "ACK-018",
+    BrokerMutation.REFUSES_SETTLED: "ACK-018",
     BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: "ACK-018",
     BrokerMutation.CUMULATIVE_TAKES_SEVERAL: "ACK-018",
     BrokerMutation.DISPATCH_IGNORES_RATE: "THR-001",

@@ -67,6 +67,8 @@ class BrokerMutation(StrEnum):
     """Of the ack_sets of an entry the last one counts."""
     CUMULATIVE_TAKES_SEVERAL = "cumulative-takes-several"
     """Of a cumulative ACK that names several messages the first counts."""
+    REFUSES_SETTLED = "refuses-settled"
+    """An ACK of an entry that is acknowledged already is answered by an error."""
     CUMULATIVE_TAKEN_ON_SHARED = "cumulative-taken-on-shared"
     """A cumulative ACK settles everything up to its entry on Shared and Key_Shared subscriptions, too."""
     DISPATCH_IGNORES_RATE = "dispatch-ignores-rate"

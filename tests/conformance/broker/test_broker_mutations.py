@@ -285,6 +285,13 @@ def what_exceeds_a_rate_is_gone(*mutations: BrokerMutation) -> bool:
     return bench.delivered() == []
 
 
+def what_is_settled_may_be_acked_again(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
+    first = {"ledgerId": bench.ids[0].ledger, "entryId": bench.ids[0].entry}
+    answers = [bench.ask(C.ACK, 1, consumer_id=1, ack_type=0, message_id=[first]) for _ in range(2)]
+    return not any(answer.body.HasField("error") for answer in answers)
+
+
 def _acked_and_loaded(*mutations: BrokerMutation, groups: tuple[tuple[int, ...], ...], verb: str) -> list[int]:
     """Which of six entries come again when these are acknowledged, group by group, and the topic is loaded anew."""
     bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
@@ -697,6 +704,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.CURSOR_FILLS_HOLES: holes_stay_holes,
     BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: named_message_means_its_entry,
     BrokerMutation.ACK_SETS_REPLACE: ack_sets_join,
+    BrokerMutation.REFUSES_SETTLED: what_is_settled_may_be_acked_again,
     BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: cumulative_on_shared_is_void,
     BrokerMutation.CUMULATIVE_TAKES_SEVERAL: cumulative_of_several_is_void,
     BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
