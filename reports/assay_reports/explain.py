@@ -34,6 +34,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     disposition: str
     reason: str
+    lever: str
     clause: str
     sources: tuple[Source, ...]
     why: str
@@ -71,6 +72,7 @@ def explanation(
         status=requirement.status.value,
         disposition=requirement.disposition.value,
         reason=requirement.reason,
+        lever=requirement.lever,
         clause=requirement.clause,
         sources=requirement.sources,
         why=requirement.why,
@@ -113,6 +115,8 @@ def sections(told: Explanation) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "A failure means", tuple(line for line in (told.broken, told.counts) if line)
     if told.reason:
         yield f"Why it is {told.disposition}", (told.reason,)
+    if told.lever:
+        yield "The lever that was tried", (told.lever,)
     if told.disposition != Disposition.NOT_TESTABLE:
         yield "How it is tested", tuple(_lines(told))
     if told.capabilities:

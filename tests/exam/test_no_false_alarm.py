@@ -28,6 +28,7 @@ OF_OTHER_WORLDS = (
     "chunking.expires-incomplete",
     "connection.answers-challenge",
     "connection.limit-of-each",
+    "dedup.bounds-what-it-remembers",
     "dedup.forgets-unused-names",
     "dedup.keeps-old-ids-apart",
     "flow.bounded-memory",

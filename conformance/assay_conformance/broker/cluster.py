@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from assay_conformance.broker import handshake
+from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.handlers import HANDLERS
 from assay_conformance.broker.host import ClusterSink, Host
 from assay_conformance.broker.mutations import BrokerMutation
@@ -67,12 +68,19 @@ class Cluster:
         self._host = Host(sink, mutations, now_ns, unix_ms, topology)
         self.topics = Topics(self._host, topology, urls, topics)
         self._sessions: dict[int, Session] = {}
+        self._buffers = [PublishBuffer(self._host) for _ in urls]
 
     def opened(self, conn: int, broker: int, now_ns: int) -> None:
         """A client connected to broker `broker`."""
         self.advance(now_ns)
         self._sessions[conn] = Session(
-            self._host, conn, broker, topics=self.topics, connect=handshake.connect, handlers=HANDLERS
+            self._host,
+            conn,
+            broker,
+            topics=self.topics,
+            connect=handshake.connect,
+            handlers=HANDLERS,
+            buffer=self._buffers[broker],
         )
 
     def closed(self, conn: int, now_ns: int) -> None:

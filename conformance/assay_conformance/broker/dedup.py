@@ -126,7 +126,9 @@ class Deduplication:
             self._keep(entries)
 
     def _keep(self, entries: int) -> None:
-        self._snapshot = dict(islice(self._persisted.items(), self._host.settings.dedup_max_producers))
+        unbounded = self._host.breaks(BrokerMutation.DEDUP_WRITES_EVERY_NAME)
+        names = None if unbounded else self._host.settings.dedup_max_producers
+        self._snapshot = dict(islice(self._persisted.items(), names))
         self._covered = entries
         self._since_snapshot = 0
         self._taken_ns = self._host.now_ns

@@ -47,7 +47,7 @@ class Liveness:
 
     def _probe(self) -> None:
         """Every interval: PING, unless the last one is unanswered, and then the end. A connection that is not read
-        cannot be judged, and is still sent its PINGs: clients count them as a sign of life."""
+        cannot be judged, and is still sent its PINGs: most clients count them as a sign of life."""
         session = self._session
         if not session.connected or (self._silent and session.reading.on):
             session.end()

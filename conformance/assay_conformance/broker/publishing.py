@@ -68,12 +68,12 @@ class Publish(Append):
         """The store has not taken it yet."""
         self._waits = True
         self.producer.in_flight += 1
-        self.producer.session.reading.write_begins()
+        self.producer.session.reading.write_begins(len(self.payload.block))
 
     def settle(self) -> None:
         """It is answered."""
         if self._waits:
-            self.producer.session.reading.write_ended()
+            self.producer.session.reading.write_ended(len(self.payload.block))
             self.producer.written()
 
 
@@ -127,7 +127,7 @@ class Publishing:
 
     def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
         """The id deduplication notes of a SEND; None for one that it lets pass unseen."""
-        if self.dedup is None:
+        if self.dedup is None or (send.marker and not self._host.breaks(BrokerMutation.DEDUP_COUNTS_MARKERS)):
             return None
         if (
             send.is_chunk

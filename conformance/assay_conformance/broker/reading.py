@@ -1,7 +1,7 @@
 """Reading of one connection, which may pause: what comes meanwhile waits, unread, in its order.
 
-Two things pause it: a publish rate that is used up, and too many SENDs the store has not written. Each pause is ended
-by whoever made it; frames are read again once none is left.
+Three things pause it: a publish rate that is used up, too many SENDs the store has not written, and too many bytes of
+them on all connections of the broker. Each pause is ended by whoever made it; frames are read again once none is left.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.wire import Frame
@@ -19,6 +20,8 @@ class Reading:
 
     __slots__ = (
         "_bounded",
+        "_buffer",
+        "_bytes",
         "_conn",
         "_full",
         "_most_unwritten",
@@ -30,7 +33,7 @@ class Reading:
         "on",
     )
 
-    def __init__(self, host: Host, conn: int, read: Callable[[Frame], None]) -> None:
+    def __init__(self, host: Host, conn: int, read: Callable[[Frame], None], buffer: PublishBuffer) -> None:
         self.on = True
         self._sink = host.sink
         self._conn = conn
@@ -41,6 +44,9 @@ class Reading:
         self._most_unwritten = host.settings.max_pending_sends
         self._unwritten = 0
         self._full = False
+        self._buffer = buffer
+        self._bytes = 0
+        buffer.join(self)
 
     def receive(self, frame: Frame) -> None:
         """One frame came."""
@@ -65,21 +71,30 @@ class Reading:
             self.on = True
             self._sink.resume_reading(self._conn)
 
-    def write_begins(self) -> None:
-        """A SEND waits for the store."""
+    def write_begins(self, size: int) -> None:
+        """A SEND of so many bytes waits for the store."""
         self._unwritten += 1
+        self._bytes += size
+        self._buffer.begin(size)
         if self._bounded and self._unwritten >= self._most_unwritten and not self._full:
             self._full = True
             self.pause()
 
-    def write_ended(self) -> None:
+    def write_ended(self, size: int) -> None:
         """A SEND that waited is answered."""
         self._unwritten -= 1
+        if self._bytes:
+            self._bytes -= size
+            self._buffer.ended(size)
         if self._full and self._unwritten <= self._most_unwritten // 2:
             self._full = False
             self.resume()
 
     def stop(self) -> None:
         """The connection is over: what waits will never be read, and no pause matters any more."""
+        self._buffer.leave(self)
+        left, self._bytes = self._bytes, 0
+        if left:
+            self._buffer.ended(left)
         self._waiting.clear()
         self.on = True

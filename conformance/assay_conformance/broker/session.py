@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from assay_conformance.broker import replies
+from assay_conformance.broker.buffer import PublishBuffer
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.liveness import Liveness
 from assay_conformance.broker.mutations import BrokerMutation
@@ -110,12 +111,13 @@ class Session:
         topics: Topics,
         connect: Connect,
         handlers: Mapping[int, Handler],
+        buffer: PublishBuffer,
     ) -> None:
         self.host = host
         self.conn = conn
         self.broker = broker
         self.topics = topics
-        self.reading = Reading(host, conn, self._read)
+        self.reading = Reading(host, conn, self._read, buffer)
         self.version = 0
         self.client_version = ""
         self.producers: dict[int, Producer] = {}

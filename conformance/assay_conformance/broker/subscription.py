@@ -107,6 +107,11 @@ class Subscription:
         if self.terminated:
             self.tell_end()
 
+    def is_settled(self, positions: Iterable[MessageIdData]) -> bool:
+        """Whether one of these is acknowledged; asked by one mutation alone."""
+        found = (self._store.find(position.ledgerId, position.entryId) for position in positions)
+        return any(index is not None and self.cursor.is_acked(index) for index in found)
+
     def takes_cumulative(self, ack: CommandAck) -> bool:
         shared = self.kind in (CommandSubscribe.Shared, CommandSubscribe.Key_Shared)
         alone = len(ack.message_id) == 1 or self._host.breaks(BrokerMutation.CUMULATIVE_TAKES_SEVERAL)

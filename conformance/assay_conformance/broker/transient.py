@@ -49,6 +49,7 @@ class Passing(Dispatcher):
         self._keys = selector(meta) if kind == CommandSubscribe.Key_Shared else None
         self._turn = 0
         self._kept: list[Entry] = []
+        self._beyond_rate: list[Entry] = []
 
     def add(self, consumer: Consumer) -> None:
         if self._keys is not None:
@@ -68,8 +69,11 @@ class Passing(Dispatcher):
     def pass_on(self, entry: Entry) -> None:
         """Send an entry to whoever it is for, if it can be taken."""
         consumer = self._choose(entry)
-        if consumer is not None and consumer.permits > 0 and entry.messages and self._backlog.quota(1):
+        able = consumer is not None and consumer.permits > 0 and entry.messages > 0
+        if able and consumer is not None and self._backlog.quota(1):
             self._backlog.spend(entry, consumer.deliver(entry, unacked=None))
+        elif able and self._host.breaks(BrokerMutation.TRANSIENT_WAITS_FOR_RATE):
+            self._beyond_rate.append(entry)
         elif self._host.breaks(BrokerMutation.TRANSIENT_KEEPS_MISSED):
             self._kept.append(entry)
 
@@ -89,7 +93,10 @@ class Passing(Dispatcher):
             self.pass_on(entry)
 
     def read(self) -> None:
-        """There is nothing to read, to send again or to acknowledge."""
+        """There is nothing to read, to send again or to acknowledge; the list is filled by one mutation alone."""
+        waiting, self._beyond_rate = self._beyond_rate, []
+        for entry in waiting:
+            self.pass_on(entry)
 
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None: ...
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Config, Limits
-from assay_conformance.model.fault import Cut, Delay, Direction, Fault, FieldValue, Rewrite
+from assay_conformance.model.fault import Cut, Delay, Direction, Duplicate, Fault, FieldValue, Rewrite
 
 AWAITED: Config = {**EARLIEST, "ack_receipt": True}
 
@@ -85,7 +85,18 @@ def covered_while_it_waits() -> Case:
     )
 
 
+def acknowledged_twice() -> Case:
+    """The broker gets the first ACK a second time: its client lost the answer, and asks again."""
+    return _three_acks(
+        "acknowledged-twice",
+        "Of three messages two are acknowledged twice, with the same command",
+        ("ack.takes-what-is-settled",),
+        Fault(trigger=up("ACK"), action=Duplicate()),
+    )
+
+
 CASES = (
+    acknowledged_twice(),
     covered_while_it_waits(),
     answered_late(),
     refused("answered-with-error", "The broker refuses two acknowledgments", "refused"),

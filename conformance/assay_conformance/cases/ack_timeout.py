@@ -66,6 +66,26 @@ def held_too_long(pace: Pace) -> Case:
     return pace.case(plan, "held-too-long", "Two messages of three are held", "ack-timeout.asked-for-in-window")
 
 
+def held_by_type(pace: Pace, type: str) -> Case:
+    """The second message is handed over when half of the first one's time is over."""
+    plan = Schedule()
+    consumer = plan.consumer_of(plains(range(2)), receives=1)
+    plan.wait_ms(pace.timeout_ms // 2)
+    plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
+    plan.receive(consumer, 2, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+    return pace.case(
+        plan,
+        f"held-while-{type.replace('_', '-')}",
+        f"Of two messages on a subscription of type {type} one is held for the time-out",
+        "ack-timeout.asked-for-by-type",
+        subscription_type=type,
+    )
+
+
 def slow_application(pace: Pace) -> Case:
     """Takes the first message, settles it, and comes back for the others after the time-out."""
     plan = Schedule()
@@ -193,3 +213,5 @@ CASES = tuple(
     )
 )
 CASES += (*(uneven(pace) for pace in UNEVEN), too_short())
+CASES += tuple(held_by_type(SHORT, type) for type in ("exclusive", "failover", "shared", "key_shared"))
+CASES += tuple(held_by_type(LEAST, type) for type in ("exclusive", "shared"))

@@ -86,6 +86,30 @@ def batch_of_old_and_new() -> Case:
     )
 
 
+def _called_marker(k: int, id: int, own: int) -> tuple[Fault, Fault]:
+    """The k-th SEND, with the id `own`, says that it is a marker with this id; its client is answered as if nothing had
+    been altered."""
+    marked = Rewrite({"sequence_id": id, "highest_sequence_id": id, "marker": True})
+    answered = Rewrite({"sequence_id": own, "highest_sequence_id": own})
+    return Fault(trigger=up("SEND", k=k), action=marked), Fault(trigger=down("SEND_RECEIPT", k=k), action=answered)
+
+
+def markers() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(4):
+        plan.wait_ops(plan.send(producer))
+    return plan.case(
+        "dedup/markers",
+        "Of four messages the second says that it is a marker with the first one's id, and the third one with id 50",
+        ("dedup.markers-are-exempt",),
+        topology=DEDUPLICATED,
+        producer=NAMED,
+        faults=(*_called_marker(2, 0, 1), *_called_marker(3, 50, 2)),
+        limits=QUICK,
+    )
+
+
 def chunks_again() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -178,6 +202,29 @@ def known_from_a_snapshot() -> Case:
     )
 
 
+def more_names_than_are_written_down() -> Case:
+    """Behind the last message of the first two come entries for two snapshots, which only hold one name."""
+    plan = Schedule()
+    client = plan.client()
+    for name, count in (("first", 1), ("second", 1), ("third", 4)):
+        producer = plan.producer(client, producer_name=name)
+        for _ in range(count):
+            plan.wait_ops(plan.send(producer))
+        plan.wait_ops(plan.close(producer))
+    plan.broker("restart")
+    again = plan.client()
+    for name in ("first", "second"):
+        plan.producer(again, producer_name=name)
+    return plan.case(
+        "dedup/more-names-than-are-written-down",
+        "A broker that writes one name down dies, and two that sent long before come back",
+        ("dedup.bounds-what-it-remembers",),
+        topology=msgspec.structs.replace(
+            DEDUPLICATED, settings=BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
+        ),
+    )
+
+
 def duplicate_at_another_broker() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -221,11 +268,13 @@ CASES = (
     gaps(),
     id_inside_a_batch(),
     batch_of_old_and_new(),
+    markers(),
     chunks_again(),
     failed_write(),
     duplicate_after_an_unload(),
     told_the_last_id_after_an_unload(),
     known_from_a_snapshot(),
+    more_names_than_are_written_down(),
     duplicate_at_another_broker(),
     names_that_nobody_uses(),
 )

@@ -330,6 +330,41 @@ def more_than_may_be_unwritten() -> Case:
     )
 
 
+def more_bytes_than_may_be_unwritten() -> Case:
+    """Each connection alone could go on: the bound is for both."""
+    plan = Schedule()
+    with plan.held():
+        producers = [plan.producer(plan.client()) for _ in range(2)]
+        sends = [plan.send(producer, 60, size=64 * 1024) for producer in producers]
+        plan.wait_sends(17)
+        plan.wait_ms(200)
+    plan.wait_ops(*sends)
+    return plan.case(
+        "throttling/more-bytes-than-may-be-unwritten",
+        "Two connections bring 8 MB while nothing is written, where one MB may wait",
+        ("throttling.full-buffer-pauses",),
+        topology=Topology(settings=BrokerSettings(max_pending_mb=1)),
+    )
+
+
+def beyond_the_rate_of_a_transient_topic() -> Case:
+    """Each message is an entry of its own; the consumer has permits for all of them."""
+    plan = Schedule()
+    client = plan.client()
+    consumer, producer = plan.consumer(client), plan.producer(client)
+    for _ in range(9):
+        plan.wait_ops(plan.send(producer))
+    plan.wait_ops(plan.receive(consumer, 9, timeout_ms=2_500))
+    return plan.case(
+        "throttling/beyond-the-rate-of-a-transient-topic",
+        "Nine messages are sent at once to a non-persistent topic that passes on three a second",
+        ("throttling.drops-what-is-not-kept",),
+        capabilities=("consumer",),
+        topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=3)),)),
+        limits=Limits(least_wall_ms=2_500),
+    )
+
+
 def ten_periods() -> Case:
     plan = Schedule()
     _asking(plan, plains(range(300)), 300, timeout_ms=10_400)
@@ -394,6 +429,8 @@ CASES = (
     long_backlog_is_throttled(),
     refused_beside_a_backlog(),
     more_than_may_be_unwritten(),
+    beyond_the_rate_of_a_transient_topic(),
+    more_bytes_than_may_be_unwritten(),
     ten_periods(),
     ten_periods_of_bytes(),
     ten_periods_of_publishing(),

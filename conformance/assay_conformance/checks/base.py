@@ -81,7 +81,8 @@ class View:
         small number of sends that may wait to be stored, stops them now and then, and what is behind it on its
         connection may only be seen late."""
         settings = self.case.topology.settings
-        if settings.max_pending_sends < BrokerSettings().max_pending_sends or settings.publish_rate.is_set:
+        few = settings.max_pending_sends < BrokerSettings().max_pending_sends or settings.max_pending_mb
+        if few or settings.publish_rate.is_set:
             return False
         return not any(
             one.publish_rate.is_set

@@ -20,15 +20,24 @@ from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.checks.worlds import Kind
-from assay_conformance.model.case import Who
+from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Completion, ErrorClass, Event, Frame, Outcome
+from assay_conformance.model.fault import Rewrite
 from assay_conformance.model.requirement import RequirementId
 
 NO_SEQUENCE_ID = -1
 
 
+def calls_markers(case: Case) -> bool:
+    """Whether a fault of the Case says of SENDs that they are markers."""
+    return any(isinstance(fault.action, Rewrite) and "marker" in fault.action.fields for fault in case.faults)
+
+
 def deduplicated(view: View) -> frozenset[str]:
-    """Topics that deduplicate from the Case's first step to its last."""
+    """Topics that deduplicate from the Case's first step to its last; none where a fault calls SENDs markers, for those
+    pass whatever their id is, and only `markers-are-exempt` counts without them."""
+    if calls_markers(view.case):
+        return frozenset()
     changed = {
         step.args.get("topic")
         for step in view.case.steps

@@ -124,6 +124,8 @@ class Mutation(StrEnum):
     TIMES_OUT_PREFETCHED = "times-out-prefetched"
     ACK_LEAVES_TIMEOUT = "ack-leaves-timeout"
     ASKS_FOR_LAST_CHUNK = "asks-for-last-chunk"
+    TIMEOUT_ASKS_FOR_ALL = "timeout-asks-for-all"
+    TIMEOUT_NAMES_ALWAYS = "timeout-names-always"
     BATCH_OVERFILLS = "batch-overfills"
     BATCH_IGNORES_BYTES = "batch-ignores-bytes"
     BATCH_DELAY_LATE = "batch-delay-late"
@@ -768,6 +770,16 @@ MUTATIONS: dict[Mutation, Broken] = {
         "UAT-005",
         "an acknowledgment does not stop the time-out",
         "pulsar-rs (read in its source): a cumulative one clears nothing",
+    ),
+    Mutation.TIMEOUT_ASKS_FOR_ALL: Broken(
+        "UAT-001",
+        "a time-out asks for everything on a shared subscription",
+        "one request for every type: what is still at work comes again",
+    ),
+    Mutation.TIMEOUT_NAMES_ALWAYS: Broken(
+        "UAT-001",
+        "a time-out names its messages on an exclusive subscription",
+        "pulsar-rs (read in its source): ids whatever the type is",
     ),
     Mutation.ASKS_FOR_LAST_CHUNK: Broken(
         "UAT-005",

@@ -123,7 +123,7 @@ class Redelivery(Generic[M]):
     def _ask(self, due: Sequence[M], *, refused: bool = False) -> None:
         if not self._outlet.ready:
             return
-        if not self._settings.individual_redelivery:
+        if not (self._settings.individual_redelivery if refused else self._times_out_one_by_one):
             self._request([], self._new_epoch())
             self._held.clear()
             self._all_again()
@@ -133,6 +133,12 @@ class Redelivery(Generic[M]):
         most = 1 if self._shared.mutated(Mutation.NACKS_ONE_BY_ONE) else MAX_IDS
         for start in range(0, len(ids), most):
             self._request(ids[start : start + most])
+
+    @property
+    def _times_out_one_by_one(self) -> bool:
+        if self._shared.mutated(Mutation.TIMEOUT_ASKS_FOR_ALL):
+            return False
+        return self._settings.individual_redelivery or self._shared.mutated(Mutation.TIMEOUT_NAMES_ALWAYS)
 
     def _request(self, ids: Sequence[pb.MessageIdData], epoch: int | None = None) -> None:
         built = command(

@@ -127,6 +127,9 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """backlogQuotaCheckIntervalInSeconds."""
     max_pending_sends: int = 1_000
     """maxPendingPublishRequestsPerConnection: unwritten SENDs that stop the reading of their connection."""
+    max_pending_mb: int = 0
+    """maxMessagePublishBufferSizeInMB: unwritten SENDs of a broker that stop the reading of all its connections; 0:
+    however many there are (half of the direct memory)."""
     liveness_check_ms: int = 5_000
     """connectionLivenessCheckTimeoutMillis: how long a connection has to answer the PING that asks whether who holds a
     name, or a subscription, is alive."""

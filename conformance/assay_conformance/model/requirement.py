@@ -59,7 +59,8 @@ class Statement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One sentence a client (or broker) must keep, and what it takes to judge it.
 
-    `reason` is why an entry is not tested, and there only: who is free to differ, or which lever was tried in vain.
+    `reason` is why an entry is not tested, and there only: who is free to differ, or what a Case would need. `lever` is
+    how its precondition was to be brought about, and what came of it when that was tried: of what is not testable only.
     `covers` are statements that clause and check hold somebody to.
     """
 
@@ -73,6 +74,7 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     sources: tuple[Source, ...]
     disposition: Disposition
     reason: str = ""
+    lever: str = ""
     capabilities: tuple[str, ...] = ()
     why: str = ""
     covers: tuple[str, ...] = ()
@@ -81,6 +83,9 @@ class Requirement(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
         tested = self.disposition is Disposition.TESTED
         if tested == bool(self.reason):
             expected = "no `reason`" if tested else "a `reason`, why it is not tested"
+            raise ValueError(f"disposition {self.disposition.value!r}: expected {expected}")
+        if (self.disposition is Disposition.NOT_TESTABLE) != bool(self.lever):
+            expected = "no `lever`" if self.lever else "a `lever`, what was tried in vain"
             raise ValueError(f"disposition {self.disposition.value!r}: expected {expected}")
         free = self.level is Level.MAY or self.status is Status.DISPUTED
         if self.disposition is Disposition.OBSERVED and not free:

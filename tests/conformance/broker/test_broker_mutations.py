@@ -11,6 +11,7 @@ from tests.conformance.broker.bench import Bench, C, T
 from assay_conformance.broker import BrokerMutation
 from assay_conformance.model.case import Rate, Topic, Topology
 from assay_conformance.model.policy import BrokerSettings, Policies, Retention
+from assay_conformance.wire import MessageMetadata, command, encode
 from assay_conformance.wire import pulsar_pb2 as pb
 
 FORGOTTEN_MS = 361 * 60_000
@@ -98,6 +99,29 @@ def snapshot_is_known_after_an_unload(*mutations: BrokerMutation) -> bool:
     bench.step("unload", topic="t")
     bench.take()
     return bool(bench.produce().body.last_sequence_id >= 5)
+
+
+def markers_pass_deduplication(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, deduplication=True)
+    bench.connect()
+    bench.produce()
+    bench.publish(7)
+    metadata = MessageMetadata(producer_name="p", sequence_id=5, publish_time=0)
+    bench.put(encode(command(C.SEND, producer_id=1, sequence_id=5, marker=True), metadata=metadata, data=b"m"))
+    return len(bench.content) == 2
+
+
+def names_beyond_the_bound_are_not_known_after_an_unload(*mutations: BrokerMutation) -> bool:
+    settings = BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1)
+    bench = Bench(*mutations, topology=Topology(topics=(Topic(name="t", deduplication=True),), settings=settings))
+    bench.connect()
+    for number, name in enumerate("pq"):
+        bench.produce(producer_id=number, name=name)
+        bench.publish(5, producer_id=number, name=name)
+    bench.step("unload", topic="t")
+    bench.take()
+    told = [bench.produce(producer_id=number, name=name).body.last_sequence_id for number, name in enumerate("pq")]
+    return bool(sum(id >= 5 for id in told) <= 1)
 
 
 def _later(after_ms: int, *mutations: BrokerMutation, left: bool) -> Bench:
@@ -247,6 +271,25 @@ def what_nobody_took_is_gone(*mutations: BrokerMutation) -> bool:
     bench.take()
     bench.flow(10)
     return bench.delivered() == []
+
+
+def what_exceeds_a_rate_is_gone(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, persistent=False, dispatch_rate=Rate(messages=1))
+    bench.connect()
+    bench.produce(topic=f"non-{T}")
+    bench.subscribe(topic=f"non-{T}")
+    bench.flow(10)
+    bench.publish(0, 1)
+    bench.take()
+    bench.wait(3_000)
+    return bench.delivered() == []
+
+
+def what_is_settled_may_be_acked_again(*mutations: BrokerMutation) -> bool:
+    bench = _consumers(_sends(Bench(*mutations)), "Shared", 1)
+    first = {"ledgerId": bench.ids[0].ledger, "entryId": bench.ids[0].entry}
+    answers = [bench.ask(C.ACK, 1, consumer_id=1, ack_type=0, message_id=[first]) for _ in range(2)]
+    return not any(answer.body.HasField("error") for answer in answers)
 
 
 def _acked_and_loaded(*mutations: BrokerMutation, groups: tuple[tuple[int, ...], ...], verb: str) -> list[int]:
@@ -550,6 +593,23 @@ def unwritten_sends_stop_the_reading(*mutations: BrokerMutation) -> bool:
     return _sends(bench).paused == {0}
 
 
+def full_buffer_stops_every_reading(*mutations: BrokerMutation) -> bool:
+    bench = Bench(*mutations, topology=_with_settings(BrokerSettings(max_pending_mb=1)))
+    bench.connect(1)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t")
+    _sends_large(bench, 0)
+    return bench.paused == {0, 1}
+
+
+def _sends_large(bench: Bench, *ids: int, conn: int = 0) -> None:
+    """SENDs of a bit more than a MB."""
+    for id in ids:
+        metadata = MessageMetadata(producer_name="p", sequence_id=id, publish_time=0)
+        bench.put(encode(command(C.SEND, producer_id=1, sequence_id=id), metadata=metadata, data=bytes(1 << 20)), conn)
+
+
 def unacked_is_limited(*mutations: BrokerMutation) -> bool:
     return len(_consumers(_sends(Bench(*mutations, max_unacked_per_consumer=4)), "Shared", 1).delivered(1)) == 4
 
@@ -629,6 +689,8 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.DEDUP_FORGETS_SNAPSHOT: snapshot_is_known_after_an_unload,
     BrokerMutation.DEDUP_REMEMBERS_FOR_EVER: unused_names_are_forgotten,
     BrokerMutation.DEDUP_FORGETS_SILENT: silent_names_are_remembered,
+    BrokerMutation.DEDUP_COUNTS_MARKERS: markers_pass_deduplication,
+    BrokerMutation.DEDUP_WRITES_EVERY_NAME: names_beyond_the_bound_are_not_known_after_an_unload,
     BrokerMutation.DEDUP_REFUSES_GAPS: ids_over_a_gap_are_stored,
     BrokerMutation.DEDUP_RECORDS_LOWEST: ids_of_a_batch_are_remembered,
     BrokerMutation.DEDUP_COMPARES_HIGHEST: batch_with_an_old_id_is_dropped,
@@ -642,6 +704,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.CURSOR_FILLS_HOLES: holes_stay_holes,
     BrokerMutation.ACKS_NAMED_MESSAGE_ONLY: named_message_means_its_entry,
     BrokerMutation.ACK_SETS_REPLACE: ack_sets_join,
+    BrokerMutation.REFUSES_SETTLED: what_is_settled_may_be_acked_again,
     BrokerMutation.CUMULATIVE_TAKEN_ON_SHARED: cumulative_on_shared_is_void,
     BrokerMutation.CUMULATIVE_TAKES_SEVERAL: cumulative_of_several_is_void,
     BrokerMutation.DISPATCH_IGNORES_RATE: dispatch_rate_kept,
@@ -669,6 +732,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.LEDGER_BEGINS_ANEW: ids_grow_over_loads,
     BrokerMutation.RECEIPT_NAMES_NEXT_ENTRY: receipts_name_what_is_stored,
     BrokerMutation.CRASH_LOSES_LAST_ENTRY: what_is_receipted_survives_a_crash,
+    BrokerMutation.TRANSIENT_WAITS_FOR_RATE: what_exceeds_a_rate_is_gone,
     BrokerMutation.TRANSIENT_KEEPS_MISSED: what_nobody_took_is_gone,
     BrokerMutation.DISPATCH_LEVELS_ARE_ALTERNATIVES: every_level_limits,
     BrokerMutation.PARTITIONS_SPLIT_RATE: each_partition_has_the_whole_rate,
@@ -678,6 +742,7 @@ BROKEN: dict[BrokerMutation, Rule] = {
     BrokerMutation.RATE_COUNTS_MEMBERS: batches_count_as_one,
     BrokerMutation.THROTTLES_CAUGHT_UP: caught_up_is_spared,
     BrokerMutation.REPLAY_HAS_OWN_RATE: replay_and_new_share_the_rate,
+    BrokerMutation.READS_ON_FULL_BUFFER: full_buffer_stops_every_reading,
     BrokerMutation.READS_ON_UNWRITTEN: unwritten_sends_stop_the_reading,
     BrokerMutation.UNACKED_WITHOUT_LIMIT: unacked_is_limited,
     BrokerMutation.FLOW_LOST_WHILE_BLOCKED: permits_of_the_blocked_are_kept,

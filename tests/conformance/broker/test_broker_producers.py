@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.conformance.broker.bench import Bench, C, T
 
-from assay_conformance.model.case import Topology
+from assay_conformance.model.case import Topic, Topology
+from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire import NO_ID, MessageMetadata, command, encode
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
@@ -181,6 +182,32 @@ def test_a_thousand_unwritten_sends_stop_the_reading() -> None:
     assert bench.paused == {0}
     bench.step("release", topic="t")
     assert (bench.paused, bench.receipts()) == (set(), list(range(1500)))
+
+
+def _full() -> Bench:
+    """Nothing is written, two connections are there, and on the first one came a bit more than the buffer holds."""
+    bench = Bench(topology=Topology(topics=(Topic(name="t"),), settings=BrokerSettings(max_pending_mb=1)))
+    bench.connect(1)
+    bench.connect()
+    bench.produce()
+    bench.step("hold_store", topic="t")
+    metadata = MessageMetadata(producer_name="p", sequence_id=0, publish_time=0)
+    bench.put(encode(command(C.SEND, producer_id=1, sequence_id=0), metadata=metadata, data=bytes(1 << 20)))
+    return bench
+
+
+def test_full_buffer_stops_the_reading_of_all_connections() -> None:
+    bench = _full()
+    assert bench.paused == {0, 1}
+    bench.publish(1)
+    bench.step("release", topic="t")
+    assert (bench.paused, bench.receipts()) == (set(), [0, 1])
+
+
+def test_what_a_lost_connection_left_unwritten_fills_no_buffer() -> None:
+    bench = _full()
+    bench.leave()
+    assert 1 not in bench.paused
 
 
 def test_message_beyond_the_topics_limit_is_refused_by_itself() -> None:

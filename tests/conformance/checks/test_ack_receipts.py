@@ -6,7 +6,12 @@ from typing import Any
 
 from tests.conformance.checks.consuming import Consuming
 
-from assay_conformance.checks.ack import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
+from assay_conformance.checks.ack import (
+    NoReceiptFromOldBroker,
+    ReceiptEndsCall,
+    RefusedReceiptFails,
+    TakesWhatIsSettled,
+)
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import ErrorClass, Frame, Invoke, MessageId, Outcome
 
@@ -160,3 +165,35 @@ def test_new_broker_is_waited_for() -> None:
     story.asks()
     story.after(2_000)
     assert story.judged(NoReceiptFromOldBroker) == ([], 0)
+
+
+# --- ack.takes-what-is-settled ---
+
+
+def _acked_twice(*answers: dict[str, Any]) -> Awaiting:
+    """The same ACK comes twice, and is answered so."""
+    story = Awaiting()
+    for _ in answers:
+        story.ack_frame(0, request_id=50)
+    for fields in answers:
+        story.answer(**fields)
+    return story
+
+
+def test_second_ack_of_an_entry_that_is_taken_is_accepted() -> None:
+    assert _acked_twice({}, {}).judged(TakesWhatIsSettled) == ([], 1)
+
+
+def test_second_ack_of_an_entry_that_is_refused_is_found() -> None:
+    assert _acked_twice({}, {"error": "MetadataError"}).judged(TakesWhatIsSettled)[0] == ["refused"]
+
+
+def test_first_ack_that_is_refused_is_not_its_matter() -> None:
+    assert _acked_twice({"error": "MetadataError"}, {}).judged(TakesWhatIsSettled) == ([], 1)
+
+
+def test_ack_of_a_further_entry_may_be_refused() -> None:
+    story = _acked_twice({})
+    story.ack_frame(0, 1, request_id=50)
+    story.answer(error="MetadataError")
+    assert story.judged(TakesWhatIsSettled) == ([], 0)

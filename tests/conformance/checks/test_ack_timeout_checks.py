@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.conformance.checks.consuming import Consuming
 
-from assay_conformance.checks.ack_timeout import AskedForInWindow, EndedByAck, PrefetchedDoNotCount
+from assay_conformance.checks.ack_timeout import AskedForByType, AskedForInWindow, EndedByAck, PrefetchedDoNotCount
 from assay_conformance.history.script import CONSUMER, NAME
 from assay_conformance.model.event import MessageId, Meta, Outcome
 
@@ -160,6 +160,44 @@ def test_copy_of_a_refused_message_may_be_asked_for_at_the_refusals_time() -> No
     story.after(100)
     story.redeliver_frame(0)
     assert story.judged(AskedForInWindow) == ([], 0)
+
+
+# --- ack-timeout.asked-for-by-type ---
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids", "codes"),
+    [
+        ("Shared", (0,), []),
+        ("Key_Shared", (0,), []),
+        ("Shared", (), ["everything-on-a-shared-subscription"]),
+        ("Exclusive", (), []),
+        ("Failover", (), []),
+        ("Failover", (0,), ["ids-on-a-subscription-of-one"]),
+    ],
+)
+def test_held_message_is_asked_for_as_its_subscription_needs_it(
+    kind: str, ids: tuple[int, ...], codes: list[str]
+) -> None:
+    story = holding(kind)
+    story.after(420)
+    story.redeliver_frame(*ids)
+    assert story.judged(AskedForByType) == (codes, 0 if codes else 1)
+
+
+def test_refusal_on_an_exclusive_subscription_may_name_its_message() -> None:
+    story = holding("Exclusive")
+    story.nack(1)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForByType) == ([], 0)
+
+
+def test_request_before_the_time_out_is_over_is_another_requirements_matter() -> None:
+    story = holding("Exclusive")
+    story.after(100)
+    story.redeliver_frame(0)
+    assert story.judged(AskedForByType) == ([], 0)
 
 
 # --- ack-timeout.prefetched-do-not-count ---

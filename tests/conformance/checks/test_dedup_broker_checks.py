@@ -8,9 +8,11 @@ import pytest
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.dedup_broker import (
     BatchStandsOrFalls,
+    BoundsWhatItRemembers,
     ChecksLastChunkOnly,
     DuplicateNotStored,
     ForgetsUnusedNames,
+    MarkersAreExempt,
     RecordsHighestId,
     StoresOverGaps,
     SurvivesLoad,
@@ -21,7 +23,7 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import DUPLICATE, NAME, Script
 from assay_conformance.model.case import Case, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Fired, Meta, Sides, Stepped
-from assay_conformance.model.fault import AtTime, Fault
+from assay_conformance.model.fault import AtTime, Fault, Rewrite
 from assay_conformance.model.outside import Kill
 from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.wire.answers import UNKNOWN_COPY
@@ -355,6 +357,95 @@ def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
     story.at(361 * 60_000).add(Stepped, step=0)
     story.producer_again(1, last_sequence_id=-1)
     assert judged(SurvivesLoad, story, RESTARTED) == ([], 0)
+
+
+# --- markers-are-exempt -----------------------------------------------------------------------------------------------
+
+MARKED = msgspec.structs.replace(CASE, faults=(Fault(trigger=AtTime(0), action=Rewrite({"marker": True})),))
+
+
+def _marked(id: int) -> Script:
+    """A message with id 5, and a marker."""
+    story = Script()
+    story.producer()
+    story.send_frame(5)
+    story.receipt(5)
+    story.send_frame(6, sequence_id=id, fields={"marker": True})
+    return story
+
+
+def test_marker_with_an_old_id_that_is_stored_is_accepted() -> None:
+    story = _marked(5)
+    story.receipt(5)
+    assert judged(MarkersAreExempt, story, MARKED) == ([], 1)
+
+
+def test_marker_that_is_taken_for_a_copy_is_found() -> None:
+    story = _marked(5)
+    story.receipt(5, id=DUPLICATE)
+    assert judged(MarkersAreExempt, story, MARKED)[0] == ["compared"]
+
+
+def test_message_with_an_id_below_a_markers_that_is_stored_is_accepted() -> None:
+    story = _marked(50)
+    story.receipt(50)
+    story.send_frame(7)
+    story.receipt(7)
+    assert judged(MarkersAreExempt, story, MARKED) == ([], 1)
+
+
+def test_message_that_is_taken_for_a_copy_of_a_marker_is_found() -> None:
+    story = _marked(50)
+    story.receipt(50)
+    story.send_frame(7)
+    story.receipt(7, id=DUPLICATE)
+    assert judged(MarkersAreExempt, story, MARKED)[0] == ["remembered"]
+
+
+# --- bounds-what-it-remembers -----------------------------------------------------------------------------------------
+
+ONE_NAME = msgspec.structs.replace(
+    RESTARTED,
+    topology=msgspec.structs.replace(
+        CASE.topology, settings=BrokerSettings(dedup_snapshot_entries=1, dedup_max_producers=1)
+    ),
+)
+
+
+def _two_names(*told: int, behind: int = 2) -> Script:
+    """Two names send a message each, and a third so many; the broker dies, and says of the two what it knows."""
+    story = Script()
+    for producer_id, name in enumerate(("first", "second", "third")):
+        story.producer(name=name, producer_id=producer_id)
+        for sequence_id in range(behind if producer_id == 2 else 1):
+            number = 10 * producer_id + sequence_id
+            story.send_frame(number, producer_id=producer_id, sequence_id=sequence_id)
+            story.receipt(sequence_id, producer_id=producer_id)
+    story.cut()
+    story.add(Stepped, step=0)
+    for producer_id, (name, last) in enumerate(zip(("first", "second"), told, strict=True)):
+        story.producer(conn=1, name=name, producer_id=producer_id, last_sequence_id=last)
+    return story
+
+
+def test_one_name_of_two_is_known_where_one_is_written_down() -> None:
+    assert judged(BoundsWhatItRemembers, _two_names(-1, 0), ONE_NAME) == ([], 2)
+
+
+def test_more_names_that_are_known_than_are_written_down_are_found() -> None:
+    assert judged(BoundsWhatItRemembers, _two_names(0, 0), ONE_NAME)[0] == ["too-many-names"]
+
+
+def test_names_of_entries_that_no_snapshot_may_know_of_are_not_counted() -> None:
+    assert judged(BoundsWhatItRemembers, _two_names(0, 0, behind=1), ONE_NAME) == ([], 0)
+
+
+def test_names_within_the_bound_are_no_matter_of_it() -> None:
+    assert judged(BoundsWhatItRemembers, _two_names(0, 0), RESTARTED) == ([], 0)
+
+
+def test_name_that_is_not_written_down_need_not_survive_a_load() -> None:
+    assert judged(SurvivesLoad, _two_names(-1, 0), ONE_NAME) == ([], 0)
 
 
 # --- forgets-unused-names ---------------------------------------------------------------------------------------------

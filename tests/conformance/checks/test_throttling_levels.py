@@ -12,6 +12,7 @@ from assay_conformance.checks.throttling import (
     ByteRateHolds,
     DispatchRateHolds,
     EntriesCountOnce,
+    FullBufferPauses,
     LevelsHoldTogether,
     NearestLevelHolds,
     PartitionsEach,
@@ -383,3 +384,43 @@ def test_answered_sends_do_not_count() -> None:
     for number in range(3, 6):
         story.send_frame(number, size=256 * 1024)
     assert _codes(trial(UnwrittenPause, story.done(), HELD)) == []
+
+
+# --- unwritten bytes --------------------------------------------------------------------------------------------------
+
+FULL = _case(Topology(settings=BrokerSettings(max_pending_mb=1)), Step(Who.BROKER, "hold_store", {"topic": "t"}))
+
+
+def _on_two_connections(*counts: int, answered: int = 0) -> Script:
+    """On each so many SENDs of 256 KB, one here and one there; so many of the first are answered as they come."""
+    story = Script()
+    for conn in range(len(counts)):
+        story.producer(conn=conn)
+    for number in range(max(counts)):
+        for conn, count in enumerate(counts):
+            if number < count:
+                story.send_frame(100 * conn + number, conn=conn, sequence_id=number, size=256 * 1024)
+                if conn == 0 and number < answered:
+                    story.receipt(number)
+    return story
+
+
+def test_bytes_of_two_connections_up_to_the_limit_and_what_is_read_ahead_are_accepted() -> None:
+    check = trial(FullBufferPauses, _on_two_connections(5, 5).done(), FULL)
+    assert (_codes(check), check.exercised) == ([], 6)
+
+
+def test_bytes_of_two_connections_that_are_read_on_are_found() -> None:
+    assert _codes(trial(FullBufferPauses, _on_two_connections(6, 5).done(), FULL)) == ["reads-on"]
+
+
+def test_bytes_that_are_answered_do_not_count() -> None:
+    assert _codes(trial(FullBufferPauses, _on_two_connections(6, 5, answered=2).done(), FULL)) == []
+
+
+def test_who_connects_to_a_full_broker_is_not_counted() -> None:
+    story = _on_two_connections(5, 5)
+    story.producer(conn=2)
+    for number in range(8):
+        story.send_frame(200 + number, conn=2, sequence_id=number, size=256 * 1024)
+    assert _codes(trial(FullBufferPauses, story.done(), FULL)) == []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from assay_conformance.checks.throttling import DropsWhatIsNotKept
 from assay_conformance.checks.transient import KeepsNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script, entry_id
-from assay_conformance.model.case import Topic, Topology
+from assay_conformance.model.case import Rate, Topic, Topology
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False),)))
 NOWHERE = entry_id(0)
@@ -70,3 +71,50 @@ def test_entry_that_is_stored_is_found(tell: object) -> None:
     story = _sent(after=True)
     tell(story)  # type: ignore[operator]
     assert judged(story)[0] == ["stored"]
+
+
+# --- throttling.drops-what-is-not-kept --------------------------------------------------------------------------------
+
+SLOW = msgspec.structs.replace(
+    ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False, dispatch_rate=Rate(messages=1)),))
+)
+
+
+def _two_sent(permits: int) -> Script:
+    """Two messages are sent to a consumer, of which the rate allows one, and it comes."""
+    story = Script()
+    story.producer()
+    story.consumer(conn=1)
+    story.flow(permits, conn=1)
+    for number in range(2):
+        story.send_frame(number)
+        story.receipt(number, id=NOWHERE)
+    story.message(0, conn=1)
+    return story
+
+
+def _dropped(story: Script) -> tuple[list[str], int]:
+    said = trial(DropsWhatIsNotKept, story.done(), SLOW)
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def test_message_beyond_the_rate_that_never_comes_is_accepted() -> None:
+    assert _dropped(_two_sent(10)) == ([], 1)
+
+
+def test_message_beyond_the_rate_that_comes_later_is_found() -> None:
+    story = _two_sent(10)
+    story.after(1_000)
+    story.message(1, conn=1)
+    assert _dropped(story)[0] == ["kept"]
+
+
+def test_message_that_its_consumer_had_no_permit_for_is_not_the_rates_matter() -> None:
+    story = Script()
+    story.producer()
+    story.consumer(conn=1)
+    story.send_frame(0)
+    story.after(1_000)
+    story.flow(1, conn=1)
+    story.message(0, conn=1)
+    assert _dropped(story) == ([], 0)

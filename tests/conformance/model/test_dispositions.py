@@ -19,7 +19,8 @@ sources = []
 """
 TESTED = 'disposition = "tested"'
 OBSERVED = 'disposition = "observed"\nreason = "Clients differ."'
-NOT_TESTABLE = 'disposition = "not-testable"\nreason = "A held store is not seen by clients."'
+LEVER = 'lever = "A held store: clients do not see it."'
+NOT_TESTABLE = f'disposition = "not-testable"\nreason = "Nobody asks for it."\n{LEVER}'
 
 
 def stated(disposition: str, level: str = "MUST", status: str = "documented") -> Requirement:
@@ -37,6 +38,12 @@ def stated(disposition: str, level: str = "MUST", status: str = "documented") ->
         ('disposition = "not-testable"', "disposition 'not-testable': expected a `reason`"),
         (f'{TESTED}\nreason = "It is."', "disposition 'tested': expected no `reason`"),
         (OBSERVED, "disposition 'observed': expected of a MAY or a disputed clause, this is a MUST"),
+        (f"{TESTED}\n{LEVER}", "disposition 'tested': expected no `lever`"),
+        (f"{OBSERVED}\n{LEVER}", "disposition 'observed': expected no `lever`"),
+        (
+            'disposition = "not-testable"\nreason = "Nobody asks for it."',
+            "disposition 'not-testable': expected a `lever`, what was tried in vain",
+        ),
         ('disposition = "later"', "Invalid enum value 'later'"),
     ],
 )

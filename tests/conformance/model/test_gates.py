@@ -42,6 +42,7 @@ WIDER: dict[tuple[str, str], str] = {
     ("dedup.effectively-once", "dedup_resume"): "it holds for producers that end and begin again",
     ("dedup.stores-over-gaps", "explicit_sequence_id"): "numbers leave gaps where applications choose them",
     ("chunking.encrypts-each-chunk", "chunking_producer"): "it is about chunks",
+    ("ack.takes-what-is-settled", "ack_receipt"): "only who asks for the answer hears of it",
     ("nack.all-chunks", "chunking_consumer"): "what is refused comes in chunks",
     ("dedup.checks-last-chunk-only", "chunking_producer"): "it is about chunks",
     ("letters.large-is-buried", "chunking_consumer"): "what is to be buried comes in chunks",

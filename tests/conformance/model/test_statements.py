@@ -54,7 +54,7 @@ STATEMENTS = {
         read-by-permits read-by-tokens read-of-one read-precisely read-by-bytes without-backlog looks-again
         charged-afterwards charged-by-entry charged-again tokens-recur bound-above bound-below two-readers both-kinds
         relative-to-publish-rate levels partitions precedence non-persistent-drops publish-pauses publish-promises
-        publish-burst publish-both-kinds publish-levels publish-queues-pauses publish-stops-neighbours
+        publish-burst publish-both-kinds publish-levels publish-groups publish-queues-pauses publish-stops-neighbours
         publish-and-keep-alive publish-and-time-out unwritten-pause buffer-of-a-broker
     """,
     "5": """

@@ -12,9 +12,11 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.packs import load_packs
 from assay_fixtures.reference.probe import ReferenceTrial
 
+UNREAD = "what a broker does not read any more has crossed the proxy all the same"
 ELSEWHERE = {
     "connection/behind-a-proxy": "addresses are translated on the way, and each frame is told as its receiver saw it",
-    "throttling/more-than-may-be-unwritten": "what a broker does not read any more has crossed the proxy all the same",
+    "throttling/more-bytes-than-may-be-unwritten": UNREAD,
+    "throttling/more-than-may-be-unwritten": UNREAD,
 }
 """Cases about what only a link inside the broker can see."""
 CASES = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay_conformance.checks.ack.again import TakesWhatIsSettled
 from assay_conformance.checks.ack.awaited import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.checks.ack.batches import WholeBatchOnly
 from assay_conformance.checks.ack.cumulative import CumulativeNamesOne, GreatestOnly, NoneOnShared
@@ -36,5 +37,6 @@ __all__ = [
     "ReceiptEndsCall",
     "RefusedReceiptFails",
     "SettlesWhatItNames",
+    "TakesWhatIsSettled",
     "WholeBatchOnly",
 ]

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from assay_conformance.checks.ack_timeout.ending import EndedByAck
 from assay_conformance.checks.ack_timeout.least import LeastTimeout
+from assay_conformance.checks.ack_timeout.types import AskedForByType
 from assay_conformance.checks.ack_timeout.window import AskedForInWindow, PrefetchedDoNotCount, TicksFitTimeout
 
-__all__ = ["AskedForInWindow", "EndedByAck", "LeastTimeout", "PrefetchedDoNotCount", "TicksFitTimeout"]
+__all__ = [
+    "AskedForByType",
+    "AskedForInWindow",
+    "EndedByAck",
+    "LeastTimeout",
+    "PrefetchedDoNotCount",
+    "TicksFitTimeout",
+]

@@ -6,25 +6,30 @@ SEND at or below the second is a duplicate (`duplicate-not-stored`), one between
 by its lowest id (`batch-stands-or-falls`) and remembered by its highest (`records-highest-id`), a chunked message by
 its last chunk (`checks-last-chunk-only`). What could not be written is forgotten (`takes-failed-again`), and what was
 written is known to whoever loads the topic next (`survives-load`), as long as somebody uses the name
-(`forgets-unused-names`). Ids that are left out are nobody's loss (`stores-over-gaps`).
+(`forgets-unused-names`), and where there are not more names than it writes down (`bounds-what-it-remembers`). Ids that
+are left out are nobody's loss (`stores-over-gaps`), and markers pass (`markers-are-exempt`).
 """
 
 from __future__ import annotations
 
+from assay_conformance.checks.dedup_broker.bounds import BoundsWhatItRemembers
 from assay_conformance.checks.dedup_broker.duplicates import BatchStandsOrFalls, DuplicateNotStored, RecordsHighestId
 from assay_conformance.checks.dedup_broker.early_chunks import ChecksLastChunkOnly
 from assay_conformance.checks.dedup_broker.early_copies import UndecidedCopyIsRefused
 from assay_conformance.checks.dedup_broker.gaps import StoresOverGaps
 from assay_conformance.checks.dedup_broker.last_id import TellsLastId
 from assay_conformance.checks.dedup_broker.loads import SurvivesLoad
+from assay_conformance.checks.dedup_broker.markers import MarkersAreExempt
 from assay_conformance.checks.dedup_broker.retries import TakesFailedAgain
 from assay_conformance.checks.dedup_broker.unused import ForgetsUnusedNames
 
 __all__ = [
     "BatchStandsOrFalls",
+    "BoundsWhatItRemembers",
     "ChecksLastChunkOnly",
     "DuplicateNotStored",
     "ForgetsUnusedNames",
+    "MarkersAreExempt",
     "RecordsHighestId",
     "StoresOverGaps",
     "SurvivesLoad",

@@ -70,14 +70,17 @@ class CopiesCheck(Check):
     """Judges duplicates of some kinds: they are not stored, and their answer is a receipt without an id.
 
     Chunks before the last are stored unchecked, and raw entries that a Case puts into a topic are no SENDs. A name that
-    was not heard of for so long that a broker may forget it is one nobody knows.
+    was not heard of for so long that a broker may forget it is one nobody knows, and so is, once its topic was loaded
+    anew, one of more names than a broker writes down.
     """
 
     kinds: ClassVar[frozenset[Copied]]
 
     def start(self) -> None:
         self._topics = deduplicated(self.view)
-        self._idle_ns = self.view.case.topology.settings.dedup_idle_minutes * _MS_PER_MINUTE * MS
+        settings = self.view.case.topology.settings
+        self._idle_ns = settings.dedup_idle_minutes * _MS_PER_MINUTE * MS
+        self._names = settings.dedup_max_producers
         self.loads = Loads(self.view.case)
         self.records: dict[Name, Record] = {}
         self._units: dict[tuple[str, int], Unit] = {}
@@ -120,16 +123,20 @@ class CopiesCheck(Check):
         unit = self._units.setdefault((name[0], send.unit), Unit(name, lowest, highest))
         arrival.unit = unit
         record = self.records.get(name)
-        if record is None or lowest > record.highest or self.is_idle(record, send):
+        if record is None or lowest > record.highest or self.may_be_forgotten(name, send):
             unit.new += 1
             return
         arrival.record = record
         arrival.copied = self._kind(record, lowest, highest, self.loads.of(name[0]))
         unit.copies.append(arrival)
 
-    def is_idle(self, record: Record, event: Frame) -> bool:
-        """Whether so much time went by since that a broker may have forgotten the name."""
-        return event.t_ns - record.event.t_ns > self._idle_ns
+    def may_be_forgotten(self, name: Name, event: Frame) -> bool:
+        """Whether so much time went by since, or so many names were there at a load, that a broker may not know it."""
+        record = self.records[name]
+        if event.t_ns - record.event.t_ns > self._idle_ns:
+            return True
+        loaded = len(self.records) > self._names and record.loads != self.loads.of(name[0])
+        return loaded and sum(topic == name[0] for topic, _ in self.records) > self._names
 
     def _kind(self, record: Record, lowest: int, highest: int, loads: int) -> Copied:
         if record.loads != loads:

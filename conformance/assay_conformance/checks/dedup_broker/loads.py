@@ -40,7 +40,7 @@ class SurvivesLoad(CopiesCheck):
         topic = "" if request is None else self.tracker.local_topic(str(request.fields.get("topic")))
         name = str(event.fields.get("producer_name"))
         record = self.records.get((topic, name))
-        if record is None or record.loads == self.loads.of(topic) or self.is_idle(record, event):
+        if record is None or record.loads == self.loads.of(topic) or self.may_be_forgotten((topic, name), event):
             return
         told = int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID))
         if told >= record.highest:

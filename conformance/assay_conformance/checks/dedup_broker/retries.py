@@ -106,7 +106,7 @@ class TakesFailedAgain(Check):
         if not writes:
             return
         # What is taken for a copy is answered without the store, past the SEND of its id that waits there.
-        write = writes.pop(-1 if _is_taken_for_copy(event) else 0)
+        write = writes.pop(-1 if is_taken_for_copy(event) else 0)
         write.name.under_way.pop(write.send.seq, None)
         refused = event.command == "SEND_ERROR" and event.fields.get("error") == "PersistenceError"
         if event.command == "SEND_RECEIPT" and not is_duplicate(event):
@@ -124,7 +124,7 @@ class TakesFailedAgain(Check):
     def _judge(self, write: _Write, event: Frame) -> None:
         assert write.failed is not None
         send, error = write.failed
-        if not _is_taken_for_copy(event):
+        if not is_taken_for_copy(event):
             if event.command == "SEND_RECEIPT":
                 self.exercise(event)
             return
@@ -140,7 +140,7 @@ class TakesFailedAgain(Check):
         )
 
 
-def _is_taken_for_copy(event: Frame) -> bool:
+def is_taken_for_copy(event: Frame) -> bool:
     """Whether an answer says that its SEND is a duplicate, or may be one."""
     return is_duplicate(event) or (
         event.command == "SEND_ERROR" and UNKNOWN_COPY in str(event.fields.get("message", ""))

@@ -8,8 +8,9 @@ Publish: tokens flow in continuously, and the broker does not read on while it h
 
 from __future__ import annotations
 
+from assay_conformance.checks.throttling.dropping import DropsWhatIsNotKept
 from assay_conformance.checks.throttling.floors import EntriesCountOnce, PartitionsEach, SparesCaughtUp
-from assay_conformance.checks.throttling.publishing import PublishRateHolds, UnwrittenPause
+from assay_conformance.checks.throttling.publishing import FullBufferPauses, PublishRateHolds, UnwrittenPause
 from assay_conformance.checks.throttling.reads import PreciseReads, ReadsWithinQuota, RepaysOvershoot
 from assay_conformance.checks.throttling.windows import (
     ByteRateHolds,
@@ -25,7 +26,9 @@ from assay_conformance.checks.throttling.windows import (
 __all__ = [
     "ByteRateHolds",
     "DispatchRateHolds",
+    "DropsWhatIsNotKept",
     "EntriesCountOnce",
+    "FullBufferPauses",
     "LevelsHoldTogether",
     "NearestLevelHolds",
     "PartitionsEach",
