@@ -47,16 +47,17 @@ class DropsWhatIsNotKept(Check):
         self._topics = {
             topic.name
             for topic in unchanged_topics(self.view)
-            if not topic.persistent
+            if not held
+            and not self.view.case.faults
+            and not topic.persistent
             and not self.view.is_dispatched_at_once(topic.name)
             and self.view.is_read_at_once(topic.name)
         }
-        self._judged = bool(self._topics) and not held and not self.view.case.faults
         self._here: dict[tuple[int, int], _Here] = {}
         self._sent: dict[tuple[str, int], _Sent] = {}
 
     def concerned(self) -> bool:
-        return self._judged
+        return bool(self._topics)
 
     @on(Frame, "SUBSCRIBE")
     def subscribed(self, event: Frame) -> None:

@@ -246,7 +246,7 @@ class FullBufferPauses(Check):
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
-        if not event.at_broker:
+        if not self._judged or not event.at_broker:
             return
         if event.sides is Sides.RECEIVER:
             self._odd.add(event.conn)
