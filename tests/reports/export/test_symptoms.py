@@ -201,6 +201,18 @@ def test_producer_that_was_closed_comes_back(back: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["PRODUCER", "SUBSCRIBE"])
+@pytest.mark.parametrize(
+    ("error", "again", "shows"),
+    [("TopicNotFound", 1, True), ("TopicNotFound", 0, False), ("ServiceNotReady", 1, False)],
+)
+def test_who_is_told_that_its_topic_is_gone_registers_again(command: str, error: str, again: int, shows: bool) -> None:
+    register = {"command": command}
+    refused: dict[str, Any] = {"command": "ERROR", "dir": "b2c", "fields": {"error": error}}
+    order = [register, register, refused, *([register] * again)]
+    assert bool(told("topics_deleted_is_final__kept_trying", *order)) is shows
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_message_whose_letter_could_not_be_sent_is_asked_for(again: bool) -> None:
     refused = {"command": "ERROR", "dir": "b2c"}

@@ -190,8 +190,11 @@ def topics_deleted_is_final__left_pending() -> str:
 
 
 def topics_deleted_is_final__kept_trying() -> str:
-    again = len(frames("PRODUCER")) - 2
-    return f"PRODUCER was sent again after the topic was said not to be there, {again} times" if again > 0 else ""
+    refused = [one["seq"] for one in frames("ERROR", "b2c") if one["fields"]["error"] == "TopicNotFound"]
+    for command in ("PRODUCER", "SUBSCRIBE"):
+        if again := [one for one in frames(command) if refused and one["seq"] > refused[0]]:
+            return f"{command} was sent again after the topic was said not to be there, {len(again)} times"
+    return ""
 
 
 def _java_hash(key: str) -> int:
