@@ -8,51 +8,104 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.end_to_end.running import command_line
 
+from assay_conformance.cases.build import Schedule
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.fault import Direction
+from assay_conformance.model.requirement import RequirementId
 from assay_fixtures.agents.manifest import find
 from assay_reports.expectations import Occurs, read_expectations
-from assay_reports.export import export
-from assay_reports.replay import read_replay
+from assay_reports.export import Exported, export
+from assay_reports.export.pieces import RUNTIME, pieces
+from assay_reports.replay import Replay, read_replay
 
 REPLAYS = sorted((find("pulsar-python").folder / "replays").glob("*.json"))
 DEADLINE_S = 120
 OPTIONS = {role.value: names for role, names in find("pulsar-python").options.items()}
 
 LISTED = read_expectations(find("pulsar-python").expectations).entries
-CERTAIN = {entry.replay for entry in LISTED if entry.occurs is Occurs.ALWAYS}
+CERTAIN = {Path(entry.replay).stem for entry in LISTED if entry.replay and entry.occurs is Occurs.ALWAYS}
 """The others depend on what lies behind a message in memory, or on which of two threads is first."""
 
 
-def _exported(replay: Path, folder: Path) -> tuple[Path, Path]:
-    failure = read_replay(replay.read_bytes(), str(replay))
-    if failure.version != version(failure.client):
-        pytest.skip(f"it is one of {failure.client} {failure.version}")
+def _made(failure: Replay, name: str) -> Exported | None:
     try:
-        made = export(failure, OPTIONS, replay.stem)
-    except UsageError as error:
-        pytest.skip(str(error))
-    script, plan = folder / f"{replay.stem}.py", folder / f"{replay.stem}.faults.json"
-    script.write_text(made.script, "utf-8")
-    plan.write_text(made.plan, "utf-8")
-    return script, plan
+        return export(failure, OPTIONS, name)
+    except UsageError:
+        return None
 
 
-EVERY = 16
-"""Of so many one is in the short form."""
+FAILURES = {path.stem: read_replay(path.read_bytes(), str(path)) for path in REPLAYS}
+MADE = {stem: made for stem, failure in FAILURES.items() if (made := _made(failure, stem))}
+
+
+def _is_of_this_version(failure: Replay) -> bool:
+    return failure.version == version(failure.client)
+
+
+def _few() -> frozenset[str]:
+    """Those that have every helper between them, of those whose failure shows each time: the short form."""
+    able = {stem: made.pieces for stem, made in MADE.items() if stem in CERTAIN and _is_of_this_version(FAILURES[stem])}
+    left, few = frozenset[str]().union(*able.values()), set[str]()
+    while left:
+        best = max(able, key=lambda stem: len(able[stem] & left))
+        few.add(best)
+        left -= able[best]
+    return frozenset(few)
+
+
+FEW = _few()
+
+
+def _made_up() -> Replay:
+    """It uses what no shipped failure does."""
+    plan = Schedule()
+    client = plan.client(tokens="one,two")
+    consumer = plan.consumer(client)
+    producer = plan.producer(client)
+    plan.wait_ops()
+    plan.send(producer, 3)
+    plan.receive(consumer, 3, timeout_ms=5_000)
+    plan.wait_received(consumer, 3)
+    plan.wait_frame("SEND", Direction.TO_BROKER, where={"sequence_id": 0})
+    case = plan.case(
+        "batching/made-up",
+        "Three messages of a batch",
+        (RequirementId("batching.names-all-ids"),),
+        producer={"batching": True, "batching_max_publish_delay_ms": 500},
+    )
+    breach = next(one for one in FAILURES["batching--names-all-ids"].breaches if one.code == "no-highest-id")
+    return msgspec.structs.replace(FAILURES["batching--names-all-ids"], case=case, breaches=(breach,))
+
+
+def test_every_helper_is_used_by_a_script_that_is_run() -> None:
+    run = frozenset[str]().union(*(MADE[stem].pieces for stem in FEW), export(_made_up(), OPTIONS, "made-up").pieces)
+    assert {name for name, piece in pieces().items() if piece.folder == RUNTIME} == run
 
 
 @pytest.mark.parametrize(
-    "replay",
-    [
-        pytest.param(path, id=path.stem, marks=() if number % EVERY == 0 else pytest.mark.long)
-        for number, path in enumerate(REPLAYS)
-    ],
+    "stem", [pytest.param(stem, id=stem, marks=() if stem in FEW else pytest.mark.long) for stem in MADE]
 )
-def test_exported_script_shows_the_deviation(replay: Path, tmp_path: Path) -> None:
-    script, plan = _exported(replay, tmp_path)
+def test_exported_script_shows_the_deviation(stem: str, tmp_path: Path) -> None:
+    failure = FAILURES[stem]
+    if not _is_of_this_version(failure):
+        pytest.skip(f"it is one of {failure.client} {failure.version}")
+    told = _ran(MADE[stem], stem, tmp_path)
+    assert told.returncode == 1 or (told.returncode == 0 and stem not in CERTAIN), told.stdout
+
+
+def test_script_of_a_made_up_failure_shows_it(tmp_path: Path) -> None:
+    told = _ran(export(_made_up(), OPTIONS, "made-up"), "made-up", tmp_path)
+    assert told.returncode == 1, told.stdout
+
+
+def _ran(made: Exported, name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    script, plan = folder / f"{name}.py", folder / f"{name}.faults.json"
+    script.write_text(made.script, "utf-8")
+    plan.write_text(made.plan, "utf-8")
     serve = command_line("broker", "--port", "0", "--http-port", "0", "--json", "--faults", str(plan))
     with subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as broker:
         try:
@@ -67,6 +120,5 @@ def test_exported_script_shows_the_deviation(replay: Path, tmp_path: Path) -> No
             )
         finally:
             broker.kill()
-    assert "expected  " in told.stdout, told.stderr
-    certain = f"replays/{replay.name}" in CERTAIN
-    assert told.returncode == 1 or (told.returncode == 0 and not certain), told.stdout
+    assert "expected\n- " in told.stdout, told.stderr
+    return told

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import keyword
 import math
+from collections.abc import Mapping
 from typing import Any, Final
 
 from assay_conformance.model.errors import UsageError
@@ -15,6 +16,19 @@ from assay_reports.text import one_line
 SECONDS: Final = {"pattern_auto_discovery_period"}
 """Options in seconds whose names do not say so."""
 SHOWN: Final = 60
+WIDTH: Final = 108
+"""Of a line, but for what it is indented by in a function."""
+INDENT: Final = 4
+
+NEVER_SET: Final = {"durable", "max_redeliver_count", "dead_letter_subscription"}
+"""What is not told as it is: a reader is none, and the two others make one policy."""
+NO_FORM: Final = {"router": "an application's own router", "tls_trust_certs": "TLS"}
+READERS: Final = {
+    "start_inclusive": "start_message_id_inclusive",
+    "consumer_name": "reader_name",
+    "receiver_queue_size": "receiver_queue_size",
+}
+STARTS: Final = ("earliest", "latest")
 
 ENUMS: Final = {
     "compression_type": (
@@ -56,27 +70,64 @@ class Text:
         return self._text
 
 
-def literal(value: Any) -> str:
-    """The value as Python writes it; UsageError for what is no plain data."""
-    if isinstance(value, Text):
-        return str(value)
-    if isinstance(value, str):
-        return repr(str(value))
-    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(literal, value))}]"
+def literal(value: Any, indent: int = 0) -> str:
+    """The value as Python writes it, over lines where it is long; UsageError for what is no plain data."""
+    short = flat(value)
+    if indent + len(short) <= WIDTH or not value or not isinstance(value, list | tuple | dict):
+        return short
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{literal(key)}: {literal(one)}' for key, one in value.items())}}}"
-    raise UsageError(f"expected plain data, came {_shown(value)}")
+        return _over_lines("{", [(f"{flat(key)}: ", one) for key, one in value.items()], "}", indent)
+    return _over_lines("[", [("", one) for one in value], "]", indent)
 
 
 def called(function: str, *arguments: Any, **named: Any) -> str:
-    """One call. UsageError for an argument whose name is none."""
+    """One call, over lines where it is long. UsageError for an argument whose name is none."""
     if wrong := [name for name in named if not name.isidentifier() or keyword.iskeyword(name)]:
         raise UsageError(f"expected arguments with names such as topic, came {_shown(wrong[0])}")
-    told = [*map(literal, arguments), *(f"{name}={literal(value)}" for name, value in named.items())]
-    return f"{function}({', '.join(told)})"
+    told = [*(("", one) for one in arguments), *((f"{name}=", one) for name, one in named.items())]
+    short = f"{function}({', '.join(label + flat(one) for label, one in told)})"
+    return short if len(short) <= WIDTH else _over_lines(f"{function}(", told, ")", 0)
+
+
+def _over_lines(begin: str, told: list[tuple[str, Any]], end: str, indent: int) -> str:
+    """Short values one behind the other, as far as there is room; long ones each on a line."""
+    pad = " " * (indent + INDENT)
+    if any(isinstance(one, list | tuple | dict) for _, one in told):
+        lines = [label + literal(one, indent + INDENT) for label, one in told]
+    else:
+        lines = _filled([label + flat(one) for label, one in told], WIDTH - len(pad))
+    return "\n".join([begin, *(f"{pad}{line}," for line in lines), " " * indent + end])
+
+
+def _filled(rows: list[str], room: int) -> list[str]:
+    lines = rows[:1]
+    for row in rows[1:]:
+        if len(lines[-1]) + len(row) + 3 > room:
+            lines.append(row)
+        else:
+            lines[-1] += f", {row}"
+    return lines
+
+
+def flat(value: Any) -> str:
+    """As `literal`, on one line."""
+    if isinstance(value, Text):
+        return str(value)
+    if isinstance(value, str):
+        return _quoted(str(value))
+    if value is None or isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(flat, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{flat(key)}: {flat(one)}' for key, one in value.items())}}}"
+    raise UsageError(f"expected plain data, came {_shown(value)}")
+
+
+def _quoted(text: str) -> str:
+    """In double quotes, where these need no escape."""
+    told = repr(text)
+    return f'"{told[1:-1]}"' if told[0] == "'" and '"' not in told else told
 
 
 def option_value(key: str, option: str, value: Any) -> Any:
@@ -92,6 +143,33 @@ def option_value(key: str, option: str, value: Any) -> Any:
     if member is None:
         raise UsageError(f"{key!r}: expected one of {', '.join(members)}, came {_shown(value)}")
     return Text(f"pulsar.{name}.{member}")
+
+
+def chosen_options(config: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
+    """The client's keyword arguments for what a Case configures; UsageError for what no script can set."""
+    if unknown := [words for key, words in NO_FORM.items() if key in config]:
+        raise UsageError(f"{unknown[0]} has no stand-alone form; expected a Case that reduces without it")
+    told = {
+        known[key]: option_value(key, known[key], value)
+        for key, value in config.items()
+        if key in known and key not in NEVER_SET
+    }
+    if count := config.get("max_redeliver_count"):
+        named = {"initial_subscription_name": config.get("dead_letter_subscription")}
+        policy = called("pulsar.ConsumerDeadLetterPolicy", count, **{k: v for k, v in named.items() if v})
+        told[known["max_redeliver_count"]] = Text(policy)
+    return told
+
+
+def reader_options(config: Mapping[str, Any]) -> dict[str, Any]:
+    """As above, of a reader, which has options of its own."""
+    start = config.get("initial_position", "latest")
+    if start not in STARTS:
+        raise UsageError(f"'initial_position': expected one of {', '.join(STARTS)}, came {_shown(start)}")
+    rest = {key: value for key, value in config.items() if key not in {"initial_position", "durable"}}
+    if wrong := [key for key in rest if key not in READERS]:
+        raise UsageError(f"{wrong[0]} cannot be set on a reader; expected one of {', '.join(READERS)}")
+    return {"start": Text(f"pulsar.MessageId.{start}"), **{READERS[key]: value for key, value in rest.items()}}
 
 
 def _shown(value: Any) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import errno
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,11 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime, Cut, Drop, Fault, Until
 from assay_conformance.model.outside import LimitData
 from assay_conformance.model.requirement import RequirementId
-from assay_fixtures.agents.manifest import find
 from assay_fixtures.cli import _run
 from assay_fixtures.light.faults import read_plan
 from assay_reports.export import Exported, export
-from assay_reports.replay import Breach, Replay, read_replay
+from assay_reports.export.values import flat
+from assay_reports.replay import Breach, Replay
 
 OPTIONS = {
     "client": {},
@@ -32,8 +30,6 @@ OPTIONS = {
     "consumer": {},
 }
 KNOWN = ("batching.names-all-ids", "no-highest-id")
-REPLAYS = sorted((find("pulsar-python").folder / "replays").glob("*.json"))
-OWN = {"pulsar", "__future__"}
 TOPIC = "persistent://public/default/t"
 LETTERS = {
     **OPTIONS,
@@ -43,8 +39,6 @@ LETTERS = {
         "dead_letter_subscription": "dead_letter_policy",
     },
 }
-NO_SCRIPT = {"chunking--connection-ends-inside-a-chunk", "seek--more-of-a-batch"}
-"""Of those that are shipped: the fault of one is toxiproxy's, and the other has a reader."""
 
 
 def replay(case: Case, finding: tuple[str, str] = KNOWN, client: str = "pulsar-client") -> Replay:
@@ -86,8 +80,9 @@ def test_script_says_what_was_expected_and_how_to_run_it() -> None:
 
 def test_script_makes_the_calls_of_the_case_in_the_clients_words() -> None:
     script = made(batching=True, compression="ZLIB").script
-    assert "batching_enabled=True, compression_type=pulsar.CompressionType.ZLib)" in script
-    assert "    for _ in range(3):\n        send(3, 2, 100)\n" in script
+    assert " batching_enabled=True," in script
+    assert "compression_type=pulsar.CompressionType.ZLib,\n" in script
+    assert "    for _ in range(3):\n        send_async(producer, size=100)\n" in script
 
 
 def test_plan_is_what_the_broker_takes(tmp_path: Path) -> None:
@@ -98,20 +93,26 @@ def test_plan_is_what_the_broker_takes(tmp_path: Path) -> None:
     assert read.faults == (fault,)
     assert read.topology is not None
     assert [topic.name for topic in read.topology.topics] == ["t"]
+    assert f"plan={flat({'topology': msgspec.to_builtins(read.topology), 'faults': 1})},\n" in made(fault).script
 
 
 def test_fault_that_begins_with_a_step_begins_in_the_script() -> None:
     exported = made(Fault(trigger=AfterStep(3), action=Cut()))
     assert json.loads(exported.plan)["faults"] == []
-    assert "    fault(0, {'trigger': {'when': 'time', 'at_ms': 0}" in exported.script
+    assert "    begin_fault(\n        0,\n" in exported.script or "    begin_fault(0, {" in exported.script
+    assert '"trigger": {"when": "time", "at_ms": 0}' in exported.script
 
 
 def test_fault_that_ends_with_a_step_is_ended_by_the_script() -> None:
     exported = made(Fault(trigger=down("PONG"), action=Drop(), until=Until(step=3)))
     assert not json.loads(exported.plan)["faults"][0].get("until")
     calls = exported.script.partition("def schedule")[2]
-    assert "FAULTS[0] = 0\n" in calls
-    assert re.search(r"wait\(2, timeout_s=[0-9.]+\)\n    heal\(0\)\n    for _ in", calls)
+    assert re.search(r"wait_for\(producer(, timeout_s=[0-9.]+)?\)\n    end_fault\(0\)\n    for _ in", calls)
+
+
+def test_fault_that_never_begins_makes_no_script() -> None:
+    with pytest.raises(UsageError, match="fault 0 never begins"):
+        made(Fault(trigger=AfterStep(99), action=Cut()))
 
 
 def test_steps_of_the_broker_are_asked_of_it() -> None:
@@ -119,8 +120,8 @@ def test_steps_of_the_broker_are_asked_of_it() -> None:
     for verb, args in (("migrate", {"broker": 1}), ("fail_store", {}), ("delete", {})):
         plan.broker(verb, topic="t", **args)
     script = export(replay(plan.case("batching/example", "An example", (KNOWN[0],))), OPTIONS, "example").script
-    assert f"broker('migrate', topic='{TOPIC}', broker=1)" in script
-    assert f"broker('fail_store', topic='{TOPIC}')" in script
+    assert f'broker("migrate", topic="{TOPIC}", broker=1)' in script
+    assert f'broker("fail_store", topic="{TOPIC}")' in script
 
 
 def test_consumer_is_opened_and_placed_in_the_clients_words() -> None:
@@ -135,9 +136,87 @@ def test_consumer_is_opened_and_placed_in_the_clients_words() -> None:
         consumer={"max_redeliver_count": 2, "dead_letter_subscription": "d", "pattern_update_ms": 1500},
     )
     script = export(replay(example), LETTERS, "example").script
-    assert f"open_pattern(2, 1, '{TOPIC}.*', 's', pattern_auto_discovery_period=2, dead_letter_policy=" in script
-    assert "pulsar.ConsumerDeadLetterPolicy(2, initial_subscription_name='d')" in script
-    assert "seek_time(3, 2, 7)" in script
+    assert f'client, re.compile("{TOPIC}.*"), subscription="s",' in script
+    assert " pattern_auto_discovery_period=2,\n" in script
+    assert ' dead_letter_policy=pulsar.ConsumerDeadLetterPolicy(2, initial_subscription_name="d"),\n' in script
+    assert "    seek_to_time(consumer, 7)\n" in script
+
+
+def test_reader_is_opened_with_the_options_of_readers() -> None:
+    script = _of_a_reader(receiver_queue_size=5)
+    assert f'open_reader(client, "{TOPIC}", start=pulsar.MessageId.earliest, receiver_queue_size=5)' in script
+
+
+def test_option_that_readers_do_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="step 2, open_consumer: nack_delay_ms cannot be set on a reader"):
+        _of_a_reader(nack_delay_ms=5)
+
+
+def _of_a_reader(**config: Any) -> str:
+    plan = Schedule()
+    plan.agent("open_consumer", {"client": plan.client(), "topics": ["t"], "config": {"durable": False, **config}})
+    return export(replay(plan.case("batching/example", "An example", (KNOWN[0],))), OPTIONS, "example").script
+
+
+def test_what_was_refused_is_named_in_plain_words() -> None:
+    plan = Schedule()
+    consumer = plan.consumer(plan.client())
+    plan.agent("nack", {"consumer": consumer, "numbers": [0]})
+    plan.agent("ack", {"consumer": consumer, "messages": [1, 2], "cumulative": True})
+    plan.agent("ack", {"consumer": consumer, "all": True})
+    script = export(replay(plan.case("batching/example", "An example", (KNOWN[0],))), OPTIONS, "example").script
+    for words in (
+        "negative_acknowledge(consumer, numbered(0))",
+        "acknowledge_cumulative(consumer, received(1, 2))",
+        "acknowledge(consumer, unacknowledged())",
+    ):
+        assert f"    {words}\n" in script
+
+
+def test_what_is_done_again_and_again_is_a_loop() -> None:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for _ in range(3):
+        plan.send(producer, 1, size=9)
+        plan.wait_ms(20)
+    script = export(replay(plan.case("batching/example", "An example", (KNOWN[0],))), OPTIONS, "example").script
+    loop = "    for _ in range(3):\n        send_async(producer, size=9)\n        time.sleep(0.02)\n"
+    assert loop in script
+
+
+def test_several_are_numbered_and_named_so_in_the_sentence() -> None:
+    plan = Schedule()
+    client = plan.client()
+    plan.send(plan.producer(client), 1)
+    second = plan.producer(client)
+    plan.send(second, 1)
+    told = replay(plan.case("batching/example", "An example", (KNOWN[0],)))
+    sentence = f"producer {second} (assay-0-2): send (operation 9) in the Case"
+    breach = msgspec.structs.replace(told.breaches[0], sentence=sentence)
+    script = export(msgspec.structs.replace(told, breaches=(breach,)), OPTIONS, "example").script
+    assert "send_async(producer_2, size=" in script
+    assert "- producer_2: send in the schedule.\n" in script
+
+
+def test_title_of_what_was_found_by_chance_is_what_was_not_kept() -> None:
+    found = msgspec.structs.replace(case(), title="reduced from what exploration drew")
+    script = export(replay(found), OPTIONS, "example").script
+    assert ast.get_docstring(ast.parse(script), clean=False).startswith(  # type: ignore[union-attr]
+        "pulsar-client 3.13.0 does not keep this: It must hold."
+    )
+
+
+def test_title_of_a_permutation_has_no_words_of_the_suite() -> None:
+    permuted = msgspec.structs.replace(case(), id="batching/example@zstd", title="an example (zstd)")
+    assert '"""An example.\n' in export(replay(permuted), OPTIONS, "example").script
+
+
+def test_each_clause_stands_by_itself() -> None:
+    told = replay(case())
+    other = msgspec.structs.replace(told.breaches[0], clause="So must this, " + "word " * 30)
+    script = export(msgspec.structs.replace(told, breaches=(*told.breaches, other)), OPTIONS, "example").script
+    assert "\n- It must hold.\n- So must this," in script
+    assert max(len(line) for line in script.partition("EXPECTED")[2].partition("def ")[0].splitlines()) <= 100
 
 
 def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
@@ -146,7 +225,7 @@ def test_process_that_was_lost_is_told_of_without_the_suite() -> None:
         told.breaches[0], sentence='agent x was killed by signal 11 while handling "send" #2. Full log: runs/agent.log'
     )
     script = export(msgspec.structs.replace(told, breaches=(breach,)), OPTIONS, "example").script
-    assert "3.13.0: the process that runs the client was killed by signal 11." in script
+    assert "3.13.0:\n- the process that runs the client was killed by signal 11." in script
     assert "agent.log" not in script
 
 
@@ -168,43 +247,40 @@ def test_what_has_no_stand_alone_form_is_refused_in_one_sentence(told: Replay, s
         export(told, OPTIONS, "example")
 
 
-@pytest.mark.parametrize("path", REPLAYS, ids=lambda path: path.stem)
-def test_script_needs_the_client_and_the_standard_library_alone(path: Path) -> None:
-    options = {role.value: names for role, names in find("pulsar-python").options.items()}
-    if path.stem in NO_SCRIPT:
-        with pytest.raises(UsageError, match="has no stand-alone form"):
-            export(read_replay(path.read_bytes(), str(path)), options, path.stem)
-        return
-    script = export(read_replay(path.read_bytes(), str(path)), options, path.stem).script
-    nodes = list(ast.walk(ast.parse(script)))
-    imported = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    imported |= {(node.module or "").split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert imported <= OWN | set(sys.stdlib_module_names)
-    assert not _unknown(nodes)
-
-
-def _unknown(nodes: list[ast.AST]) -> set[str]:
-    """Names that are used and that nothing in the script makes."""
-    made = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    made |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
-    made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {alias.asname or alias.name for alias in node.names}
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - made - set(dir(builtins)) - {"__name__"}
-
-
 def test_command_writes_both_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "failure.json"
     file.write_bytes(msgspec.json.encode(replay(case())))
     assert _run(["export", str(file), "-o", str(tmp_path / "issue"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert [Path(told[key]).name for key in ("script", "plan")] == [
-        "batching--example.py",
-        "batching--example.faults.json",
+        "failure.py",
+        "failure.faults.json",
     ]
     assert all(Path(written).exists() for written in told.values())
+
+
+@pytest.mark.parametrize(
+    ("file", "asked", "name"),
+    [
+        ("failure.json", ["--name", "for_issue-7"], "for_issue-7"),
+        ("a 'b'; c.d.json", [], "a-b-c-d"),
+        ("%.json", [], "failure"),
+    ],
+)
+def test_name_is_as_asked_or_as_the_replay_file_without_what_a_shell_reads(
+    tmp_path: Path, file: str, asked: list[str], name: str
+) -> None:
+    (tmp_path / file).write_bytes(msgspec.json.encode(replay(case())))
+    assert _run(["export", str(tmp_path / file), "-o", str(tmp_path / "issue"), *asked]) == 0
+    assert {path.name for path in (tmp_path / "issue").iterdir()} == {f"{name}.py", f"{name}.faults.json"}
+
+
+@pytest.mark.parametrize("name", ["", "../x", "-x", "a b", "x.py"])
+def test_name_that_is_no_plain_word_is_refused(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "failure.json"
+    file.write_bytes(msgspec.json.encode(replay(case())))
+    assert _run(["export", str(file), "-o", str(tmp_path), f"--name={name}"]) == 2
+    assert "--name: expected letters, digits, '-' and '_'" in capsys.readouterr().err
 
 
 def test_command_says_what_it_cannot_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,11 +297,11 @@ def _exported(tmp_path: Path, folder: Path) -> int:
 
 
 def test_another_failure_of_that_name_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = tmp_path / "batching--example.faults.json"
+    plan = tmp_path / "failure.faults.json"
     plan.write_text("another's")
     assert _exported(tmp_path, tmp_path) == 2
     assert f"{plan}: exists already" in capsys.readouterr().err
-    assert not (tmp_path / "batching--example.py").exists()
+    assert not (tmp_path / "failure.py").exists()
 
 
 def test_the_same_failure_is_exported_again(tmp_path: Path) -> None:
@@ -249,5 +325,5 @@ def test_a_full_disk_names_the_file_and_leaves_no_half(
     failure.write_bytes(msgspec.json.encode(replay(case())))
     monkeypatch.setattr(Path, "write_bytes", full)
     assert _run(["export", str(failure), "-o", str(tmp_path / "issue")]) == 4
-    assert "batching--example.py: cannot be written: No space left on device" in capsys.readouterr().err
+    assert "failure.py: cannot be written: No space left on device" in capsys.readouterr().err
     assert list((tmp_path / "issue").iterdir()) == []

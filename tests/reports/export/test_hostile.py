@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -73,7 +74,7 @@ def _known() -> frozenset[str]:
 
 
 def _words(script: str) -> set[str]:
-    """Every name, attribute, import and call, and what each call is of."""
+    """Every name, attribute, import and call, and what each call is of; what is numbered without its number."""
     told: set[str] = set()
     for node in ast.walk(ast.parse(script)):
         match node:
@@ -85,7 +86,7 @@ def _words(script: str) -> set[str]:
                 told.add(f"import of {name}")
             case ast.keyword(arg=str(name)):
                 told.add(f"argument {name}")
-    return told
+    return {re.sub(r"_\d+$", "", word) for word in told}
 
 
 def _exported(data: bytes) -> str:

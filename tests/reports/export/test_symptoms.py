@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import zlib
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import SimpleNamespace
@@ -12,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from assay_reports.export import symptom_sources
+from assay_reports.export.pieces import RUNTIME, needed
 
 FULL, REFUSED, LATE = "Result.ProducerQueueIsFull", "Result.NotAllowedError", "Result.Timeout"
 RESULTS = SimpleNamespace(ProducerQueueIsFull=FULL, NotAllowedError=REFUSED, Timeout=LATE)
+OF_A_CALL = {"is_ok", "is_open_at", "took_s"}
+"""What of the runtime asks nobody."""
 LIMIT = {"command": "CONNECTED", "dir": "b2c", "fields": {"max_message_size": 1000}}
 
 
-@dataclass
+@dataclass(eq=False)
 class Call:
     """As `calls.Call` has it: begun and over at these seconds, over at none: not yet."""
 
@@ -28,29 +31,32 @@ class Call:
     over: float | None = 0.0
     error: str = ""
     size: int = 10
-    digest: int = 0
+    payload: bytes = b""
     details: dict[str, Any] = field(default_factory=dict)
     result: Any = None
 
-    @property
-    def took_s(self) -> float | None:
-        return None if self.over is None else self.over - self.called
+    handle: Any = None
 
     @property
     def ended(self) -> threading.Event:
         return threading.Event()
 
-    def is_ok(self) -> bool:
-        return self.over is not None and not self.error
-
-    def is_open_at(self, moment: float) -> bool:
-        return self.called <= moment and (self.over is None or self.over > moment)
+    @property
+    def data(self) -> bytes:
+        return self.payload or bytes(self.size)
 
 
-def handle(*sends: Call, **told: Any) -> SimpleNamespace:
-    return SimpleNamespace(
-        **{"options": {}, "sends": sends, "messages": [], "refused": set(), "sought": (0, None), **told}
-    )
+@dataclass(eq=False)
+class Handle:
+    """As `calls.Handle` has it."""
+
+    sends: tuple[Call, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    messages: list[Any] = field(default_factory=list)
+
+
+def handle(*sends: Call, **told: Any) -> Handle:
+    return Handle(sends, **told)
 
 
 def told(function: str, *events: dict[str, Any], calls: Any = (), handles: Any = ()) -> str:
@@ -66,15 +72,16 @@ def told(function: str, *events: dict[str, Any], calls: Any = (), handles: Any =
         "until": lambda _holds, _s: None,
         "finish": lambda: None,
         "CALLS": list(calls),
-        "ENDED": list(calls),
-        "HANDLES": dict(enumerate(handles)),
+        "HANDLES": list(handles),
         "pulsar": SimpleNamespace(Result=RESULTS),
         "pairwise": pairwise,
         "sys": sys,
         "time": time,
+        "zlib": zlib,
         "Any": Any,
     }
-    exec("from __future__ import annotations\n" + "\n".join(symptom_sources().values()), known)
+    copied = [piece.source for piece in needed([function]) if piece.folder != RUNTIME or set(piece.names) <= OF_A_CALL]
+    exec("\n".join(["from __future__ import annotations", *copied]), known)
     return str(known[function]())
 
 
@@ -139,8 +146,8 @@ def test_large_message_that_was_refused_comes_again(came: tuple[bytes, ...], sho
     messages = [
         SimpleNamespace(data=lambda data=data: data, redelivery_count=lambda at=at: at) for at, data in enumerate(came)
     ]
-    there = [handle(messages=messages, refused=set(range(len(came))))]
-    assert bool(told("letters_large_is_buried__never_again", handles=there)) is shows
+    refusals = [Call("negative_acknowledge", handle=handle(messages=messages), result=list(range(len(came))))]
+    assert bool(told("letters_large_is_buried__never_again", calls=refusals)) is shows
 
 
 @pytest.mark.parametrize(("redelivered", "asked", "shows"), [(1, 1, True), (0, 1, False), (1, 2, False)])
@@ -159,14 +166,15 @@ def test_seek_starts_at_the_first_entry_of_its_time_or_behind_its_message(sought
     times = enumerate((100, 200, 300))
     stored = [{"kind": "stored", "id": [1, at, -1, -1, 0], "meta": {"publish_time_ms": ms}} for at, ms in times]
     id = SimpleNamespace(ledger_id=lambda: 1, entry_id=lambda: entry)
-    there = [handle(messages=[SimpleNamespace(message_id=lambda: id)], sought=(0, sought))]
-    assert bool(told("seek_starts_at_target__wrong_start", *stored, handles=there)) is (entry != first)
+    consumer = Handle(messages=[SimpleNamespace(message_id=lambda: id)])
+    seeks = [Call("seek", handle=consumer, result=(0, sought))]
+    assert bool(told("seek_starts_at_target__wrong_start", *stored, calls=seeks)) is (entry != first)
 
 
-@pytest.mark.parametrize(("digest", "error", "shows"), [(1, "", False), (2, "", True), (2, LATE, False)])
-def test_message_is_lost_where_its_send_ended_well_alone(digest: int, error: str, shows: bool) -> None:
-    stored = {"kind": "stored", "members": [{"digest": 1}]}
-    there = [handle(Call(error=error, digest=digest))]
+@pytest.mark.parametrize(("sent", "error", "shows"), [(b"a", "", False), (b"b", "", True), (b"b", LATE, False)])
+def test_message_is_lost_where_its_send_ended_well_alone(sent: bytes, error: str, shows: bool) -> None:
+    stored = {"kind": "stored", "members": [{"digest": zlib.crc32(b"a")}]}
+    there = [handle(Call(error=error, payload=sent))]
     assert bool(told("delivery_ok_is_stored__not_stored", stored, handles=there)) is shows
 
 
@@ -191,6 +199,18 @@ def test_producer_that_was_closed_comes_back(back: bool) -> None:
     assert bool(told("resend_comes_back_after_close_producer__not_back", {"command": "PRODUCER"}, closed, *again)) is (
         not back
     )
+
+
+@pytest.mark.parametrize("command", ["PRODUCER", "SUBSCRIBE"])
+@pytest.mark.parametrize(
+    ("error", "again", "shows"),
+    [("TopicNotFound", 1, True), ("TopicNotFound", 0, False), ("ServiceNotReady", 1, False)],
+)
+def test_who_is_told_that_its_topic_is_gone_registers_again(command: str, error: str, again: int, shows: bool) -> None:
+    register = {"command": command}
+    refused: dict[str, Any] = {"command": "ERROR", "dir": "b2c", "fields": {"error": error}}
+    order = [register, register, refused, *([register] * again)]
+    assert bool(told("topics_deleted_is_final__kept_trying", *order)) is shows
 
 
 @pytest.mark.parametrize("again", [True, False])

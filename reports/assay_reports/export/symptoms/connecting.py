@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay_reports.export.calls import CALLS
-from assay_reports.export.watching import ask, frames, until
+from assay_reports.export.runtime.calls import CALLS
+from assay_reports.export.runtime.watching import ask, frames, until
 
 
 def _closed() -> str:

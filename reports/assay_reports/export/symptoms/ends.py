@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from assay_reports.export.calls import CALLS
-from assay_reports.export.watching import finish
+from assay_reports.export.runtime.calls import CALLS
+from assay_reports.export.runtime.watching import finish
 
 
 def robustness_operations_end__operation_never_ended() -> str:
     for one in CALLS:
         one.ended.wait(max(0.0, one.called + 10.0 - time.monotonic()))
-    stuck = [one for one in CALLS if one.took_s is None]
+    stuck = [one for one in CALLS if one.over is None]
     return f"{len(stuck)} calls have not ended, the first is {stuck[0]}" if stuck else ""
 
 

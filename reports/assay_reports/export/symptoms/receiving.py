@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from assay_reports.export.calls import CALLS, HANDLES
-from assay_reports.export.watching import ask, frames, until
+from assay_reports.export.runtime.calls import CALLS, HANDLES, took_s
+from assay_reports.export.runtime.watching import ask, frames, until
 
 
 def _short() -> str:
@@ -42,7 +42,7 @@ def _reported(error: str) -> bool:
 
 def compression_garbled_message_reported__garbled_delivered() -> str:
     unpacked = [one.get("meta", {}).get("unpacked_bytes") for one in frames("MESSAGE", "b2c")]
-    came = sum(len(handle.messages) for handle in HANDLES.values())
+    came = sum(len(handle.messages) for handle in HANDLES)
     good = sum(size is None for size in unpacked)
     return f"{came} messages were delivered, and {good} can be decompressed" if came > good else ""
 
@@ -87,7 +87,7 @@ def nack_steady_refusals__postponed() -> str:
 
 def ack_kept_while_away__lost_while_away() -> str:
     acked = {tuple(id[:2]) for one in frames("ACK") for id in one.get("ids", ())}
-    taken = {(m.message_id().ledger_id(), m.message_id().entry_id()) for h in HANDLES.values() for m in h.messages}
+    taken = {(m.message_id().ledger_id(), m.message_id().entry_id()) for h in HANDLES for m in h.messages}
     return f"no ACK of {sorted(taken - acked)}, which the application acknowledged" if taken - acked else ""
 
 
@@ -152,12 +152,12 @@ def flow_permit_for_receive__more_than_one() -> str:
 
 
 def seek_starts_at_target__wrong_start() -> str:
-    for handle in HANDLES.values():
-        had, target = handle.sought
+    sought = {one.handle: one.result for one in CALLS if one.what == "seek" and one.result}
+    for handle, (had, target) in sought.items():
         if isinstance(target, int):
             ids = [one["id"][:2] for one in _stored() if one["meta"].get("publish_time_ms", 0) >= target]
         else:
-            ids = [one["id"][:2] for one in _stored() if target and one["id"][:2] > target]
+            ids = [one["id"][:2] for one in _stored() if one["id"][:2] > target]
         came = [message.message_id() for message in handle.messages[had:]]
         if came and ids and [came[0].ledger_id(), came[0].entry_id()] != ids[0]:
             return f"behind a seek came {came[0]} first, expected {ids[0]}"
@@ -192,12 +192,12 @@ def letters_buried_then_acked__not_redelivered() -> str:
 
 
 def letters_large_is_buried__never_again() -> str:
-    for handle in HANDLES.values():
-        for at in handle.refused:
-            data = handle.messages[at].data()
-            again = [message for message in handle.messages[at + 1 :] if message.data() == data]
-            if not again and handle.messages[at].redelivery_count() == 0:
-                return f"a message of {len(data)} bytes was refused, and did not come again"
+    for call in [one for one in CALLS if one.what == "negative_acknowledge"]:
+        for at in call.result or ():
+            message, *later = call.handle.messages[at:]
+            again = any(one.data() == message.data() for one in later)
+            if not again and message.redelivery_count() == 0:
+                return f"a message of {len(message.data())} bytes was refused, and did not come again"
     return ""
 
 
@@ -211,7 +211,7 @@ def letters_large_is_buried__asked_again() -> str:
 
 
 def delivery_acked_is_delivered__lost() -> str:
-    came = {(id.ledger_id(), id.entry_id()) for h in HANDLES.values() for id in (m.message_id() for m in h.messages)}
+    came = {(id.ledger_id(), id.entry_id()) for h in HANDLES for id in (m.message_id() for m in h.messages)}
     lost = [one["id"][:2] for one in _stored() if one.get("members") and tuple(one["id"][:2]) not in came]
     return f"what is stored at {lost[0]} was acknowledged, and never came" if lost else ""
 
@@ -220,7 +220,7 @@ def seek_ends_when_connected__ended_while_away() -> str:
     at_client = [one for kind in ("SUCCESS", "CLOSE_CONSUMER") for one in frames(kind, "b2c")]
     at_client = [one for one in at_client if one.get("sides") != "sender"]
     for asked, sought in zip(frames("SEEK"), [one for one in CALLS if one.what == "seek"], strict=False):
-        over = asked["t_ns"] + (sought.took_s or 0) * 1e9
+        over = asked["t_ns"] + (took_s(sought) or 0) * 1e9
         closed = [one for one in at_client if one["command"] == "CLOSE_CONSUMER" and one["t_ns"] < over]
         if not closed or closed[-1]["t_ns"] < asked["t_ns"]:
             continue

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from itertools import pairwise
 
 import pulsar
 
-from assay_reports.export.calls import CALLS, ENDED, HANDLES, Call
+from assay_reports.export.runtime.calls import CALLS, HANDLES, Call, is_ok, is_open_at, took_s
+from assay_reports.export.runtime.watching import ask, frames
 from assay_reports.export.symptoms.ends import robustness_operations_end__operation_never_ended
-from assay_reports.export.watching import ask, frames
 
 
 def batching_names_all_ids__no_highest_id() -> str:
@@ -19,8 +20,8 @@ def batching_names_all_ids__no_highest_id() -> str:
 
 
 def batching_flush_closes_batch__stayed_open() -> str:
-    slow = [one for one in CALLS if one.what == "send" and (one.took_s or 99) > 2]
-    return f"a blocking send took {slow[0].took_s:.1f} s: it waited for the publish delay" if slow else ""
+    slow = [one for one in CALLS if one.what == "send" and (took_s(one) or 99) > 2]
+    return f"a blocking send took {took_s(slow[0]):.1f} s: it waited for the publish delay" if slow else ""
 
 
 def batching_delayed_alone__overtakes_batch() -> str:
@@ -29,7 +30,8 @@ def batching_delayed_alone__overtakes_batch() -> str:
 
 
 def ordering_callbacks_in_send_order__callback_out_of_order() -> str:
-    numbers = [one.details["number"] for one in ENDED if one.what.startswith("send")]
+    sends = [one for one in CALLS if one.what.startswith("send") and one.over is not None]
+    numbers = [one.details["number"] for one in sorted(sends, key=lambda one: one.over or 0)]
     return f"sends completed in the order {numbers}" if numbers != sorted(numbers) else ""
 
 
@@ -61,7 +63,7 @@ def resend_terminated_fails_all__comes_back() -> str:
 
 
 def resend_send_timeout__late() -> str:
-    late = [one for one in CALLS if one.what == "send_async" and (one.took_s or 99) > 1.4]
+    late = [one for one in CALLS if one.what == "send_async" and (took_s(one) or 99) > 1.4]
     return f"send {late[0].details['number']} ended as late as this: {late[0]}" if late else ""
 
 
@@ -91,7 +93,7 @@ def batching_keyed_entry_tells_highest_id__other_highest() -> str:
 
 def _lost() -> str:
     stored = {member["digest"] for one in ask("events") if one["kind"] == "stored" for member in one["members"]}
-    lost = [one for handle in HANDLES.values() for one in handle.sends if one.is_ok() and one.digest not in stored]
+    lost = [one for handle in HANDLES for one in handle.sends if is_ok(one) and zlib.crc32(one.data) not in stored]
     return f"{lost[0]}, and its message is not stored" if lost else ""
 
 
@@ -114,13 +116,13 @@ def _errors(result: object) -> list[Call]:
 def _refused_with_room() -> str:
     """A message takes a place, and one in chunks as many as it has of them."""
     largest = frames("CONNECTED", "b2c")[0]["fields"]["max_message_size"]
-    for handle in HANDLES.values():
+    for handle in HANDLES:
         limit = handle.options.get("max_pending_messages", 0)
         for one in handle.sends:
-            held = [other for other in handle.sends if other.called < one.called and other.is_open_at(one.called)]
-            places = sum(-(-other.size // largest) for other in held)
+            held = [other for other in handle.sends if other.called < one.called and is_open_at(other, one.called)]
+            places = sum(-(-len(other.data) // largest) for other in held)
             full = one.error == str(pulsar.Result.ProducerQueueIsFull)
-            if full and one.size <= largest and places < limit:
+            if full and len(one.data) <= largest and places < limit:
                 return f"{one}, with {places} of {limit} places taken"
     return ""
 
@@ -157,10 +159,10 @@ def chunking_survives_reconnect__chunk_skipped() -> str:
 
 def producer_flush_waits__flushed_early() -> str:
     for at, one in enumerate(CALLS):
-        if one.what != "flush" or one.took_s is None or one.error:
+        if one.what != "flush" or one.over is None or one.error:
             continue
-        done = one.called + one.took_s + 0.05
-        if open := [other for other in CALLS[:at] if other.what == "send_async" and other.is_open_at(done)]:
+        done = one.over + 0.05
+        if open := [other for other in CALLS[:at] if other.what == "send_async" and is_open_at(other, done)]:
             return f"{one}; a send asked for before it had not ended: {open[0]}"
     return ""
 
@@ -175,7 +177,7 @@ def resend_not_allowed_fails_one__not_failed() -> str:
 
 
 def batching_small_queue_moves_on__stuck() -> str:
-    stuck = [one for one in CALLS if one.what == "send_async" and one.took_s is None]
+    stuck = [one for one in CALLS if one.what == "send_async" and one.over is None]
     return f"{len(stuck)} sends have not ended, and nothing is in flight: {stuck[0]}" if stuck else ""
 
 
@@ -188,8 +190,11 @@ def topics_deleted_is_final__left_pending() -> str:
 
 
 def topics_deleted_is_final__kept_trying() -> str:
-    again = len(frames("PRODUCER")) - 2
-    return f"PRODUCER was sent again after the topic was said not to be there, {again} times" if again > 0 else ""
+    refused = [one["seq"] for one in frames("ERROR", "b2c") if one["fields"]["error"] == "TopicNotFound"]
+    for command in ("PRODUCER", "SUBSCRIBE"):
+        if again := [one for one in frames(command) if refused and one["seq"] > refused[0]]:
+            return f"{command} was sent again after the topic was said not to be there, {len(again)} times"
+    return ""
 
 
 def _java_hash(key: str) -> int:
