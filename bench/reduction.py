@@ -6,7 +6,8 @@
 that tells of it is confirmed and reduced. Of that are printed the seconds from its first confirmation to the last run
 of what was left, steps and faults of the reduced Case, and whether it is 1-minimal: without any one of them it passes.
 That is tried anew, one removal after the other, in virtual time; a Case that needs real time to fail is tried over
-sockets, where a breach counts if two of three runs show it. The status is 1 where a Case was not minimal.
+sockets, where a breach counts if two of three runs show it. The status is 1 where a Case was not minimal, or a mutant
+was not found.
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ def main() -> int:
         f"{soon} under {GOAL_S:g} s; {minimal} 1-minimal\n"
         f"{os.getloadavg()[1]:.1f} at work on {os.cpu_count()} cores, over the last five minutes"
     )
-    return int(any(one.minimal is False for one in came))
+    return int(len(came) < len(asked) or any(one.minimal is False for one in came))
 
 
 if __name__ == "__main__":
