@@ -51,7 +51,7 @@ def script(replay: Replay, shown: list[Breach], options: Options, name: str) -> 
         _expected(shown),
         schedule,
         *(piece.source for piece in found if piece.folder != RUNTIME),
-        HELPERS + "\n\n".join(_sources(helpers)),
+        HELPERS + "\n\n\n".join(_sources(helpers)),
         *filter(None, ["\n".join(calls.longs.lines())]),
         end,
     ]
