@@ -62,6 +62,7 @@ MOST_INCONCLUSIVE: Final = 0.01
 
 SILENT_UNDER_HARM: Final = {
     "throttling.batch-counts-once": "judged from below, on a broker that nothing was done to",
+    "throttling.drops-what-is-not-kept": "judged where nothing but the rate can make a message late",
     "throttling.each-partition": "judged from below, on a broker that nothing was done to",
 }
 """Requirements that no Case with a fault exercises, by a rule of their checks, and why."""

@@ -87,7 +87,11 @@ class OldEpochDropped(RequestCheck):
         key = session_key(session)
         self._queued.get(key, {}).pop(entry, None)
         epoch = self._epochs.get(key)
-        if epoch is None or entry == epoch.taken:
+        if epoch is None:
+            return
+        if entry == epoch.taken:
+            # Or it came twice, and this is the other one.
+            epoch.due = epoch.due[1:] if epoch.due[:1] == [entry] else epoch.due
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)

@@ -31,6 +31,15 @@ def test_first_unacknowledged_message_comes_first() -> None:
     assert story.judged(OldEpochDropped) == ([], 2)
 
 
+def test_message_that_came_twice_and_was_handed_over_twice_is_not_due_any_more() -> None:
+    story = _asking_again()
+    for entry in (0, 0, 1):
+        story.message(entry, fields={"consumer_epoch": 1})
+    for entry in (0, 0, 1):
+        story.received(entry)
+    assert story.judged(OldEpochDropped)[0] == []
+
+
 def test_message_of_an_old_epoch_is_found() -> None:
     story = _asking_again()
     story.received(1)
