@@ -20,6 +20,7 @@ from assay_conformance.machines.acts import (
 from assay_conformance.machines.script import MAX_HANDLES, Script, pick
 from assay_conformance.machines.surroundings import Way
 from assay_conformance.model.case import Who
+from assay_conformance.model.policy import BrokerSettings
 
 
 @dataclass(slots=True)
@@ -28,6 +29,8 @@ class Consumers:
 
     script: Script
     open: dict[int, Way] = field(default_factory=dict)
+    active: set[int] = field(default_factory=set)
+    """Of a failover subscription, and had the time to be chosen."""
 
     # --- coming and going ---
 
@@ -37,9 +40,11 @@ class Consumers:
     def subscribe(self, way: Way, client: int) -> None:
         """As far as the subscription takes one more."""
         alike = [one for one in self.open.values() if one.subscription == way.subscription]
-        kind = way.config.get("subscription_type", self.script.terms.subscription_type)
-        if len(self.open) < MAX_HANDLES and not (alike and kind == "exclusive"):
+        if len(self.open) < MAX_HANDLES and not (alike and self._kind(way) == "exclusive"):
             self.open[self._join(way, client)] = way
+
+    def _kind(self, way: Way) -> object:
+        return way.config.get("subscription_type", self.script.terms.subscription_type)
 
     def open_beside(self, act: Act) -> None:
         """One that is refused: nobody counts on it."""
@@ -64,7 +69,12 @@ class Consumers:
 
     def _receive(self, consumer: int, act: Act) -> None:
         """Acks name what was delivered, so what they name has to be there."""
-        self.script.awaited("receive", {"consumer": consumer, "count": act.number, "timeout_ms": RECEIVE_TIMEOUT_MS})
+        timeout_ms = RECEIVE_TIMEOUT_MS
+        if self._kind(self.open[consumer]) == "failover" and consumer not in self.active:
+            # Whoever is chosen gets the first message so much later.
+            timeout_ms += BrokerSettings().failover_delay_ms
+            self.active.add(consumer)
+        self.script.awaited("receive", {"consumer": consumer, "count": act.number, "timeout_ms": timeout_ms})
 
     def listen_out(self) -> None:
         """Everybody waits for as long as anything that is owed takes to come."""
