@@ -81,6 +81,25 @@ def test_call_that_outlives_its_answer_is_found() -> None:
     assert story.judged(ReceiptEndsCall)[0] == ["not-ended"]
 
 
+def test_call_that_is_given_up_long_behind_its_answer_is_found() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer()
+    story.after(1_000)
+    story.complete(invoke, Outcome.UNKNOWN)
+    assert story.judged(ReceiptEndsCall)[0] == ["not-ended"]
+
+
+def test_call_whose_entry_is_named_again_without_an_answer_may_be_given_up() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.answer()
+    story.asks()
+    story.after(1_000)
+    story.complete(invoke, Outcome.UNKNOWN)
+    assert story.judged(ReceiptEndsCall)[0] == []
+
+
 def test_consumer_that_is_closed_behind_the_deadline_was_late_all_the_same() -> None:
     story = Awaiting()
     invoke = story.asks()

@@ -6,6 +6,7 @@ batch may be kept until the others of its entry are acknowledged, too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.agreed import VersionCheck
@@ -23,7 +24,7 @@ from assay_conformance.checks.consumption import (
 from assay_conformance.checks.negotiated import RECEIPTS_SINCE
 from assay_conformance.checks.occasions import Setting
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Operation
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
@@ -151,33 +152,42 @@ class ReceiptEndsCall(ReceiptCheck):
             return
         self.exercise(event)
 
+    def ended_badly(self, calls: list[Call], event: Completion) -> None:
+        """Given up, though the answer was there."""
+        self._judge_end(calls, event)
+
     def finish(self) -> None:
         for operation in self.tracker.operations.values():
-            if operation.invoke.verb == "ack" and operation.completion is None:
-                self._left(operation)
+            if operation.invoke.verb == "ack" and operation.completion is None and operation.overdue is not None:
+                self._judge_end(self.tracker.calls.get(operation.invoke.op, ()), operation.overdue)
         super().finish()
 
-    def _left(self, operation: Operation) -> None:
-        calls = self.tracker.calls.get(operation.invoke.op, ())
-        answers = [next((each.answer for each in self.asked_for(call) if each.answer), None) for call in calls]
+    def _judge_end(self, calls: Sequence[Call], end: Event) -> None:
+        """`end`: of a call that did not end well by then."""
+        answers = [self._good_answer(call) for call in calls]
         if not calls or not all(answers):
             return
         last = max((answer for answer in answers if answer is not None), key=lambda answer: answer.seq)
-        end, closing = operation.overdue, calls[0].consumer.closing
-        if closing is not None and (end is None or closing.seq < end.seq):
+        closing = calls[0].consumer.closing
+        if closing is not None and closing.seq < end.seq:
             return
-        if end is not None and late("answer", last.t_ns, end.t_ns):
+        if late("answer", last.t_ns, end.t_ns):
             self.overdue(
                 "answer",
                 last.t_ns,
                 end.t_ns,
                 "not-ended",
                 f"consumer {calls[0].consumer.handle} got the broker's answer to an acknowledgment at "
-                f"{ms(last.t_ns)}; the call that waits for it had not ended at {ms(end.t_ns)}",
-                operation.invoke,
+                f"{ms(last.t_ns)}; the call that waits for it had not ended well at {ms(end.t_ns)}",
+                calls[0].invoke,
                 last,
                 end,
             )
+
+    def _good_answer(self, call: Call) -> Frame | None:
+        """To the last ACK that left since the call: of several that name its entry nobody knows which is its own."""
+        since = [each for each in self.asked_for(call) if each.frame.seq > call.invoke.seq]
+        return since[-1].answer if since and not since[-1].refused else None
 
 
 class RefusedReceiptFails(ReceiptCheck):
