@@ -9,9 +9,23 @@ from assay_conformance.checks.consumption import TimedCheck, late, to_client
 from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import ConfigValue, Who
-from assay_conformance.model.event import AgentEnded, Closed, Completion, Ended, Event, Frame, Invoke, Outcome, Stepped
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    Completion,
+    Ended,
+    Event,
+    Fired,
+    Frame,
+    Invoke,
+    Outcome,
+    Stepped,
+)
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import named_topics, partition_name
+
+_KEEPS_BACK = frozenset({"delay", "drop", "hold"})
+"""Faults of frames behind which a request or its answer is late, or never comes."""
 
 _ROLES = {"open_producer": "producer", "open_consumer": "consumer"}
 
@@ -28,7 +42,8 @@ class _Opened:
 
 class FindsAddedPartitions(TimedCheck, ShutOutCheck):
     """Within one interval of looking for them. Judged of a topic with one producer, or one consumer, so that it is
-    certain who registered; one that lost its connection meanwhile has other things to do."""
+    certain who registered; one that lost its connection meanwhile has other things to do, and what a fault keeps back
+    is found late by anybody."""
 
     requirement = RequirementId("topics.finds-added-partitions")
     skips_plain = True
@@ -65,6 +80,11 @@ class FindsAddedPartitions(TimedCheck, ShutOutCheck):
     def connection_lost(self, event: Closed) -> None:
         del event
         self._grown.clear()
+
+    @on(Fired)
+    def kept_back(self, event: Fired) -> None:
+        if event.action in _KEEPS_BACK:
+            self._grown.clear()
 
     @on(Stepped)
     def stepped(self, event: Stepped) -> None:

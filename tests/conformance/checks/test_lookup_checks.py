@@ -397,6 +397,15 @@ def test_an_answer_that_was_held_back_counts_when_it_comes() -> None:
     assert _codes(_of_growth(story)) == []
 
 
+@pytest.mark.parametrize(("action", "codes"), [("hold", []), ("duplicate", ["not-found"])])
+def test_who_has_its_request_held_back_has_found_it(action: str, codes: list[str]) -> None:
+    story = Script()
+    story.producer(topic="t-partition-0", partitions_update_ms=300)
+    story.at(1_000).add(Stepped, step=0)
+    story.at(1_200).fired(action=action)
+    assert _codes(_of_growth(story)) == codes
+
+
 def test_producer_that_a_partition_refuses_need_not_come_back() -> None:
     story = Script()
     story.producer(topic="t-partition-0", partitions_update_ms=300)
