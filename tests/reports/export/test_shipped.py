@@ -25,7 +25,7 @@ OF_THE_SUITE = re.compile(
     r"assay-\d|(?<![-\w])(client|producer|consumer|handle|operation) \d|the Case|ended unknown|\bagent\b|reduced from"
     r"|[Ff]ound by chance|open_(client|producer|consumer) of"
 )
-LONGEST_MEDIAN = 255
+LONGEST_MEDIAN = 270
 
 
 @cache
