@@ -14,11 +14,11 @@ from msgspec.structs import replace
 
 from assay_conformance.checks.plain.leaving_out import LEAST, Moment, plain_stretches
 from assay_conformance.checks.plain.naming import Names
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event, Frame, Invoke, ReadBack, Stored
 from assay_conformance.model.facts import ClientFacts
 
-_MS: Final = 1_000_000
 _PARTS: Final = ("identity", "id", "mark_delete", "message_id", "meta")
 _LISTS: Final = ("acked", "ids", "members")
 _NONE: Final = 1 << 63
@@ -29,7 +29,7 @@ def longer(events: Sequence[Event], case: Case, facts: ClientFacts, times: int) 
     """The same day, a stretch of it lived so many times more. It is a day of one producer and one consumer, who send,
     receive and acknowledge each message once. ValueError where nothing comes round."""
     first, last = _round(events, case, facts)
-    again = Again.of(events[first.place : last.place + 1])
+    again = Repetition.of(events[first.place : last.place + 1])
     yield from events[: last.place]
     for time in range(1, times + 1):
         yield from (again.shifted(event, time) for event in events[first.place : last.place])
@@ -55,13 +55,13 @@ def _alike(first: Moment, last: Moment) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Repetition:
     """`steps`: by how much what is numbered so is higher each time."""
 
     steps: Mapping[str, int]
 
     @classmethod
-    def of(cls, stretch: Sequence[Event]) -> Again:
+    def of(cls, stretch: Sequence[Event]) -> Repetition:
         """With the event behind it."""
         began, *_, behind = stretch
         frames = [event.frame for event in stretch[:-1] if isinstance(event, Frame)]
@@ -72,7 +72,7 @@ class Again:
             {
                 "seq": behind.seq - began.seq,
                 **dict.fromkeys(("t_ns", "called_ns", "done_ns"), ns),
-                "publish_time_ms": ns // _MS,
+                "publish_time_ms": ns // MS,
                 "frame": max(frames) - min(frames) + 1,
                 "op": max(operations) - min(operations) + 1,
                 **dict.fromkeys(("number", "sequence_id", "last_sequence_id", "entry", "delivery"), messages),

@@ -14,7 +14,7 @@ from assay_conformance.checks.part import judge_part
 from assay_conformance.checks.plain import shortened
 from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.client.mutations import MUTATIONS
-from assay_conformance.history.again import Held
+from assay_conformance.history.rereading import Held
 from assay_conformance.model.case import Case, Config, Topic, Topology
 from assay_conformance.model.event import Closed, Frame
 from assay_conformance.model.policy import Policies

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.exam.diaries import MS, Diary, Parcel, Sender, Taker
 
 from assay_conformance.checks.plain import shortened
-from assay_conformance.history.again import Held
+from assay_conformance.history.rereading import Held
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Received, Sides, Stored
 from assay_fixtures.reference.probe import FACTS
 

@@ -54,15 +54,20 @@ LEAST = Pace(
 """C++ and what is built on it take no shorter one."""
 
 
+def _comes_again(plan: Schedule, consumer: int, count: int, deadline_ms: int) -> None:
+    """So many messages are asked for by then, and acknowledged when they came."""
+    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=deadline_ms)
+    plan.receive(consumer, count, timeout_ms=2_000)
+    plan.wait_ops()
+    plan.ack(consumer)
+    plan.wait_ms(200)
+
+
 def held_too_long(pace: Pace) -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(plains(range(3)), receives=3)
     plan.ack(consumer, numbers=[1])
-    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
-    plan.receive(consumer, 2, timeout_ms=2_000)
-    plan.wait_ops()
-    plan.ack(consumer)
-    plan.wait_ms(200)
+    _comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     return pace.case(plan, "held-too-long", "Two messages of three are held", "ack-timeout.asked-for-in-window")
 
 
@@ -72,11 +77,7 @@ def held_by_type(pace: Pace, type: str) -> Case:
     consumer = plan.consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(pace.timeout_ms // 2)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
-    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
-    plan.receive(consumer, 2, timeout_ms=2_000)
-    plan.wait_ops()
-    plan.ack(consumer)
-    plan.wait_ms(200)
+    _comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     return pace.case(
         plan,
         f"held-while-{type.replace('_', '-')}",
@@ -137,11 +138,7 @@ def settled_cumulatively(pace: Pace) -> Case:
 def chunked_message_held(pace: Pace) -> Case:
     plan = Schedule()
     consumer = plan.consumer_of(chunks(0, 3), receives=1)
-    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
-    plan.receive(consumer, 1, timeout_ms=2_000)
-    plan.wait_ops()
-    plan.ack(consumer)
-    plan.wait_ms(200)
+    _comes_again(plan, consumer, 1, deadline_ms=2 * pace.over_ms)
     return pace.case(plan, "chunked-message-held", "A message in three chunks is held", "ack-timeout.ended-by-ack")
 
 
@@ -151,11 +148,7 @@ def refused_within_timeout(pace: Pace) -> Case:
     consumer = plan.consumer_of(plains(range(2)), receives=2)
     plan.nack(consumer, numbers=[0])
     plan.ack(consumer, numbers=[1])
-    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=3 * pace.over_ms)
-    plan.receive(consumer, 1, timeout_ms=2_000)
-    plan.wait_ops()
-    plan.ack(consumer)
-    plan.wait_ms(200)
+    _comes_again(plan, consumer, 1, deadline_ms=3 * pace.over_ms)
     return pace.case(
         plan,
         "refused-within-timeout",
@@ -171,11 +164,7 @@ def uneven(pace: Pace) -> Case:
     consumer = plan.consumer_of(plains(range(2)), receives=1)
     plan.wait_ms(min(pace.tick_ms, pace.timeout_ms) * 5 // 6)
     plan.wait_ops(plan.receive(consumer, 1, timeout_ms=2_000))
-    plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=2 * pace.over_ms)
-    plan.receive(consumer, 2, timeout_ms=2_000)
-    plan.wait_ops()
-    plan.ack(consumer)
-    plan.wait_ms(200)
+    _comes_again(plan, consumer, 2, deadline_ms=2 * pace.over_ms)
     ticks = f"{pace.timeout_ms} ms in ticks of {pace.tick_ms}"
     return pace.case(plan, "uneven", f"Two messages are held, with a time-out of {ticks}", "ack-timeout.ticks-fit")
 

@@ -22,7 +22,7 @@ from assay_conformance.checks.base import Check, Said
 from assay_conformance.checks.bench_facts import BenchFacts
 from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.part import judge_part
-from assay_conformance.history.again import History
+from assay_conformance.history.rereading import History
 from assay_conformance.model.case import Case, Who
 from assay_conformance.model.event import Ending, Event
 from assay_conformance.model.facts import ClientFacts

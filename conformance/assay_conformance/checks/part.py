@@ -19,7 +19,7 @@ from assay_conformance.checks.occasions import met_by, occasions
 from assay_conformance.checks.plain import LEAST, LONG, shortened
 from assay_conformance.checks.routes import Table
 from assay_conformance.checks.tracker import Tracker
-from assay_conformance.history.again import Held, History
+from assay_conformance.history.rereading import Held, History
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Event
 from assay_conformance.model.facts import ClientFacts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.ack.again import TakesWhatIsSettled
 from assay_conformance.checks.ack.awaited import NoReceiptFromOldBroker, ReceiptEndsCall, RefusedReceiptFails
 from assay_conformance.checks.ack.batches import WholeBatchOnly
 from assay_conformance.checks.ack.cumulative import CumulativeNamesOne, GreatestOnly, NoneOnShared
@@ -13,6 +12,7 @@ from assay_conformance.checks.ack.inside_batch import InsideBatch
 from assay_conformance.checks.ack.keeping import FlushedOnClose, KeptWhileAway
 from assay_conformance.checks.ack.naming import SettlesWhatItNames
 from assay_conformance.checks.ack.redelivered import HeldNotDelivered
+from assay_conformance.checks.ack.repeated import TakesWhatIsSettled
 from assay_conformance.checks.ack.surviving import AcksSurviveLoad
 from assay_conformance.checks.ack.together import OneCommandAFlush
 from assay_conformance.checks.ack.urgent import AtOnceWithoutInterval, FullGroupAtOnce

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from assay_conformance.checks.ack_timeout.holding import Span, TimeoutCheck, span_of
 from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import EntryKey, of_batch, unposted
+from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Event, Frame, Invoke, Received
@@ -23,8 +24,7 @@ class Held:
     @property
     def done_ns(self) -> int:
         """By the agent's own clock, which no way to the bench delays."""
-        done_ns = self.event.done_ns
-        return self.event.t_ns if done_ns is None else max(self.frame.t_ns, min(done_ns, self.event.t_ns))
+        return max(self.frame.t_ns, ended_ns(self.event))
 
 
 class HeldCheck(TimeoutCheck, RequestCheck):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
 from assay_conformance.checks.dedup_broker.names import checked_later
-from assay_conformance.checks.dedup_broker.registrations import Registrations
+from assay_conformance.checks.dedup_broker.registrations import LastIdCheck
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.checks.loading import Loads
 from assay_conformance.model.event import Fate, Fired, Frame, Stepped
@@ -31,7 +31,7 @@ class _Topic:
     known: list[Frame] = field(default_factory=list)
 
 
-class BoundsWhatItRemembers(Check):
+class BoundsWhatItRemembers(LastIdCheck):
     """Judged on what names are told that are asked for first after their topic was loaded anew.
 
     Only names that were silent for two snapshots before the load: the entries of others may lie behind the last one,
@@ -41,12 +41,12 @@ class BoundsWhatItRemembers(Check):
     requirement = RequirementId("dedup.bounds-what-it-remembers")
 
     def start(self) -> None:
+        super().start()
         settings = self.view.case.topology.settings
         self._limit = settings.dedup_max_producers
         self._behind = 2 * settings.dedup_snapshot_entries
         self._on = set(deduplicated(self.view))
         self._loads = Loads(self.view.case)
-        self._registrations = Registrations()
         self._topics: dict[str, _Topic] = {}
 
     def concerned(self) -> bool:
@@ -89,34 +89,16 @@ class BoundsWhatItRemembers(Check):
             topic.asked, topic.known = set(), []
         return topic
 
-    @on(Frame, "PRODUCER")
-    def asked(self, event: Frame) -> None:
-        self._registrations.ask(event)
+    def told(self, topic: str, name: str, last_id: int, event: Frame) -> None:
+        if base_topic(topic) in self._on:
+            self._told(topic, self._topic(topic), name, last_id, event)
 
-    @on(Frame, "CLOSE_PRODUCER")
-    def close_producer(self, event: Frame) -> None:
-        self._registrations.close(event)
-
-    @on(Frame, "ERROR")
-    def refused(self, event: Frame) -> None:
-        self._registrations.refuse(event)
-
-    @on(Frame, "PRODUCER_SUCCESS")
-    def admitted(self, event: Frame) -> None:
-        if not event.from_sender or event.fate is Fate.INJECTED or event.fields.get("producer_ready") is False:
-            return
-        request = self._registrations.answered(event)
-        place = "" if request is None else self.tracker.local_topic(str(request.fields.get("topic")))
-        if base_topic(place) in self._on:
-            self._told(place, self._topic(place), event)
-
-    def _told(self, place: str, topic: _Topic, event: Frame) -> None:
-        name = str(event.fields.get("producer_name"))
+    def _told(self, place: str, topic: _Topic, name: str, last_id: int, event: Frame) -> None:
         if name not in topic.written or name in topic.asked or len(topic.written) <= self._limit:
             return
         topic.asked.add(name)
         self.exercise(event)
-        if int(event.fields.get("last_sequence_id", NO_SEQUENCE_ID)) == NO_SEQUENCE_ID:
+        if last_id == NO_SEQUENCE_ID:
             return
         topic.known.append(event)
         if len(topic.known) == self._limit + 1:

@@ -77,6 +77,7 @@ class CopiesCheck(Check):
     kinds: ClassVar[frozenset[Copied]]
 
     def start(self) -> None:
+        super().start()
         self._topics = deduplicated(self.view)
         settings = self.view.case.topology.settings
         self._idle_ns = settings.dedup_idle_minutes * _MS_PER_MINUTE * MS

@@ -13,7 +13,7 @@ from assay_conformance.checks.plain.passed import Passed
 from assay_conformance.checks.plain.standing import Standing
 from assay_conformance.checks.plain.strictly import Strictly
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.history.again import History
+from assay_conformance.history.rereading import History
 from assay_conformance.model.case import Case, Topic, Topology, Who
 from assay_conformance.model.event import Completion, Event, Frame
 from assay_conformance.model.facts import ClientFacts
@@ -176,18 +176,18 @@ def _without(
 ) -> Iterator[Event | Passed]:
     walk, place = history.walk(), 0
     for span in spans:
-        yield from walk.next(span.first.place - place)
+        yield from walk.take(span.first.place - place)
         walk.pass_over(len(span))
         for event in beside[span.first.beside : span.last.beside]:
             if not _is_ack(event) or not span.first.waiting.isdisjoint(entries_of(event, names)):
                 yield event
-        behind = next(walk.next(1))
+        behind = next(walk.take(1))
         yield Passed(behind.seq, span.last.t_ns, span.heard_ns)
-        for event in chain((behind,), walk.next(span.over.place - span.last.place - 1)):
+        for event in chain((behind,), walk.take(span.over.place - span.last.place - 1)):
             if not (_is_ack(event) and not span.last.waiting.isdisjoint(entries_of(event, names))):
                 yield event
         place = span.over.place
-    yield from walk.next()
+    yield from walk.take()
 
 
 def _is_ack(event: Event) -> bool:

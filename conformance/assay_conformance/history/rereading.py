@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Any
 
 from assay_conformance.model.event import Event
 
 
-class Walk(Protocol):
-    """Once through a history, from its first event on."""
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Once through a history, from its first event on. `read` makes an event of what `left` has."""
 
-    def next(self, count: int | None = None) -> Iterator[Event]:
+    left: Iterator[Any]
+    read: Callable[[Any], Event]
+
+    def take(self, count: int | None = None) -> Iterator[Event]:
         """So many events, or all that are left. To be used up before the next call."""
+        return map(self.read, islice(self.left, count))
 
     def pass_over(self, count: int) -> None:
-        """Goes past so many, at little cost."""
+        """Goes past so many, and reads none of them."""
+        next(islice(self.left, count, count), None)
 
 
 class History(ABC):
@@ -47,15 +53,8 @@ class Held(History):
         return iter(self.events)
 
     def walk(self) -> Walk:
-        return _HeldWalk(iter(self.events))
+        return Walk(iter(self.events), _as_it_is)
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldWalk:
-    events: Iterator[Event]
-
-    def next(self, count: int | None = None) -> Iterator[Event]:
-        return islice(self.events, count)
-
-    def pass_over(self, count: int) -> None:
-        next(islice(self.events, count, count), None)
+def _as_it_is(event: Event) -> Event:
+    return event
