@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
@@ -13,28 +14,41 @@ from assay_conformance.model.requirement import RequirementId
 
 
 @dataclass(slots=True)
-class _Waiting:
-    """A message that came, with how many had been handed over by then, and how many others waited."""
+class _Way:
+    """One connection of a consumer. What came and was never handed over counts as waiting: that is on the client's
+    side."""
+
+    came: int = 0
+    handed: int = 0
+
+
+@dataclass(slots=True)
+class _There:
+    """An entry that came, and how many of its messages were not handed over yet; how many others of its connection had
+    been by then, and how many waited. `waits`: whether it is judged."""
 
     frame: Frame
+    left: int
     handed: int
     ahead: int
+    waits: bool
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One consumer. What came and was never handed over counts as waiting: that is on the client's side."""
+    """One consumer."""
 
-    came: int = 0
     handed: int = 0
     largest: int = 1
     """Messages of an entry: a queue takes a batch as a whole when there is room for one of its messages."""
-    waiting: dict[Entry, _Waiting] = field(default_factory=dict)
+    ways: defaultdict[int, _Way] = field(default_factory=lambda: defaultdict(_Way))
+    there: dict[Entry, _There] = field(default_factory=dict)
 
 
 class NoTopicStarves(Check):
     """A message is not passed over by more messages of other topics that came later than all their queues hold.
 
+    Later is what came behind it on its own connection: which of two connections a client has read first nobody saw.
     Judged of what comes for the first time, alone in its entry, to consumers that never seek, pause or refuse.
     """
 
@@ -56,36 +70,41 @@ class NoTopicStarves(Check):
         if session is None or consumer is None or not self._is_judged(consumer) or not to_client(event):
             return
         reading = self._reading.setdefault(consumer.handle, _Reading())
-        count = max(1, len(event.members))
+        way, count = reading.ways[event.conn], max(1, len(event.members))
+        # What came before and comes again was thrown away meanwhile, with its connection: it waits from now on.
+        waits = count == 1 and not event.redelivery_count
         entry = entry_on(session, event.ids[0])
-        if count == 1 and not event.redelivery_count:
-            # What came before and comes again was thrown away meanwhile, with its connection: it waits from now on.
-            reading.waiting[entry] = _Waiting(event, reading.handed, reading.came - reading.handed)
-        else:
-            reading.waiting.pop(entry, None)
-        reading.came += count
+        reading.there[entry] = _There(event, count, way.handed, way.came - way.handed, waits)
+        way.came += count
         reading.largest = max(reading.largest, count)
 
     @on(Received)
     def received(self, event: Received) -> None:
         reading, entry = self._reading.get(event.handle), self.tracker.entries.get(event.seq)
-        if reading is None or entry is None:
+        there = None if reading is None or entry is None else reading.there.get(entry)
+        if reading is None or entry is None or there is None:
             return
+        way = reading.ways[there.frame.conn]
         reading.handed += 1
-        waiting = reading.waiting.pop(entry, None)
+        way.handed += 1
+        there.left -= 1
+        if there.left == 0:
+            del reading.there[entry]
+        if there.waits and event.handle not in self._out:
+            self._judge(event, reading, entry, there, way.handed - 1 - there.handed - there.ahead)
+
+    def _judge(self, event: Received, reading: _Reading, entry: Entry, there: _There, passed: int) -> None:
         consumer = self.tracker.opened_consumers[event.handle]
-        if waiting is None or event.handle in self._out:
-            return
-        passed = reading.handed - 1 - waiting.handed - waiting.ahead
         queues = {session.topic for session in consumer.sessions}
         size = max(1, number_in_force(self.view, consumer, "receiver_queue_size") or 1_000)
         room = len(queues) * (size + reading.largest - 1)
         if passed > room:
             self.breach(
                 "starved",
-                f"consumer {event.handle} got {entry} of topic {entry.topic} at {ms(waiting.frame.t_ns)} and handed it "
-                f"over at {ms(event.t_ns)}, behind {passed} messages that came later; its queues hold {room}",
-                waiting.frame,
+                f"consumer {event.handle} got {entry} of topic {entry.topic} at {ms(there.frame.t_ns)} and handed it "
+                f"over at {ms(event.t_ns)}, behind {passed} messages that came later on its connection; its queues hold "
+                f"{room}",
+                there.frame,
                 event,
             )
         elif reading.handed > room:

@@ -45,9 +45,8 @@ class Area(StrEnum):
 
 
 _USUAL_TURNS = 2
-_TURNS: Mapping[Area, int] = {Area.CONSUMING: 8, Area.SENDING: 4, Area.LIMITS: 1}
-"""Turns of an area, in each of which it is drawn of once. Areas of many kinds have more; limits show after seconds, in
-which two lives of most areas are lived."""
+_TURNS: Mapping[Area, int] = {Area.CONSUMING: 8, Area.SENDING: 6}
+"""Turns of an area, in each of which it is drawn of once. Areas of many kinds have more."""
 
 
 def by_turns(number: int, areas: Sequence[Area] = tuple(Area)) -> Area:
@@ -153,6 +152,7 @@ _AREAS: Mapping[Area, _Bent] = {
             harm.lost_or_late("SEND_RECEIPT"),
             harm.TORN,
             harm.OLD_IDS,
+            harm.CALLED_MARKER,
         ),
         terms={
             "deduplication": st.just(True),

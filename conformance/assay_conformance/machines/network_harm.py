@@ -97,5 +97,11 @@ SLOW_RETURN = st.tuples(
 ANOTHER_RANGE = st.tuples(at(("SEND_RECEIPT",), st.just(Rewrite({"highest_sequence_id": 1_000}))))
 OLD_IDS = at(("SEND",), st.just(Rewrite({"sequence_id": 0, "metadata.sequence_id": 0})), st.integers(2, 4))
 """A batch that begins with what is stored, as that of a client that puts old and new messages into one."""
+CALLED_MARKER = at(
+    ("SEND",),
+    st.just(Rewrite({"sequence_id": 0, "highest_sequence_id": 0, "marker": True})),
+    st.integers(2, 4),
+)
+"""What brokers send among themselves, with an id that is stored."""
 NO_RECEIPTS = st.tuples(at(("SEND_RECEIPT",), st.just(Drop()), times=st.just(0)))
 UNHARMED = st.just(())

@@ -40,8 +40,9 @@ class Rules(msgspec.Struct, frozen=True):
     @property
     def stops_reading(self) -> bool:
         """Whether a broker reads on late from who publishes too much."""
-        rate = self.topic.publish_rate
-        return self.broker.max_pending_sends < BrokerSettings().max_pending_sends or (rate is not None and rate.is_set)
+        rate, broker = self.topic.publish_rate, self.broker
+        bounded = broker.max_pending_sends < BrokerSettings().max_pending_sends or broker.max_pending_mb > 0
+        return bounded or broker.publish_rate.is_set or (rate is not None and rate.is_set)
 
 
 PLAIN = Rules()
@@ -70,6 +71,16 @@ RATES: Sequence[Rules] = (
     Rules(topic=Policies(publish_rate=Rate(messages=5))),
 )
 
+SIX_A_SECOND = _dispatch(_SIX)
+
+PUBLISHED: Sequence[Rules] = (
+    Rules(topic=Policies(publish_rate=Rate(messages=10))),
+    Rules(broker=BrokerSettings(publish_rate=Rate(messages=10))),
+)
+
+NOT_KEPT: Sequence[Rules] = (_dispatch(_TWO), _dispatch(subscription=_TWO), _dispatch(namespace=_TWO))
+"""Of a topic that keeps nothing, what comes beyond these is lost."""
+
 OWED: Sequence[Rules] = (
     _dispatch(_TWO),
     _dispatch(_SIX),
@@ -93,7 +104,14 @@ SETTINGS: Sequence[Rules] = tuple(
 SNAPSHOTS = Rules(broker=BrokerSettings(dedup_snapshot_entries=2))
 """A topic that is loaded again knows most names from its last snapshot."""
 
+FEW_NAMES = Rules(broker=BrokerSettings(dedup_snapshot_entries=2, dedup_max_producers=1))
+"""And of its snapshots each has one name."""
+
+SPARES_CAUGHT_UP = Rules(broker=BrokerSettings(throttles_caught_up=False))
+
 COUNTS_ENTRIES = Rules(broker=BrokerSettings(rate_counts_entries=True))
+
+SMALL_BUFFER = Rules(broker=BrokerSettings(max_pending_mb=1))
 
 LIVENESS = Rules(broker=BrokerSettings(liveness_check_ms=200))
 """Who holds a name, and says nothing any more, is asked whether it is there."""

@@ -141,9 +141,9 @@ def test_client_that_has_nobody_watch_is_found() -> None:
 # --- fairness ---
 
 
-def _merging(*order: int, again: int | None = None, batch: int = 1) -> tuple[list[str], int]:
-    """Message 0 of topic sports comes first, and twelve of news-a behind it; the application gets them in this order.
-    The last `batch` are one entry.
+def _merging(*order: int, again: int | None = None, batch: int = 1, conn: int = 0) -> tuple[list[str], int]:
+    """Message 0 of topic sports comes first, on connection `conn`, and twelve of news-a behind it, on connection 0; the
+    application gets them in this order. The last `batch` are one entry.
 
     Each topic has a queue of five.
     """
@@ -151,9 +151,11 @@ def _merging(*order: int, again: int | None = None, batch: int = 1) -> tuple[lis
     args = {"topics": ["news-a", "sports"], "subscription": "s"}
     story.connected()
     story.invoke("open_consumer", CONSUMER, args=args)
-    for number, topic in enumerate(("news-a", "sports")):
-        story.subscribed(consumer_id=number, topic=FULL[topic])
-    story.message(0, consumer_id=1)
+    if conn:
+        story.connected(conn)
+    for number, (topic, where) in enumerate({"news-a": 0, "sports": conn}.items()):
+        story.subscribed(conn=where, consumer_id=number, topic=FULL[topic])
+    story.message(0, conn=conn, consumer_id=1)
     for number in range(1, 14 - batch):
         several = (Member(size=64, digest=0),) * batch
         together: dict[str, Any] = {} if number < 13 - batch else {"members": several}
@@ -172,6 +174,10 @@ def test_topics_that_are_merged_as_they_came() -> None:
 
 def test_message_that_is_passed_over_by_more_than_all_queues_hold_is_found() -> None:
     assert _merging(*range(1, 13), 0)[0] == ["starved"]
+
+
+def test_what_comes_on_another_connection_may_have_been_read_before_it() -> None:
+    assert _merging(*range(1, 13), 0, conn=1)[0] == []
 
 
 def test_batch_is_taken_as_a_whole_where_there_is_room_for_one_of_its_messages() -> None:

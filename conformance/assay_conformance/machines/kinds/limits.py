@@ -19,6 +19,7 @@ from assay_conformance.machines.kinds.kind import (
     LARGE,
     LONG,
     LONGEST,
+    ONE,
     PAUSE,
     SELDOM_HARMED,
     SHORT,
@@ -28,15 +29,29 @@ from assay_conformance.machines.kinds.kind import (
     do,
 )
 from assay_conformance.machines.network_harm import UNHARMED
-from assay_conformance.machines.policies import COUNTS_ENTRIES, OF_DISPATCH, OWED, PLAIN, RATES
+from assay_conformance.machines.policies import (
+    COUNTS_ENTRIES,
+    NOT_KEPT,
+    OF_DISPATCH,
+    OWED,
+    PLAIN,
+    PUBLISHED,
+    RATES,
+    SIX_A_SECOND,
+    SPARES_CAUGHT_UP,
+)
 from assay_conformance.machines.scenes import FEW, SEND_AND_RECEIVE, SETTLED, call
 from assay_conformance.machines.stock import BACKLOGS
 from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.machines.terms import LARGEST, Terms
 from assay_conformance.model.fault import Hold
 
 _AGES = (LONGEST, LONG, LONG)
 _REFUSE_ALL = (do(Do.NACK_ALL), PAUSE, do(Do.RECEIVE, 5))
+_REFUSE_FEW = (do(Do.NACK, 1), do(Do.NACK, 2), do(Do.NACK, 3), do(Do.RECEIVE, 5), LONG)
 _ACK_SOME = call(st.sampled_from((Do.ACK_ONE, Do.ACK)), number=FEW)
+_UNTIL_PUBLISHED_MS = 5_000
+"""A rate lets fifteen messages through before a send may time out."""
 _NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Hold()), st.just(1), st.just(500), times=st.just(0))
 
 LIMITS: Mapping[str, Kind] = {
@@ -65,7 +80,7 @@ LIMITS: Mapping[str, Kind] = {
         Surroundings(
             terms={
                 "rates": tuple(OWED),
-                "settings": (PLAIN, COUNTS_ENTRIES),
+                "settings": (PLAIN, COUNTS_ENTRIES, SPARES_CAUGHT_UP),
                 "backlog": ("plain", "batched"),
                 "partitions": (0, 3),
                 "subscription_type": ("exclusive",),
@@ -151,5 +166,59 @@ LIMITS: Mapping[str, Kind] = {
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
         more=st.tuples(FULL),
+    ),
+    "refuses at a rate": Kind(
+        Surroundings(
+            terms={
+                "rates": (SIX_A_SECOND,),
+                "backlog": ("plain",),
+                "partitions": (0,),
+                "subscription_type": ("shared",),
+                "receiver_queue_size": (1_000,),
+                "nack_delay_ms": (100, 1),
+                **AT_ONCE,
+            },
+            quiet=True,
+        ),
+        st.one_of(st.tuples(ALL, *_REFUSE_ALL * 6), st.tuples(ALL, *_REFUSE_FEW * 10)),
+        harms=UNHARMED,
+        more=st.tuples(LONGEST),
+    ),
+    "publishes at a rate": Kind(
+        Surroundings(
+            terms={
+                "rates": tuple(PUBLISHED),
+                "sizes": (LARGEST,),
+                "partitions": (0,),
+                "max_message_bytes": (Terms().max_message_bytes,),
+                "compression": ("NONE",),
+                "batching": (False,),
+                "chunking": (False,),
+                "small_queue": (False,),
+                "max_pending_messages": (1_000,),
+                "send_timeout_ms": (_UNTIL_PUBLISHED_MS,),
+                "deduplication": (False,),
+                **AT_ONCE,
+            }
+        ),
+        st.tuples(*(FULL,) * 8, do(Do.SETTLE)),
+        harms=UNHARMED,
+        more=st.tuples(LONGEST),
+    ),
+    "reads at once or never": Kind(
+        Surroundings(
+            terms={
+                "persistent": (False,),
+                "rates": tuple(NOT_KEPT),
+                "partitions": (0,),
+                "subscription_type": ("exclusive", "shared"),
+                "receiver_queue_size": (1_000,),
+                "batching": (False,),
+                **AT_ONCE,
+            }
+        ),
+        st.tuples(*(ONE, do(Do.SETTLE)) * 4, ALL, LONGEST, ALL),
+        harms=UNHARMED,
+        more=st.tuples(ONE),
     ),
 }

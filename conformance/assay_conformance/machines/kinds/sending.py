@@ -1,4 +1,4 @@
-"""Those whose producers are what matters: what they send, how much of it is on its way, and who has their name."""
+"""Those whose producers are what matters: what they send, and how much of it is on its way."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from assay_conformance.machines.acts import Do
+from assay_conformance.machines.acts import Act, Do
 from assay_conformance.machines.harm import at
 from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
+    DONE,
     FIRST,
     FIVE,
     FULL,
@@ -19,6 +20,7 @@ from assay_conformance.machines.kinds.kind import (
     LONGEST,
     ONE,
     PAUSE,
+    SELDOM_HARMED,
     SHORT,
     TOLD,
     Kind,
@@ -26,40 +28,28 @@ from assay_conformance.machines.kinds.kind import (
     do,
 )
 from assay_conformance.machines.network_harm import UNHARMED
-from assay_conformance.machines.policies import LIVENESS, PLAIN, QUICK_TICK, SNAPSHOTS
+from assay_conformance.machines.policies import QUICK_TICK, SMALL_BUFFER
 from assay_conformance.machines.scenes import FEW, NUMBERS, TIMES, call, sends
 from assay_conformance.machines.surroundings import Surroundings
-from assay_conformance.machines.terms import Terms
-from assay_conformance.model.fault import AnswerError, Cut, CutHow, Drop
+from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES, LARGEST, Terms
+from assay_conformance.model.fault import Drop, Rewrite
 
-_HOLD, _RELEASE, _SETTLE, _FLUSH = map(do, (Do.HOLD_STORE, Do.RELEASE_STORE, Do.SETTLE, Do.FLUSH))
+_HOLD, _RELEASE, _FLUSH = map(do, (Do.HOLD_STORE, Do.RELEASE_STORE, Do.FLUSH))
 _MANY = sends(FIRST, st.just(12), st.integers(2, 4))
 _ONE = sends(FIRST, FEW, TOLD, key=NUMBERS)
-_ONE_BY_ONE = (_ONE, _SETTLE)
+_SENT_BY_ALL = call(Do.SEND_BY_ALL)
 _FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
 
 _IN_CHUNKS = {"chunking": (True,), "batching": (False,), "partitions": (0,), **AT_ONCE}
 _LARGE_SCENES = (
-    st.tuples(_HOLD, LARGE, LARGE, SHORT, _RELEASE, _SETTLE, FULL, _SETTLE),
-    st.tuples(_HOLD, LARGE, LARGE, _RELEASE, _SETTLE, PAUSE, _HOLD, FIVE, ONE, SHORT, _SETTLE),
-    st.tuples(LARGE, _SETTLE, LARGE, _SETTLE, PAUSE, _HOLD, _MANY, SHORT, _SETTLE),
+    st.tuples(_HOLD, LARGE, LARGE, SHORT, _RELEASE, DONE, FULL, DONE),
+    st.tuples(_HOLD, LARGE, LARGE, _RELEASE, DONE, PAUSE, _HOLD, FIVE, ONE, SHORT, DONE),
+    st.tuples(LARGE, DONE, LARGE, DONE, PAUSE, _HOLD, _MANY, SHORT, DONE),
 )
 
-_PASSING = ("ServiceNotReady", "ProducerBusy", "ProducerBlockedQuotaExceededError")
-_REFUSED_AGAIN = st.tuples(
-    at(("SEND", "SEND_RECEIPT"), st.sampled_from((Cut(), Cut(before=True))), st.integers(1, 3)),
-    at(
-        ("PRODUCER",),
-        st.sampled_from(_PASSING).map(AnswerError),
-        st.just(2),
-        st.just(8_000),
-        st.sampled_from((1, 2, 3)),
-    ),
-    at(("SEND", "SEND_RECEIPT"), st.just(Cut()), st.integers(4, 6)),
-)
-_FALLS_SILENT = at(
-    ("SEND", "SEND_RECEIPT"), st.sampled_from((Cut(how=CutHow.BLACKHOLE), Cut())), st.integers(1, 2), st.just(4_000)
-)
+_BACK_TO_IT = st.tuples(LARGE, ONE, LARGE, ALL, call(Do.SEEK, who=FIRST, number=FEW), ALL)
+
+_FIRST_LIMIT = st.tuples(at(("CONNECTED",), st.just(Rewrite({"max_message_size": CHUNKING_LIMIT_BYTES})), st.just(1)))
 _NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Drop()), TIMES, st.just(500), st.just(0))
 
 WRITING: Mapping[str, Kind] = {
@@ -69,7 +59,7 @@ WRITING: Mapping[str, Kind] = {
             settings={"producer.block_if_queue_full": (None, False)},
             terms={"max_pending_messages": (1_000, 5, 5), "own_client": (True, False), **_IN_CHUNKS},
         ),
-        st.one_of(*_LARGE_SCENES, st.tuples(ONE, LARGE, ONE, ALL, call(Do.SEEK, who=st.just(0), number=TIMES), ALL)),
+        st.one_of(*_LARGE_SCENES, _BACK_TO_IT, _BACK_TO_IT),
     ),
     "has little memory for what is large": Kind(
         Surroundings(
@@ -89,16 +79,53 @@ WRITING: Mapping[str, Kind] = {
                 "partitions": (0,),
                 "max_message_bytes": (Terms().max_message_bytes,),
                 "send_timeout_ms": (500, 1_000),
+                "small_queue": (False,),
+                "max_pending_messages": (1_000,),
                 "own_client": (True,),
                 **AT_ONCE,
             },
         ),
         st.one_of(
-            st.tuples(LARGE, SHORT, do(Do.CLOSE_PRODUCER), do(Do.OPEN_PRODUCER, 0), PAUSE, _HOLD, _MANY, _SETTLE),
-            st.tuples(_HOLD, LARGE, LONG, PAUSE, _MANY, _SETTLE),
-            st.tuples(_MANY, _SETTLE, _MANY, _SETTLE, _MANY, _SETTLE),
+            st.tuples(LARGE, SHORT, do(Do.CLOSE_PRODUCER), do(Do.OPEN_PRODUCER, 0), PAUSE, _HOLD, _MANY, DONE),
+            st.tuples(_HOLD, LARGE, LONG, PAUSE, _MANY, DONE),
+            st.tuples(_MANY, DONE, _MANY, DONE, _MANY, DONE),
+            st.tuples(do(Do.OPEN_PRODUCER, 0), _HOLD, _SENT_BY_ALL, SHORT, DONE),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
+    ),
+    "is told limits that differ": Kind(
+        Surroundings(
+            terms={
+                "brokers": (2,),
+                "spread": (True,),
+                "proxied": (False,),
+                "partitions": (0, 3),
+                "max_message_bytes": (Terms().max_message_bytes,),
+                "chunking": (False,),
+                "batching": (False,),
+                "compression": ("NONE",),
+            }
+        ),
+        st.tuples(FIVE, LARGE, FIVE, LARGE, LARGE),
+        harms=_FIRST_LIMIT,
+    ),
+    "fills a broker's buffer": Kind(
+        Surroundings(
+            terms={
+                "settings": (SMALL_BUFFER,),
+                "clients": (2,),
+                "named": (True,),
+                "sizes": (LARGEST,),
+                "partitions": (0,),
+                "max_message_bytes": (Terms().max_message_bytes,),
+                "compression": ("NONE",),
+                "small_queue": (False,),
+                "chunking": (False,),
+            }
+        ),
+        st.tuples(st.just(Act(Do.OPEN_PRODUCER, 1, 0)), _HOLD, _SENT_BY_ALL, _SENT_BY_ALL, PAUSE),
+        harms=SELDOM_HARMED,
+        more=st.tuples(ONE),
     ),
     "fills batches": Kind(
         Surroundings(
@@ -116,59 +143,13 @@ WRITING: Mapping[str, Kind] = {
             },
         ),
         st.one_of(
-            st.tuples(_MANY, FULL, _SETTLE),
-            st.tuples(ONE, _FLUSH, PAUSE, ONE, _FLUSH, _SETTLE),
-            st.tuples(_HOLD, _MANY, PAUSE, PAUSE, _RELEASE, _SETTLE),
-            st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, _SETTLE),
-            st.tuples(*(_ONE, do(Do.PAUSE, 0)) * 8, _SETTLE),
+            st.tuples(_MANY, FULL, DONE),
+            st.tuples(ONE, _FLUSH, PAUSE, ONE, _FLUSH, DONE),
+            st.tuples(_HOLD, _MANY, PAUSE, PAUSE, _RELEASE, DONE),
+            st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, DONE),
+            st.tuples(*(_ONE, do(Do.PAUSE, 0)) * 8, DONE),
         ),
         harms=st.one_of(UNHARMED, UNHARMED, beside_any(_NO_RECEIPTS)),
-    ),
-    "is refused when it is back": Kind(
-        Surroundings(
-            terms={"send_timeout_ms": (2_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
-        ),
-        # Some clients wait for seconds before they ask again.
-        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(_ONE, SHORT, _ONE, *(LONGEST,) * 6)),
-        harms=_REFUSED_AGAIN,
-        more=st.tuples(*_ONE_BY_ONE),
-    ),
-    "shares its name": Kind(
-        Surroundings(
-            terms={
-                "clients": (2,),
-                "named": (True,),
-                "partitions": (0,),
-                "settings": (LIVENESS, LIVENESS, PLAIN),
-                "claims": (False,),
-            }
-        ),
-        st.one_of(
-            st.tuples(ONE, SHORT, do(Do.OPEN_NAMESAKE), ONE, LONG, call(Do.SEND, who=st.just(1)), LONG),
-            st.tuples(ONE, ONE, do(Do.OPEN_NAMESAKE), call(Do.CLOSE_PRODUCER, who=NUMBERS), ONE, LONG),
-        ),
-        harms=beside_any(_FALLS_SILENT),
-    ),
-    "comes back to a topic loaded anew": Kind(
-        Surroundings(
-            terms={
-                "deduplication": (True,),
-                "named": (True,),
-                "partitions": (0,),
-                "settings": (SNAPSHOTS, SNAPSHOTS, PLAIN),
-                "chunking": (False,),
-            }
-        ),
-        st.tuples(
-            ONE,
-            do(Do.OPEN_PRODUCER, 0),
-            call(Do.SEND, who=st.just(1), number=FEW),
-            _SETTLE,
-            call(Do.RESTART, number=FEW),
-            st.one_of(do(Do.REOPEN_PRODUCER), SHORT),
-            do(Do.SEND_AGAIN, 2),
-            ONE,
-        ),
     ),
     "sends for later": Kind(
         Surroundings(
@@ -183,7 +164,7 @@ WRITING: Mapping[str, Kind] = {
         ),
         st.one_of(
             st.tuples(_FOR_LATER, _ONE, ALL, LONGEST, ALL),
-            st.tuples(_FOR_LATER, _ONE, _SETTLE, call(Do.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
+            st.tuples(_FOR_LATER, _ONE, DONE, call(Do.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
         ),
     ),
 }

@@ -1,0 +1,161 @@
+"""Producers that matter for who they are: they share a name or a topic, wait for it, lose it, and come back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+from assay_conformance.machines.acts import MODES, WAITS, Act, Do
+from assay_conformance.machines.harm import at
+from assay_conformance.machines.kinds.kind import (
+    DONE,
+    FIRST,
+    LONG,
+    LONGEST,
+    ONE,
+    SELDOM_HARMED,
+    SHORT,
+    TOLD,
+    Kind,
+    beside_any,
+    do,
+)
+from assay_conformance.machines.network_harm import NO_RECEIPTS
+from assay_conformance.machines.policies import FEW_NAMES, LIVENESS, PLAIN, SNAPSHOTS
+from assay_conformance.machines.scenes import FEW, NUMBERS, call, sends
+from assay_conformance.machines.surroundings import Surroundings
+from assay_conformance.model.fault import AnswerError, Cut, CutHow
+
+_ONE = sends(FIRST, FEW, TOLD, key=NUMBERS)
+_ONE_BY_ONE = (_ONE, DONE)
+_OTHER_SENDS = call(Do.SEND, who=st.just(1), number=FEW)
+_ANOTHER = do(Do.OPEN_PRODUCER, 0)
+_THIRD_SENDS_MUCH = (st.just(Act(Do.SEND, 2, 1)), DONE) * 4
+_ASKS_FOR_ITS_TURN = st.just(Act(Do.OPEN_PRODUCER, number=0, size=MODES.index(WAITS)))
+
+_PASSING = ("ServiceNotReady", "ProducerBusy", "ProducerBlockedQuotaExceededError")
+_LOST = at(("SEND", "SEND_RECEIPT"), st.sampled_from((Cut(), Cut(before=True))), st.integers(1, 3))
+_REFUSED_AGAIN = st.tuples(
+    _LOST,
+    at(
+        ("PRODUCER",),
+        st.sampled_from(_PASSING).map(AnswerError),
+        st.just(2),
+        st.just(8_000),
+        st.sampled_from((1, 2, 3)),
+    ),
+    at(("SEND", "SEND_RECEIPT"), st.just(Cut()), st.integers(4, 6)),
+)
+_OVER_QUOTA = st.tuples(
+    _LOST,
+    at(
+        ("PRODUCER",),
+        st.just(AnswerError("ProducerBlockedQuotaExceededException")),
+        st.just(2),
+        st.just(2_000),
+        st.sampled_from((1, 2)),
+    ),
+)
+_FALLS_SILENT = at(
+    ("SEND", "SEND_RECEIPT"), st.sampled_from((Cut(how=CutHow.BLACKHOLE), Cut())), st.integers(1, 2), st.just(4_000)
+)
+
+NAMES: Mapping[str, Kind] = {
+    "is refused when it is back": Kind(
+        Surroundings(
+            terms={"send_timeout_ms": (2_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
+        ),
+        # Some clients wait for seconds before they ask again.
+        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(_ONE, SHORT, _ONE, *(LONGEST,) * 6)),
+        harms=_REFUSED_AGAIN,
+        more=st.tuples(*_ONE_BY_ONE),
+    ),
+    "finds its topic full": Kind(
+        Surroundings(terms={"partitions": (0,), "chunking": (False,), "claims": (False,)}),
+        st.tuples(ONE, ONE, ONE, LONG),
+        harms=_OVER_QUOTA,
+    ),
+    "leaves without receipts": Kind(
+        # Without a time-out of its own a send ends with its producer or not at all.
+        Surroundings(terms={"partitions": (0,), "claims": (False,), "send_timeout_ms": (0,)}),
+        st.tuples(_ONE, SHORT, do(Do.CLOSE_PRODUCER), LONG),
+        harms=NO_RECEIPTS,
+        more=st.tuples(LONG),
+    ),
+    "waits for its turn": Kind(
+        Surroundings(
+            needs=frozenset({"access_modes"}),
+            terms={"claims": (True,), "partitions": (0,), "protocol_version": (21,), "clients": (1, 2)},
+        ),
+        st.one_of(
+            st.tuples(ONE, _ASKS_FOR_ITS_TURN, LONGEST, do(Do.CLOSE_PRODUCER), ONE),
+            st.tuples(ONE, _ASKS_FOR_ITS_TURN, SHORT, ONE, LONG, do(Do.CLOSE_PRODUCER), ONE),
+        ),
+        harms=SELDOM_HARMED,
+        more=st.tuples(ONE),
+    ),
+    "shares its name": Kind(
+        Surroundings(
+            terms={
+                "clients": (2,),
+                "named": (True,),
+                "partitions": (0,),
+                "settings": (LIVENESS, LIVENESS, PLAIN),
+                "claims": (False,),
+            }
+        ),
+        st.one_of(
+            st.tuples(ONE, SHORT, do(Do.OPEN_NAMESAKE), ONE, LONG, call(Do.SEND, who=st.just(1)), LONG),
+            st.tuples(ONE, ONE, do(Do.OPEN_NAMESAKE), call(Do.CLOSE_PRODUCER, who=NUMBERS), ONE, LONG),
+        ),
+        harms=beside_any(_FALLS_SILENT),
+    ),
+    "comes back to a topic loaded anew": Kind(
+        Surroundings(
+            terms={
+                "deduplication": (True,),
+                "named": (True,),
+                "partitions": (0,),
+                "settings": (SNAPSHOTS, SNAPSHOTS, PLAIN),
+                "chunking": (False,),
+            }
+        ),
+        st.tuples(
+            ONE,
+            _ANOTHER,
+            _OTHER_SENDS,
+            DONE,
+            call(Do.RESTART, number=FEW),
+            st.one_of(do(Do.REOPEN_PRODUCER), SHORT),
+            do(Do.SEND_AGAIN, 2),
+            ONE,
+        ),
+    ),
+    "has one name of many": Kind(
+        Surroundings(
+            terms={
+                "deduplication": (True,),
+                "named": (True,),
+                "claims": (False,),
+                "partitions": (0,),
+                "settings": (FEW_NAMES,),
+                "batching": (False,),
+                "chunking": (False,),
+            }
+        ),
+        st.tuples(
+            ONE,
+            _ANOTHER,
+            _OTHER_SENDS,
+            DONE,
+            _ANOTHER,
+            *_THIRD_SENDS_MUCH,
+            call(Do.RESTART, number=FEW),
+            ONE,
+            _OTHER_SENDS,
+        ),
+        harms=SELDOM_HARMED,
+        more=st.tuples(ONE),
+    ),
+}
