@@ -162,6 +162,7 @@ def hasty(spark: Any) -> Iterator[Any]:
         spark.conf.set(name, value)
 
 
+@pytest.mark.long
 def test_spark_misses_what_only_the_clause_flags_that_it_lacks(hasty: Any) -> None:
     show(hasty, CASES.values())
     for at, name in enumerate(CASES):

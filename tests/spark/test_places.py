@@ -33,6 +33,7 @@ def test_a_part_is_named_as_spark_names_it(where: str, place: str) -> None:
     assert views.location(where, "delivery/w0-0.parquet") == place
 
 
+@pytest.mark.long
 def test_folds_lie_beside_a_ledger_whose_name_looks_like_a_pattern(spark: Any, tmp_path: Path) -> None:
     where = write(tmp_path / "night [1] *", pack(31, 3), info())
     reconcile(spark, open_ledger(str(where)), load())
@@ -58,6 +59,7 @@ def test_a_ledger_that_can_only_be_read_is_judged_and_folded_once(spark: Any, tm
     assert list(Path(again.folds_aside).glob("fold/delivery/*/words"))
 
 
+@pytest.mark.long
 def test_ledgers_that_can_only_be_read_never_meet_in_their_folds(spark: Any, tmp_path: Path) -> None:
     aside = tmp_path / "aside"
     ledgers = [closed(tmp_path / name / "ledger", 33) for name in ("one", "other")]
@@ -78,6 +80,7 @@ def test_a_place_that_nobody_knows_is_one_sentence() -> None:
         open_ledger("ftp2://host/soak")
 
 
+@pytest.mark.long
 def test_a_ledger_under_a_uri_is_judged_as_in_a_folder_and_its_findings_bring_back_their_rows(
     spark: Any, tmp_path: Path
 ) -> None:

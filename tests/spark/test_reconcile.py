@@ -47,8 +47,11 @@ def in_memory(packed: Packed, of: LedgerInfo) -> tuple[RequirementVerdict, ...]:
 
 @pytest.mark.parametrize(
     ("seed", "of"),
-    [(19, info()), (20, info(Order.KEY)), (3, info(self_checking=False))],
-    ids=["order of partitions", "order of keys", "payloads that say nothing"],
+    [
+        pytest.param(19, info(), id="order of partitions"),
+        pytest.param(20, info(Order.KEY), id="order of keys", marks=pytest.mark.long),
+        pytest.param(3, info(self_checking=False), id="payloads that say nothing", marks=pytest.mark.long),
+    ],
 )
 def test_spark_finds_what_the_rules_find_in_memory(spark: Any, tmp_path: Path, seed: int, of: LedgerInfo) -> None:
     packed = pack(seed, ENOUGH_HISTORIES, DEFECTS)
@@ -62,6 +65,7 @@ def test_spark_finds_what_the_rules_find_in_memory(spark: Any, tmp_path: Path, s
         assert broken == {rule.requirement for rule in RULES} - OF_FLOWS
 
 
+@pytest.mark.long
 def test_of_many_messages_spark_takes_those_that_memory_takes(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +109,7 @@ def test_the_last_bucket_of_the_last_stream_of_the_last_subscription_is_itself(s
     assert {tuple(row) for row in found} == {(row.sub, row.stream, row.seq >> 6) for row in rows}
 
 
+@pytest.mark.long
 def test_a_bucket_is_flagged_by_spark_when_python_flags_it(spark: Any, tmp_path: Path) -> None:
     packed = pack(6, HISTORIES, DEFECTS)
     ledger = open_ledger(str(ledgers.write(tmp_path / "ledger", packed, info(), seed=6)))
@@ -172,6 +177,7 @@ def test_folds_that_do_not_agree_with_the_rows_are_our_error(spark: Any, tmp_pat
 # --- what cannot be read --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_damaged_part_is_named_and_nothing_is_proven(spark: Any, tmp_path: Path) -> None:
     where = ledgers.write(tmp_path / "ledger", pack(9, 12, DEFECTS), info())
     part = next((where / "delivery").glob("*.parquet"))
@@ -188,6 +194,7 @@ def test_an_empty_ledger_passes_nothing(spark: Any, tmp_path: Path) -> None:
     assert Verdict.PASS not in {verdict.verdict for verdict in found.verdicts}
 
 
+@pytest.mark.long
 def test_beyond_the_cap_buckets_are_counted_and_each_requirement_is_looked_at(spark: Any, tmp_path: Path) -> None:
     packed = pack(10, HISTORIES, DEFECTS)
     where = ledgers.write(tmp_path / "ledger", packed, info(), seed=10)

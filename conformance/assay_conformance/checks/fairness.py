@@ -102,8 +102,8 @@ class NoTopicStarves(Check):
             self.breach(
                 "starved",
                 f"consumer {event.handle} got {entry} of topic {entry.topic} at {ms(there.frame.t_ns)} and handed it "
-                f"over at {ms(event.t_ns)}, behind {passed} messages that came later on its connection; its queues hold "
-                f"{room}",
+                f"over at {ms(event.t_ns)}, behind {passed} messages that came later on its connection; its queues "
+                f"hold {room}",
                 there.frame,
                 event,
             )
