@@ -48,7 +48,9 @@ def test_no_component_folder_is_a_package_itself() -> None:
 def test_it_installs_beside_the_packages_fixtures_and_reports(wheel: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"
-    subprocess.run([python, *"-m pip install -q --no-compile".split(), str(wheel), "fixtures", "reports"], check=True)
+    subprocess.run(
+        [python, *["-m", "pip", "install", "-q", "--no-compile"], str(wheel), "fixtures", "reports"], check=True
+    )
     code = "import fixtures, reports, assay_fixtures, assay_reports; print(fixtures.__file__)"
     told = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert "site-packages/fixtures/" in told.stdout
