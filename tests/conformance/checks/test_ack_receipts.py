@@ -100,6 +100,16 @@ def test_call_whose_entry_is_named_again_without_an_answer_may_be_given_up() -> 
     assert story.judged(ReceiptEndsCall)[0] == []
 
 
+def test_call_whose_own_answer_is_lost_may_be_given_up_though_a_later_ack_covers_its_entry() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.ack_frame(0, request_id=51)
+    story.down("ACK_RESPONSE", consumer_id=0, request_id=51)
+    story.after(1_000)
+    story.complete(invoke, Outcome.UNKNOWN)
+    assert story.judged(ReceiptEndsCall)[0] == []
+
+
 def test_consumer_that_is_closed_behind_the_deadline_was_late_all_the_same() -> None:
     story = Awaiting()
     invoke = story.asks()

@@ -259,6 +259,20 @@ def test_old_chunks_that_are_left_are_found() -> None:
     assert story.judged(RestartsAtFirstChunk)[0] == ["old-not-acked"]
 
 
+@pytest.mark.parametrize(("came_ms", "codes"), [(290, ["old-not-acked"]), (350, [])])
+def test_chunk_that_comes_when_its_message_has_expired_is_not_among_the_old_ones(
+    came_ms: int, codes: list[str]
+) -> None:
+    story = Story()
+    story.arrives(0, 0)
+    story.at(came_ms).arrives(1, 1)
+    story.arrives(0, 2)
+    story.ack_frame(0, conn=9)
+    story.after(300)
+    judged = story.judged(RestartsAtFirstChunk, client(expire_incomplete_chunked_ms=300))
+    assert judged[0] == codes
+
+
 def test_chunks_redelivered_before_their_message_began_anew_are_acknowledged_with_the_old_ones() -> None:
     story = begun_anew(0, 1)
     story.arrives(0, 2)

@@ -692,6 +692,17 @@ def test_other_messages_of_a_batch_are_of_a_round_of_their_own() -> None:
     assert _codes(story.judged(WholeRetryLetter)) == []
 
 
+def test_letter_of_another_message_of_a_batch_is_not_taken_for_ones_own() -> None:
+    """Both tell the same origin: their entry."""
+    story, told = _sent_round_again(batch=2)
+    story.posts(number=1, letter=told)
+    story.receipt(1, producer_id=5)
+    story.posts(number=2, letter=told)
+    story.down("SEND_ERROR", producer_id=5, sequence_id=2, fields={"error": "NotAllowedError"})
+    story.ack_frame(1)
+    assert _codes(story.judged(RetriedThenAcked)) == []
+
+
 @pytest.mark.parametrize(
     ("told", "code"),
     [

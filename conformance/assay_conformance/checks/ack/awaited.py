@@ -185,9 +185,11 @@ class ReceiptEndsCall(ReceiptCheck):
             )
 
     def _good_answer(self, call: Call) -> Frame | None:
-        """To the last ACK that left since the call: of several that name its entry nobody knows which is its own."""
-        since = [each for each in self.asked_for(call) if each.frame.seq > call.invoke.seq]
-        return since[-1].answer if since and not since[-1].refused else None
+        """To the last ACK that left since the call. Of several that cover its entry nobody knows which is its own: all
+        of them have to be answered, but those that went with their connection."""
+        since = [each for each in self.asked_for(call) if each.frame.seq > call.invoke.seq and each.lost is None]
+        good = all(each.answer is not None and not each.refused for each in since)
+        return since[-1].answer if since and good else None
 
 
 class RefusedReceiptFails(ReceiptCheck):

@@ -219,7 +219,9 @@ class RestartsAtFirstChunk(_GivingUp, IntactCheck):
             redelivered = arrival.entry in arrival.before
             if not redelivered:
                 self._forgive(arrival)
-            self.give_up(arrival, arrival.before, to_ack=not redelivered)
+            # One that expired had nothing left, and what came of it since then it did not hold.
+            if redelivered or not self.may_expire(arrival.consumer, arrival.meta, arrival.frame):
+                self.give_up(arrival, arrival.before, to_ack=not redelivered)
         elif arrival.fate is ChunkFate.COMPLETE and arrival.key in self._anew:
             self._anew.discard(arrival.key)
             self.watched.setdefault((arrival.consumer.handle, arrival.entry), arrival)

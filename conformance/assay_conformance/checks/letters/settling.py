@@ -61,7 +61,8 @@ class Errand:
 
 
 class Settling(ConsumerCheck, LetterCheck):
-    """Judged for messages that came alone in their entry, and that the application did not acknowledge itself."""
+    """Judged for messages that came alone in their entry, or as a copy of one that did, and that the application did
+    not acknowledge itself. Of a member of a batch a letter tells the entry only, and so it does of all the others."""
 
     def start(self) -> None:
         super().start()
@@ -83,10 +84,12 @@ class Settling(ConsumerCheck, LetterCheck):
         self._registering: dict[tuple[int, int], tuple[Address, Frame]] = {}
 
     def begin(self, consumer: OpenedConsumer, source: Entry, cause: Event, waits: int) -> None:
-        stored = self.stored.get(source)
-        if stored is None or stored.meta.batch is not None or source in self._acked | self.settled:
+        origin = self.origin_of(source)
+        stored, first = self.stored.get(source), self.stored.get(origin)
+        batched = any(one is not None and one.meta.batch is not None for one in (stored, first))
+        if stored is None or batched or source in self._acked | self.settled:
             return
-        earlier = self.errands.get(self.origin_of(source))
+        earlier = self.errands.get(origin)
         if earlier is not None and earlier.source == source:
             # Refused once more: its letter is under way, or is there and its acknowledgment may be kept with others.
             if earlier.receipt is not None or earlier.letter is not None:
@@ -95,7 +98,6 @@ class Settling(ConsumerCheck, LetterCheck):
             if earlier.failure is not None:
                 earlier.waits = waits
                 return
-        origin = self.origin_of(source)
         errand = self.errands[origin] = Errand(consumer, source, cause, waits, self._delay_ns(consumer))
         if (letter := self._posted_unasked.pop(origin, None)) is not None:
             errand.letter, errand.receipt = letter, next(iter(letter.receipts), None)
