@@ -265,7 +265,8 @@ def test_chunk_that_comes_when_its_message_has_expired_is_not_among_the_old_ones
 ) -> None:
     story = Story()
     story.arrives(0, 0)
-    story.at(came_ms).arrives(1, 1)
+    story.at(came_ms)
+    story.arrives(1, 1)
     story.arrives(0, 2)
     story.ack_frame(0, conn=9)
     story.after(300)
