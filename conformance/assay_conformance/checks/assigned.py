@@ -35,6 +35,12 @@ def _who(session: ProducerSession | ConsumerSession) -> _Who:
     return session.topic, "consumer", None if session.consumer is None else session.consumer.handle
 
 
+def _is_closing(session: ProducerSession | ConsumerSession) -> bool:
+    """Whether the application closes it."""
+    owner = session.line if isinstance(session, ProducerSession) else session.consumer
+    return owner is not None and owner.closing is not None
+
+
 class GoesToAssigned(TimedCheck):
     """Who is told where its topic went goes there without asking, once, and at once; when that failed, it may ask.
 
@@ -76,6 +82,9 @@ class GoesToAssigned(TimedCheck):
     @on(Frame, "CLOSE_PRODUCER", "CLOSE_CONSUMER")
     def sent_away(self, event: Frame) -> None:
         session = self.tracker.producer_of(event) or self.tracker.consumer_of(event)
+        if session is not None and from_client(event) and not _is_closing(session):
+            # It had no answer to its registration, gives that up, and begins anew.
+            self._asking.add(_who(session))
         if session is None or not to_client(event):
             return
         who = _who(session)

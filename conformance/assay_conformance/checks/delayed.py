@@ -207,6 +207,8 @@ class SurvivesRestart(DelayCheck):
         self._loads = Loads(self.view.case)
         self._reloads: list[Stepped | Fired] = []
         self._seen: dict[Group, set[Position]] = {}
+        self._moved: set[tuple[str, str]] = set()
+        """Subscriptions that were told where to go on, or ended: what is owed to them is another matter."""
 
     @on(Stepped)
     @on(Fired)
@@ -218,6 +220,12 @@ class SurvivesRestart(DelayCheck):
         if before != [self._loads.of(topic) for topic in topics]:
             self._reloads.append(event)
 
+    @on(Frame, "SEEK", "UNSUBSCRIBE")
+    def moved(self, event: Frame) -> None:
+        session = self.tracker.consumer_of(event)
+        if session is not None:
+            self._moved.add((session.topic, session.subscription))
+
     def sent(self, group: Group, _member: Member, frame: Frame, position: Position) -> None:
         due = self.due.get((group.topic, position))
         if group.kind not in WAITING_KINDS or due is None:
@@ -228,7 +236,7 @@ class SurvivesRestart(DelayCheck):
 
     def finish(self) -> None:
         for group in self.groups.values():
-            if group.kind in WAITING_KINDS and group.durable:
+            if group.kind in WAITING_KINDS and group.durable and (group.topic, group.name) not in self._moved:
                 self._all_came(group)
 
     def _all_came(self, group: Group) -> None:

@@ -207,6 +207,14 @@ def test_delayed_message_that_is_gone_after_a_restart_is_found() -> None:
     assert _codes(trial(SurvivesRestart, _restarted(None).done(), RESTART)) == ["lost"]
 
 
+def test_what_a_subscription_has_passed_by_a_seek_is_not_lost() -> None:
+    story = _restarted(1_000)
+    story.up("SEEK", 1, consumer_id=0, request_id=9)
+    story.subscribed(1, kind="Shared", initialPosition="Earliest")
+    story.flow(10, conn=1)
+    assert _codes(trial(SurvivesRestart, story.at(9_000).done(), RESTART)) == []
+
+
 def test_delayed_message_that_is_gone_after_its_broker_was_killed_is_found() -> None:
     check = trial(SurvivesRestart, _restarted(None, killed=True).done(), BROKER_KILLED)
     assert _codes(check) == ["lost"]

@@ -267,6 +267,23 @@ def test_producer_that_was_sent_away_before_its_answer_may_ask_when_that_is_late
     assert judged(GoesToAssigned, story) == ([], 0)
 
 
+@pytest.mark.parametrize(("closed", "codes"), [(False, []), (True, ["asked-first"])])
+def test_consumer_of_its_topic_that_had_no_answer_may_ask(*, closed: bool, codes: list[str]) -> None:
+    """It gives its registration up by itself, where the application has not closed it, and begins anew."""
+    story = Script()
+    story.producer()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    story.up("SUBSCRIBE", consumer_id=0, request_id=40, fields={"topic": story.full("t"), "subscription": "s"})
+    story.complete(opening)
+    if closed:
+        story.invoke("close", CONSUMER, args={"handle": CONSUMER})
+    story.up("CLOSE_CONSUMER", consumer_id=0, request_id=41)
+    story.down("CLOSE_PRODUCER", producer_id=0, fields=dict(URL))
+    _looks_up(story)
+    story.producer_again()
+    assert judged(GoesToAssigned, story)[0] == codes
+
+
 def test_producer_that_was_not_told_has_to_ask() -> None:
     story = _told()
     _looks_up(story)
