@@ -50,7 +50,7 @@ PLANTED: Final[Mapping[Mutation, Area]] = {
     Mutation.FAILS_PENDING_ON_LOSS: Area.RESEND,
     Mutation.COMPLETES_OUT_OF_ORDER: Area.ORDERING,
     Mutation.OTHER_UUID: Area.CHUNKING,
-    Mutation.ACKS_ONE_BY_ONE: Area.ACK,
+    Mutation.ACKS_ONE_BY_ONE: Area.CONSUMING,
     Mutation.NACKS_ONE_BY_ONE: Area.NACK,
     Mutation.FAILS_DUPLICATE_RECEIPT: Area.DEDUP,
     Mutation.LESS_PERMITS_AFTER_RECONNECT: Area.CONSUMING,
