@@ -53,6 +53,8 @@ def header(frame: Frame, describer: Describer, stream: Hashable = None) -> dict[
         fields["intact"] = description.intact
         fields["meta"] = description.meta
         fields["members"] = description.members
+        if payload.checksum is None:
+            fields.setdefault("fields", {})["checksum"] = False
     return fields
 
 

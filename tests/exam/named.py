@@ -37,6 +37,7 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     Mutation.UNKNOWN_RECEIPT_CLOSES: "connection.ignores-unknown-ids",
     Mutation.EMPTY_PAYLOAD_DROPPED: "robustness.odd-messages-round-trip",
     Mutation.LARGE_PROPERTIES_LOST: "robustness.odd-metadata-round-trips",
+    Mutation.SUMS_FOR_THE_OLD: "connection.no-checksum-for-the-old",
     Mutation.SEEKS_WHOLE_BATCH: "seek.into-batch-by-bits",
     Mutation.PATTERN_TAKES_ALL: "subscription.pattern-follows-topics",
     Mutation.PATTERN_IS_READ_ONCE: "subscription.pattern-follows-topics",

@@ -45,6 +45,19 @@ def several_acks_on_an_old_broker() -> Case:
     )
 
 
+def sends_to_a_very_old_broker() -> Case:
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.wait_ops(plan.send(producer, 3))
+    return plan.case(
+        "connection/very-old-broker",
+        "Three messages for a broker of protocol version 5, which knows no checksum",
+        ("connection.no-checksum-for-the-old",),
+        capabilities=("producer",),
+        topology=Topology(protocol_version=5),
+    )
+
+
 def receipts_from_an_old_broker() -> Case:
     plan = Schedule()
     plan.broker("store_entries", topic="t", entries=plains(range(3)))
@@ -304,6 +317,7 @@ def lookup_is_forbidden() -> Case:
 
 CASES = (
     several_acks_on_an_old_broker(),
+    sends_to_a_very_old_broker(),
     receipts_from_an_old_broker(),
     limit_that_changes(),
     limits_that_differ(),

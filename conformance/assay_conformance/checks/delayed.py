@@ -157,7 +157,8 @@ class ActiveIgnoresDelay(DelayCheck):
     @on(Frame, "FLOW")
     def granted(self, event: Frame) -> None:
         member = self.member(event)[1]
-        if member is not None and event.at_broker:
+        # Behind a batch of more messages than it had permits for, it has less than none.
+        if member is not None and event.at_broker and member.permits > 0:
             self._fed.setdefault(member, event)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:

@@ -11,6 +11,9 @@ from assay_conformance.model.event import Completion, ErrorClass, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import is_partition
 
+CHECKSUM_SINCE = 6
+"""A checksum in front of the metadata of a SEND."""
+
 SEVERAL_IDS_SINCE = 12
 """ACK with more than one message id."""
 
@@ -60,6 +63,29 @@ class AgreedVersion(VersionCheck):
             code,
             f"{what} left on connection {event.conn} at {ms(event.t_ns)}; client and broker agreed on protocol version "
             f"{version}, which is older than {since}",
+            agreed,
+            event,
+        )
+
+
+class NoChecksumForTheOld(VersionCheck):
+    """A SEND to a broker that knows no checksum begins with the size of its metadata."""
+
+    requirement = RequirementId("connection.no-checksum-for-the-old")
+    skips_plain = True
+
+    @on(Frame, "SEND")
+    def sent(self, event: Frame) -> None:
+        version, agreed = self.agreed.get(event.conn, (CHECKSUM_SINCE, event))
+        if not from_client(event) or version >= CHECKSUM_SINCE:
+            return
+        if event.fields.get("checksum") is False:
+            self.exercise(event)
+            return
+        self.breach(
+            "has-checksum",
+            f"SEND {event.sequence_id} left on connection {event.conn} at {ms(event.t_ns)} with a checksum; client and "
+            f"broker agreed on protocol version {version}, which is older than {CHECKSUM_SINCE}",
             agreed,
             event,
         )

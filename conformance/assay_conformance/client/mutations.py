@@ -191,6 +191,7 @@ class Mutation(StrEnum):
     SEEK_REPEATS_TARGET = "seek-repeats-target"
     SEEK_IGNORES_INCLUSIVE = "seek-ignores-inclusive"
     IGNORES_AGREED_VERSION = "ignores-agreed-version"
+    SUMS_FOR_THE_OLD = "sums-for-the-old"
     LIMIT_OF_LAST_CONNECTION = "limit-of-last-connection"
     UNBOUNDED_REDIRECTS = "unbounded-redirects"
     DROPS_AUTHORITY = "drops-authority"
@@ -1325,6 +1326,9 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.IGNORES_AGREED_VERSION: Broken(
         "CON-002", "acknowledgments leave together whatever the broker's version", "a version read and never used"
+    ),
+    Mutation.SUMS_FOR_THE_OLD: Broken(
+        "CON-002", "messages carry a checksum whatever the broker's version", "a version read for acknowledgments alone"
     ),
     Mutation.LIMIT_OF_LAST_CONNECTION: Broken(
         "CON-003",

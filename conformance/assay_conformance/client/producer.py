@@ -24,8 +24,11 @@ from assay_conformance.client.settings import BatchingType, ProducerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.values import Done, Failed, Outgoing, Result
 from assay_conformance.model.event import ErrorClass
-from assay_conformance.wire import BaseCommand, CommandType, Frame, command
+from assay_conformance.wire import BaseCommand, CommandType, Frame, command, without_checksum
 from assay_conformance.wire import pulsar_pb2 as pb
+
+CHECKSUM_SINCE = 6
+"""The protocol version that brought the checksum of a SEND."""
 
 _CLOSED = Failed(ErrorClass.CLOSED, "the producer is closed", certain=True)
 
@@ -217,7 +220,8 @@ class Producer(Handler):
     def _write(self, op: Op) -> None:
         assert self.connection is not None
         op.session = self._session
-        self.connection.write(op.frame)
+        old = self.connection.version < CHECKSUM_SINCE and not self.shared.mutated(Mutation.SUMS_FOR_THE_OLD)
+        self.connection.write(without_checksum(op.frame) if old else op.frame)
 
     # --- flush and close ---
 

@@ -33,7 +33,7 @@ from assay_conformance.wire.errors import (
     MetadataError,
     ProtocolError,
 )
-from assay_conformance.wire.frame import Frame, decode, encode, encode_around, encode_block
+from assay_conformance.wire.frame import Frame, decode, encode, encode_around, encode_block, without_checksum
 from assay_conformance.wire.hashes import (
     STICKY_RANGE,
     java_string_hash,
@@ -113,4 +113,5 @@ __all__ = [
     "sign_safe_mod",
     "split_chunks",
     "sticky_key_hash",
+    "without_checksum",
 ]

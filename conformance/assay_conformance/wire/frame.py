@@ -120,6 +120,17 @@ def encode_block(metadata: MessageMetadata | bytes, data: bytes | memoryview, *,
     return HEAD.pack(CHECKSUM_MAGIC, crc32c.crc32c(covered)) + covered
 
 
+def without_checksum(raw: bytes) -> bytes:
+    """The same SEND for a broker that knows no checksum: in front of protocol version 6 none did.
+
+    Raises ProtocolError for bytes that are no frame.
+    """
+    frame = decode(raw)
+    if frame.payload is None or frame.payload.checksum is None:
+        return raw
+    return encode_around(frame.command, frame.payload.checksummed)
+
+
 def encode_around(
     command: BaseCommand,
     block: bytes | memoryview | None = None,

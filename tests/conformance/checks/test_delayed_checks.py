@@ -173,6 +173,20 @@ def test_exclusive_consumer_whose_permits_were_used_up_may_get_it_late() -> None
     assert _codes(trial(ActiveIgnoresDelay, story.done(), _case())) == []
 
 
+def test_exclusive_consumer_that_owes_permits_for_a_batch_may_get_it_late() -> None:
+    """With one permit it was sent three messages, and grants the permits for these first."""
+    story = Script()
+    story.connected()
+    story.subscribed(initialPosition="Earliest")
+    story.flow(1)
+    story.message(0, 1, 2, batch=True)
+    story.flow(1)
+    _stored(story, 3, 500)
+    story.at(1_500).flow(2)
+    story.message(3)
+    assert _codes(trial(ActiveIgnoresDelay, story.done(), _case())) == []
+
+
 RESTART = _case(Step(Who.BROKER, "restart"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay_conformance.checks.base import Check
-from assay_conformance.checks.negotiated import AgreedVersion, LimitOfEach
+from assay_conformance.checks.negotiated import AgreedVersion, LimitOfEach, NoChecksumForTheOld
 from assay_conformance.checks.trial import trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.event import ErrorClass, Member
@@ -52,6 +52,23 @@ def test_receipts_are_asked_for_from_version_17_on(version: int, codes: list[str
     story = _agreed(version)
     story.ack_frame(0, request_id=9)
     assert judged(AgreedVersion, story)[0] == codes
+
+
+@pytest.mark.parametrize(
+    ("version", "fields", "said"),
+    [
+        (5, {"checksum": False}, ([], 1)),
+        (5, {}, (["has-checksum"], 0)),
+        (6, {}, ([], 0)),
+    ],
+    ids=["without for an old broker", "with one for an old broker", "with one from version 6 on"],
+)
+def test_sends_carry_a_checksum_from_version_6_on(
+    version: int, fields: dict[str, bool], said: tuple[list[str], int]
+) -> None:
+    story = _agreed(version)
+    story.send_frame(0, fields=fields)
+    assert judged(NoChecksumForTheOld, story) == said
 
 
 def test_command_of_a_later_version_is_found() -> None:

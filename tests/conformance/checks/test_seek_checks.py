@@ -70,6 +70,14 @@ def test_place_of_a_time_goes_with_a_subscription_that_is_not_durable() -> None:
     assert judged(StartsAtTarget, story) == ([], 0)
 
 
+def test_seek_of_which_nothing_was_seen_is_not_judged() -> None:
+    """Where several consumers may have written a SUBSCRIBE, nobody knows whose stream it is."""
+    story = _reading(0, 1, 2)
+    story.complete(story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}))
+    story.received(3)
+    assert judged(StartsAtTarget, story) == ([], 0)
+
+
 def test_message_sought_itself_is_found() -> None:
     story = _reading(0, 1, 2)
     _sought(story, 0)

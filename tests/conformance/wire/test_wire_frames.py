@@ -23,6 +23,7 @@ from assay_conformance.wire import (
     encode_around,
     encode_block,
     message_id,
+    without_checksum,
 )
 
 SEND = command(CommandType.SEND, producer_id=1, sequence_id=2)
@@ -110,6 +111,12 @@ def test_frame_without_checksum_is_believed() -> None:
     payload = payload_of(encode(SEND, metadata=METADATA, data=b"hello", checksum=False))
     assert payload.checksum is None
     assert payload.checksum_ok()
+
+
+def test_checksum_is_taken_from_a_send_and_from_nothing_else() -> None:
+    bare = encode(SEND, metadata=METADATA, data=b"x", checksum=False)
+    assert without_checksum(encode(SEND, metadata=METADATA, data=b"x")) == bare
+    assert [without_checksum(raw) for raw in (bare, encode(PING))] == [bare, encode(PING)]
 
 
 def test_broker_entry_is_outside_the_checksum() -> None:

@@ -21,7 +21,8 @@ class StartsAtTarget(SeekCheck):
     """The first message behind a seek is the first one behind the message sought, or itself where the consumer is to
     begin with it, or of the time sought or later.
 
-    Not judged where the application acknowledged something meanwhile, or a fault took a MESSAGE out of its stream.
+    Not judged where the application acknowledged something meanwhile, or a fault took a MESSAGE out of its stream; nor
+    where nobody knows which stream is its consumer's.
     """
 
     requirement = RequirementId("seek.starts-at-target")
@@ -55,7 +56,7 @@ class StartsAtTarget(SeekCheck):
         self._arrived = {key: frame for key, frame in self._arrived.items() if (frame.conn, frame.consumer_id) != gone}
 
     def handed_over(self, seek: Sought, event: Received) -> None:
-        if seek.delivered or lost_its_place(seek.consumer, seek.invoke, event):
+        if seek.delivered or seek.asked is None or lost_its_place(seek.consumer, seek.invoke, event):
             return
         expected = self._expected(seek)
         if expected is None:
@@ -72,7 +73,7 @@ class StartsAtTarget(SeekCheck):
             f"{ms(seek.completion.t_ns)}; the first message handed over behind it is {got[0]} (index {got[1]}), "
             f"expected {entry} (index {index})",
             seek.invoke,
-            *([seek.asked] if seek.asked is not None else []),
+            seek.asked,
             event,
         )
 
