@@ -132,11 +132,13 @@ def _table(
 _EXPLORED = """\
 ## By exploration alone
 
-One exploration, drawn and steered as `assay explore` does it, of all areas and without any directed Case, and each
-mutant in it (`python -m bench.kill_by_exploration`). *CPU* is what the exploration took up to the Case in which the
-mutant is caught, every Case before it, drawing, judging and steering included; two minutes of two cores are 240 s.
-*explored* are the Cases up to that one, *reached* those of them that exercise the requirement with an honest client;
-the mutant was tried in these alone, as the others could not have told of it.
+One exploration of an honest client in virtual time, drawn and steered as `assay explore` does it, of all areas, and
+each mutant in it (`python -m bench.kill_by_exploration`). No directed Case is run; of what was drawn, Cases are
+preferred that look like the one that was written for a clause nothing has exercised yet. *CPU* is what the exploration
+took up to the Case in which the mutant is caught, every Case before it, drawing, judging and steering included; two
+minutes of two cores are 240 s. *explored* are the Cases up to that one, *reached* those of them that exercise the
+requirement with an honest client; the mutant was tried in these alone, as the others could not have told of it. Some
+kinds of lives were added for what earlier explorations had seldom met.
 """
 
 

@@ -24,6 +24,7 @@ from assay_conformance.machines.mixed import case_of
 from assay_conformance.machines.policies import DELAYS, LIVENESS, PLAIN, RATES, SETTINGS
 from assay_conformance.machines.stock import BACKLOGS
 from assay_conformance.machines.strange import STRANGE
+from assay_conformance.machines.surroundings import Around, Surroundings, Way
 from assay_conformance.machines.terms import LARGE, SIZES, Terms
 from assay_conformance.model.case import Case
 
@@ -85,12 +86,13 @@ class _Bent:
     terms: Mapping[str, Strategy] = field(default_factory=dict)
 
 
+_TWO_SUBSCRIPTIONS = Surroundings(ways=(Way(), Way(subscription="other")))
 _PLAIN = {"compression": st.just("NONE"), "chunking": st.just(False), "small_queue": st.just(False)}
 
 _AREAS: Mapping[Area, _Bent] = {
     Area.MIXED: _Bent(
-        scenes=st.one_of(scenes.ANY, scenes.COMPANY, scenes.ELSEWHERE, scenes.ANEW),
-        harms=st.one_of(harm.ONE_HARM, harm.ONE_HARM, harm.any_of(harm.LOST_ACKS)),
+        scenes=st.one_of(scenes.ANY, *scenes.COMPANY, *scenes.ELSEWHERE, *scenes.ANEW),
+        harms=st.one_of(harm.ONE_HARM, harm.any_of(harm.LOST_ACKS)),
         terms={
             "brokers": st.sampled_from((1, 2, 2)),
             "proxied": mostly(False, True, times=9),
@@ -98,12 +100,13 @@ _AREAS: Mapping[Area, _Bent] = {
             "settings": mostly(PLAIN, *SETTINGS, times=18),
             "delays": mostly(PLAIN, *DELAYS),
             "backlog": mostly("", *BACKLOGS, times=15),
+            "rates": mostly(PLAIN, *RATES, times=200),
             "claims": mostly(False, True),
+            "around": mostly(Around(), Around(_TWO_SUBSCRIPTIONS), times=1),
         },
     ),
     Area.ORDERING: _Bent(
         scenes=st.one_of(
-            scenes.SEND,
             scenes.SEND,
             scenes.ACROSS,
             scenes.SEND_AND_RECEIVE,
@@ -199,7 +202,6 @@ _AREAS: Mapping[Area, _Bent] = {
         ),
         harms=st.one_of(
             harm.UNHARMED,
-            harm.UNHARMED,
             harm.any_of(harm.cut_at("SEND", "SEND_RECEIPT", "MESSAGE", "FLOW"), harm.ANYWHERE),
         ),
         terms={
@@ -263,9 +265,6 @@ _AREAS: Mapping[Area, _Bent] = {
 _KINDS: Mapping[Area, Mapping[str, Kind]] = {Area.CONSUMING: CONSUMING, Area.SENDING: SENDING, Area.LIMITS: LIMITS}
 """Areas whose lives are of one kind each."""
 
-_SELDOM = 5
-"""Of so many scenes, and one more, one is what few lives have."""
-
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -301,8 +300,7 @@ def shares(area: Area, able: Collection[str] | None = None) -> list[Share]:
     if area in _KINDS:
         return [share_of(kind, area) for kind in _KINDS[area].values() if kind.of.is_for(able)]
     bent = _AREAS[area]
-    lived = st.one_of([bent.scenes] * _SELDOM + [scenes.SELDOM])
-    wrong = st.one_of(bent.harms, bent.harms, bent.harms, harm.any_of(STRANGE))
+    lived, wrong = st.one_of(bent.scenes, scenes.SELDOM), st.one_of(bent.harms, harm.any_of(STRANGE))
     return [Share(area, lived, lived, MOST_SCENES - 1, wrong, st.builds(Terms, **{**TERMS, **bent.terms}))]
 
 

@@ -78,9 +78,20 @@ STARTED_ANEW = st.tuples(SENDS, PAUSES, call(Do.RESTART, number=FEW), SENDS, PAU
 """Messages have their receipts, and most were not read, when the broker dies."""
 
 # Who is there, and where, changes in the middle of what is sent and received.
-COMPANY = st.tuples(call(Do.OPEN_CONSUMER, who=NUMBERS, number=NUMBERS), SENDS, RECEIVES, RECEIVES)
-ELSEWHERE = st.tuples(SENDS, call(st.sampled_from((Do.MOVE, Do.MOVE, Do.MIGRATE))), SENDS, RECEIVES)
-ANEW = st.tuples(SENDS, call(st.sampled_from((Do.RESTART, Do.RESTART_CLIENT)), number=FEW), SENDS, RECEIVES)
+COMPANY = tuple(
+    st.tuples(
+        call(Do.OPEN_CONSUMER, who=NUMBERS, number=NUMBERS),
+        call(Do.OPEN_PRODUCER, who=NUMBERS, number=TIMES, size=NUMBERS),
+        *(SENDS,) * times,
+        RECEIVES,
+        RECEIVES,
+    )
+    for times in (1, 1, 1, 2)
+)
+"""Several, for the share that it has: of strategies that are one and the same Hypothesis counts one."""
+
+ELSEWHERE = tuple(st.tuples(SENDS, call(do), SENDS, RECEIVES) for do in (Do.MOVE, Do.MIGRATE))
+ANEW = tuple(st.tuples(SENDS, call(do, number=FEW), SENDS, RECEIVES) for do in (Do.RESTART, Do.RESTART_CLIENT))
 
 _hold, _release = call(Do.HOLD_STORE), call(Do.RELEASE_STORE)
 SLOW_STORE = st.tuples(_hold, SENDS, PAUSES, _release)

@@ -196,7 +196,8 @@ def _options_are_missing(load: Load, settings: Settings) -> str:
         TITLES[language]: [setting for setting, names in OPTIONS.items() if names[language] is None]
         for language in Language
     }
-    return "no such option: " + "; ".join(f"{title}: {', '.join(names)}" for title, names in missing.items() if names)
+    lacking = (f"{title} lacks {', '.join(names)}" for title, names in missing.items() if names)
+    return "not every client has every setting: " + "; ".join(lacking)
 
 
 WARNINGS: tuple[Callable[[Load, Settings], str], ...] = (

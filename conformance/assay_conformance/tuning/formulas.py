@@ -163,7 +163,7 @@ class Formula:
 FORMULAS = (
     Formula(
         "max_pending_messages",
-        "P: twice what arrives in a round trip, 1000 ... 2000; at most its share of chosen limits",
+        "P: twice what arrives in a round trip, 1000 ... 2000; no more than a given limit leaves each of them",
         VIVO,
         max_pending,
         "messages a partition",

@@ -139,7 +139,7 @@ def test_what_is_wrong_is_warned_of(load: Load, words: str) -> None:
 
 def test_an_ordinary_load_is_warned_of_nothing_but_missing_options() -> None:
     (only,) = advise(Load(partitions=10, message_bytes=KIB, memory_mb=64, rate_per_s=1_000)).warnings
-    assert only.startswith("no such option: Python: memory_limit_bytes")
+    assert only.startswith("not every client has every setting: Python lacks memory_limit_bytes")
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ DONE = do(Do.SETTLE)
 # --- harm -------------------------------------------------------------------------------------------------------------
 
 
-SELDOM_HARMED = st.one_of(UNHARMED, UNHARMED, ONE_HARM)
+MAY_BE_HARMED = st.one_of(UNHARMED, ONE_HARM)
 
 
 def hits(commands: tuple[str, ...], *actions: Action, topic: str = "", latest: int = 3) -> Strategy:

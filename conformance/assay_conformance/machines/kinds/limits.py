@@ -19,9 +19,9 @@ from assay_conformance.machines.kinds.kind import (
     LARGE,
     LONG,
     LONGEST,
+    MAY_BE_HARMED,
     ONE,
     PAUSE,
-    SELDOM_HARMED,
     SHORT,
     THREE,
     Kind,
@@ -73,7 +73,7 @@ LIMITS: Mapping[str, Kind] = {
             st.tuples(*(LONGEST,) * 3),
             st.tuples(ALL, *_REFUSE_ALL, *_REFUSE_ALL, *_REFUSE_ALL, LONGEST),
         ),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
         more=st.tuples(ALL),
     ),
     "is owed a rate": Kind(
@@ -106,7 +106,7 @@ LIMITS: Mapping[str, Kind] = {
             quiet=True,
         ),
         st.tuples(*(ALL,) * 6),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
         more=st.tuples(ALL),
     ),
     "leaves much unacknowledged": Kind(
@@ -125,7 +125,7 @@ LIMITS: Mapping[str, Kind] = {
             st.tuples(FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
             st.tuples(BESIDE, FULL, FULL, ALL, _ACK_SOME, PAUSE, ALL, do(Do.ACK), LONG, LONG),
         ),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
     ),
     "grows old": Kind(
         Surroundings(
@@ -136,7 +136,7 @@ LIMITS: Mapping[str, Kind] = {
             st.tuples(do(Do.CLOSE_CONSUMER), FULL, *_AGES, FULL, BESIDE, ALL),
             st.tuples(FULL, THREE, do(Do.ACK), do(Do.CLOSE_CONSUMER), *_AGES, FULL, BESIDE, ALL),
         ),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
         more=st.one_of(SEND_AND_RECEIVE, SETTLED),
     ),
     "has little room": Kind(

@@ -13,8 +13,8 @@ from assay_conformance.machines.kinds.kind import (
     FIRST,
     LONG,
     LONGEST,
+    MAY_BE_HARMED,
     ONE,
-    SELDOM_HARMED,
     SHORT,
     TOLD,
     Kind,
@@ -92,7 +92,7 @@ NAMES: Mapping[str, Kind] = {
             st.tuples(ONE, _ASKS_FOR_ITS_TURN, LONGEST, do(Do.CLOSE_PRODUCER), ONE),
             st.tuples(ONE, _ASKS_FOR_ITS_TURN, SHORT, ONE, LONG, do(Do.CLOSE_PRODUCER), ONE),
         ),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
         more=st.tuples(ONE),
     ),
     "shares its name": Kind(
@@ -155,7 +155,7 @@ NAMES: Mapping[str, Kind] = {
             ONE,
             _OTHER_SENDS,
         ),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
         more=st.tuples(ONE),
     ),
 }

@@ -14,8 +14,8 @@ from assay_conformance.machines.kinds.kind import (
     FULL,
     LONG,
     LONGEST,
+    MAY_BE_HARMED,
     ONE,
-    SELDOM_HARMED,
     SHORT,
     TOLD,
     Kind,
@@ -46,7 +46,7 @@ PARTITIONS: Mapping[str, Kind] = {
             },
         ),
         st.one_of(st.tuples(*(_ONE_ALONE, SHORT) * 10), st.tuples(*(_ONE_ALONE, _BREATH, _BREATH) * 12)),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
     ),
     "has one partition away": Kind(
         Surroundings(
@@ -62,7 +62,7 @@ PARTITIONS: Mapping[str, Kind] = {
             terms={**_SPREADS, "partitions": (2, 3), "router": ("", "by_number"), "batching": (False, False, True)},
         ),
         st.tuples(FULL, do(Do.GROW), LONGEST, FULL, FIVE, FIVE, do(Do.SETTLE), FIVE),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
     ),
     "comes and goes": Kind(
         Surroundings(

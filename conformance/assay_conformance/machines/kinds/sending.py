@@ -18,9 +18,9 @@ from assay_conformance.machines.kinds.kind import (
     LARGE,
     LONG,
     LONGEST,
+    MAY_BE_HARMED,
     ONE,
     PAUSE,
-    SELDOM_HARMED,
     SHORT,
     TOLD,
     Kind,
@@ -59,7 +59,7 @@ WRITING: Mapping[str, Kind] = {
             settings={"producer.block_if_queue_full": (None, False)},
             terms={"max_pending_messages": (1_000, 5, 5), "own_client": (True, False), **_IN_CHUNKS},
         ),
-        st.one_of(*_LARGE_SCENES, _BACK_TO_IT, _BACK_TO_IT),
+        st.one_of(*_LARGE_SCENES, _BACK_TO_IT),
     ),
     "has little memory for what is large": Kind(
         Surroundings(
@@ -124,7 +124,7 @@ WRITING: Mapping[str, Kind] = {
             }
         ),
         st.tuples(st.just(Act(Do.OPEN_PRODUCER, 1, 0)), _HOLD, _SENT_BY_ALL, _SENT_BY_ALL, PAUSE),
-        harms=SELDOM_HARMED,
+        harms=MAY_BE_HARMED,
         more=st.tuples(ONE),
     ),
     "fills batches": Kind(
@@ -149,7 +149,7 @@ WRITING: Mapping[str, Kind] = {
             st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, DONE),
             st.tuples(*(_ONE, do(Do.PAUSE, 0)) * 8, DONE),
         ),
-        harms=st.one_of(UNHARMED, UNHARMED, beside_any(_NO_RECEIPTS)),
+        harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
     ),
     "sends for later": Kind(
         Surroundings(
