@@ -183,7 +183,7 @@ class UnwrittenPause(Check):
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
-        if not event.at_broker:
+        if not self._holds or not event.at_broker:
             return
         if event.sides is Sides.RECEIVER:
             self._odd.add(event.conn)
