@@ -537,6 +537,13 @@ def test_id_below_those_of_chunks_is_no_gap() -> None:
     assert judged(StoresOverGaps, story) == ([], 0)
 
 
+def test_where_sends_are_called_markers_what_was_stored_may_have_had_another_id() -> None:
+    """What is stored tells the id that its producer gave it, and that is what whoever loads the topic reads."""
+    story = _with_a_gap()
+    story.receipt(9, id=DUPLICATE)
+    assert judged(StoresOverGaps, story, MARKED) == ([], 0)
+
+
 def test_id_far_above_the_last_that_is_taken_for_a_copy_is_found() -> None:
     story = _with_a_gap()
     story.receipt(9, id=DUPLICATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import Check, ms, on
+from assay_conformance.checks.dedup import deduplicated
 from assay_conformance.model.event import Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -19,12 +20,12 @@ class StoresOverGaps(Check):
     requirement = RequirementId("dedup.stores-over-gaps")
 
     def start(self) -> None:
-        self._deduplicated = {topic.name for topic in self.view.case.topology.topics if topic.deduplication}
+        self._deduplicated = deduplicated(self.view)
         self._last: dict[tuple[str, str], int] = {}
         self._gaps: dict[Place, Frame] = {}
 
     def concerned(self) -> bool:
-        return bool(self._deduplicated)
+        return bool(deduplicated(self.view))
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
