@@ -6,17 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 from tests.end_to_end.processes import alive, descendants, eventually
 from tests.end_to_end.running import agent_toml, mutant
 
 from assay_conformance.client import Mutation
 from assay_conformance.machines.areas import Area
-from assay_conformance.model.schema import FileKind
-from assay_fixtures.pytesting.lives import Explored, Profile, ends_of, seed_of
-from assay_fixtures.pytesting.outcomes import Kind
-from assay_reports.exploration import Exploration, Figures, Found, Once
 from assay_reports.replay import read_replay
 
 pytest_plugins = ["pytester"]
@@ -59,12 +54,6 @@ def test_a_night_tells_its_seed(pytester: pytest.Pytester, monkeypatch: pytest.M
     monkeypatch.setenv("ASSAY_NIGHT", "4711")
     told = live(pytester, "--assay-agent", "reference", "--assay-lives", "nightly", "--collect-only", "-q")
     told.stdout.fnmatch_lines(["assay: lives of ASSAY_NIGHT=4711"])
-
-
-def test_a_night_without_a_number_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ASSAY_NIGHT", "tonight")
-    with pytest.raises(pytest.UsageError, match="ASSAY_NIGHT is 'tonight', expected a number from 0 to 4294967296"):
-        seed_of(Profile.NIGHTLY)
 
 
 def test_unknown_profile_is_a_usage_error(pytester: pytest.Pytester) -> None:
@@ -117,61 +106,3 @@ def test_session_that_is_killed_takes_its_exploration_with_it(tmp_path: Path) ->
     finally:
         process.kill()
     assert any(tmp_path.glob("runs/*/exploration.json"))
-
-
-# --- what an item makes of it -----------------------------------------------------------------------------------------
-
-FIGURES = Figures(
-    cases=40, wall_s=2.0, more_runs=0, drawn=60, median_steps=6, touched=0.5, reconnected=0.5, slow=0.0, clauses=90,
-    clauses_there=180, pairs=50, inconclusive=0, harness_errors=0, agents=4,
-)  # fmt: skip
-FOUND = Found(
-    requirement=BROKEN, code="restamped", verdict="fail", sentence="message 2 was sent again as another", also=(),
-    known_by=(), shape=(), case="generated/x", replay="replay/generated/x.json", steps=3, faults=1, confirmed=3,
-    tries=3, minimal=True, took_s=1.0, seen=2,
-)  # fmt: skip
-OPEN = Once(
-    requirement=BROKEN, code="restamped", sentence="", confirmed=3, tries=3, replay="", beside_others=True, open=True
-)
-TOLD = Exploration(
-    schema="1.0", file=FileKind.EXPLORATION, run="r", agent="a", version="1", areas=("resend",), seed=17,
-    interrupted=False, figures=FIGURES, goals=(), found=(), listed=(), once=(), unexercised=(),
-)  # fmt: skip
-
-
-def kinds(exit_code: int, *, strict: bool = False, reasons: tuple[str, ...] = (), **told: object) -> list[Kind]:
-    explored = Explored(exit_code, msgspec.structs.replace(TOLD, **told), Path("runs/r"), reasons)
-    return [end.kind for end in ends_of(explored, Area.RESEND, strict=strict)]
-
-
-def test_what_came_and_went_with_what_is_listed_does_not_fail() -> None:
-    assert kinds(0, found=(msgspec.structs.replace(FOUND, known_by=("resend.x: y",)),)) == [Kind.PASS]
-
-
-def test_what_is_open_is_no_verdict() -> None:
-    assert kinds(3, once=(OPEN,), reasons=("resend.same-unit: restamped, ...",)) == [Kind.ERROR]
-
-
-def test_a_finding_beside_what_is_open_fails() -> None:
-    assert kinds(1, found=(FOUND,), once=(OPEN,)) == [Kind.FAIL]
-
-
-@pytest.mark.parametrize(("strict", "exit_code", "kind"), [(False, 0, Kind.WARNING), (True, 1, Kind.FAIL)])
-def test_a_broken_should_is_a_warning_unless_strict(strict: bool, exit_code: int, kind: Kind) -> None:
-    found = msgspec.structs.replace(FOUND, verdict="warn")
-    assert kinds(exit_code, strict=strict, found=(found,)) == [kind]
-
-
-def test_entry_that_fails_the_run_by_itself_fails() -> None:
-    explored = Explored(1, TOLD, Path("runs/r"), ("resend.x in a/b: y is listed until 2026-01-01",))
-    (end,) = ends_of(explored, Area.RESEND)
-    assert (end.kind, end.text) == (Kind.FAIL, "lives of resend: resend.x in a/b: y is listed until 2026-01-01")
-
-
-def test_area_of_which_nothing_could_be_drawn_is_skipped() -> None:
-    assert kinds(2, gave_nothing=("resend",), broke_off="the strategies of resend gave no Case") == [Kind.SKIP]
-
-
-def test_exploration_that_told_nothing_is_an_error_with_its_last_words() -> None:
-    (end,) = ends_of(Explored(2, None, Path("runs"), said="assay: nothing was explored"), Area.ACK)
-    assert (end.kind, end.text) == (Kind.ERROR, "lives of ack: assay: nothing was explored")
