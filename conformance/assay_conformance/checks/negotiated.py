@@ -69,7 +69,8 @@ class AgreedVersion(VersionCheck):
 
 
 class NoChecksumForTheOld(VersionCheck):
-    """A SEND to a broker that knows no checksum begins with the size of its metadata."""
+    """A SEND to a broker that knows no checksum begins with the size of its metadata. Whoever says no version is not
+    judged."""
 
     requirement = RequirementId("connection.no-checksum-for-the-old")
     skips_plain = True
@@ -77,7 +78,7 @@ class NoChecksumForTheOld(VersionCheck):
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:
         version, agreed = self.agreed.get(event.conn, (CHECKSUM_SINCE, event))
-        if not from_client(event) or version >= CHECKSUM_SINCE:
+        if not from_client(event) or version >= CHECKSUM_SINCE or "protocol_version" not in agreed.fields:
             return
         if event.fields.get("checksum") is False:
             self.exercise(event)
