@@ -77,8 +77,16 @@ NAMES: Mapping[str, Kind] = {
         harms=_OVER_QUOTA,
     ),
     "leaves without receipts": Kind(
-        # Without a time-out of its own a send ends with its producer or not at all.
-        Surroundings(terms={"partitions": (0,), "claims": (False,), "send_timeout_ms": (0,)}),
+        # Without a time-out of its own a send ends with its producer or not at all; so none may wait for room.
+        Surroundings(
+            terms={
+                "partitions": (0,),
+                "claims": (False,),
+                "send_timeout_ms": (0,),
+                "small_queue": (False,),
+                "max_pending_messages": (1_000,),
+            }
+        ),
         st.tuples(_ONE, SHORT, do(Do.CLOSE_PRODUCER), LONG),
         harms=NO_RECEIPTS,
         more=st.tuples(LONG),
