@@ -89,18 +89,6 @@ OWED: Sequence[Rules] = (
 )
 """What a backlog lasts for, several periods long."""
 
-SETTINGS: Sequence[Rules] = tuple(
-    Rules(broker=settings)
-    for settings in (
-        BrokerSettings(precise_flow_control=True),
-        BrokerSettings(rate_counts_entries=True),
-        BrokerSettings(throttles_caught_up=False),
-        BrokerSettings(max_pending_sends=2),
-        BrokerSettings(dedup_snapshot_entries=2),
-        BrokerSettings(liveness_check_ms=200),
-    )
-)
-
 SNAPSHOTS = Rules(broker=BrokerSettings(dedup_snapshot_entries=2))
 """A topic that is loaded again knows most names from its last snapshot."""
 
@@ -115,6 +103,15 @@ SMALL_BUFFER = Rules(broker=BrokerSettings(max_pending_mb=1))
 
 LIVENESS = Rules(broker=BrokerSettings(liveness_check_ms=200))
 """Who holds a name, and says nothing any more, is asked whether it is there."""
+
+SETTINGS: Sequence[Rules] = (
+    Rules(broker=BrokerSettings(precise_flow_control=True)),
+    COUNTS_ENTRIES,
+    SPARES_CAUGHT_UP,
+    Rules(broker=BrokerSettings(max_pending_sends=2)),
+    SNAPSHOTS,
+    LIVENESS,
+)
 
 OF_DISPATCH: Sequence[Rules] = tuple(
     rules

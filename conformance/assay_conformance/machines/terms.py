@@ -31,7 +31,8 @@ SIZES = (2, 10, 16, 300, 1_500, 2_500, 0)
 LARGE = (2, 16, 300, 64 * 1024, 64 * 1024, 64 * 1024)
 """Of which a few are more than a broker reads ahead."""
 
-LARGEST = (64 * 1024,)
+LARGEST = LARGE[-1:]
+"""Of which all are."""
 
 ACK_TIMEOUT_TICK_MS = 50
 PARTITIONS_UPDATE_MS = 200

@@ -25,7 +25,7 @@ class StoresOverGaps(Check):
         self._gaps: dict[Place, Frame] = {}
 
     def concerned(self) -> bool:
-        return bool(deduplicated(self.view))
+        return bool(self._deduplicated)
 
     @on(Frame, "SEND")
     def sent(self, event: Frame) -> None:

@@ -47,6 +47,7 @@ LARGE = sends(NUMBERS, FEW, st.integers(4, 5), besides=NUMBERS)
 THREE_SENT = sends(FIRST, st.just(3), SMALL, key=NUMBERS)
 FULL = sends(FIRST, st.just(5), SMALL, key=NUMBERS)
 FIVE = sends(FIRST, st.just(5), TOLD)
+FEW_TOLD = sends(FIRST, FEW, TOLD, key=NUMBERS)
 ACK = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO)), who=NUMBERS, number=TIMES)
 SETTLE = call(st.sampled_from((Do.ACK, Do.ACK_ONE, Do.ACK_UP_TO, Do.NACK, Do.NACK_ALL)), who=NUMBERS, number=TIMES)
 AWAY = call(st.sampled_from((Do.UNLOAD, Do.RESTART, Do.MOVE)), number=FEW)
@@ -62,6 +63,7 @@ SHORT, PAUSE, LONG, LONGEST = (do(Do.PAUSE, number) for number in (1, 2, 3, 5))
 NEXT, THREE = do(Do.RECEIVE, 1), do(Do.RECEIVE, 3)
 BESIDE = do(Do.OPEN_CONSUMER, 0)
 DONE = do(Do.SETTLE)
+"""Whatever was asked for has ended."""
 
 
 # --- harm -------------------------------------------------------------------------------------------------------------

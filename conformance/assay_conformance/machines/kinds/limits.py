@@ -15,6 +15,7 @@ from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
     BESIDE,
+    DONE,
     FULL,
     LARGE,
     LONG,
@@ -160,8 +161,8 @@ LIMITS: Mapping[str, Kind] = {
             },
         ),
         st.one_of(
-            st.tuples(FULL, LARGE, do(Do.SETTLE), do(Do.HOLD_STORE), LARGE, FULL, FULL, SHORT, do(Do.SETTLE)),
-            st.tuples(LARGE, LARGE, do(Do.SETTLE), SHORT, do(Do.HOLD_STORE), FULL, FULL, FULL, FULL, do(Do.SETTLE)),
+            st.tuples(FULL, LARGE, DONE, do(Do.HOLD_STORE), LARGE, FULL, FULL, SHORT, DONE),
+            st.tuples(LARGE, LARGE, DONE, SHORT, do(Do.HOLD_STORE), FULL, FULL, FULL, FULL, DONE),
             st.tuples(do(Do.OPEN_PRODUCER, 0), do(Do.HOLD_STORE), LARGE, FULL, call(Do.SEND_BY_ALL), LONG),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
@@ -201,7 +202,7 @@ LIMITS: Mapping[str, Kind] = {
                 **AT_ONCE,
             }
         ),
-        st.tuples(*(FULL,) * 8, do(Do.SETTLE)),
+        st.tuples(*(FULL,) * 8, DONE),
         harms=UNHARMED,
         more=st.tuples(LONGEST),
     ),
@@ -217,7 +218,7 @@ LIMITS: Mapping[str, Kind] = {
                 **AT_ONCE,
             }
         ),
-        st.tuples(*(ONE, do(Do.SETTLE)) * 4, ALL, LONGEST, ALL),
+        st.tuples(*(ONE, DONE) * 4, ALL, LONGEST, ALL),
         harms=UNHARMED,
         more=st.tuples(ONE),
     ),

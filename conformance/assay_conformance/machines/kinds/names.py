@@ -10,25 +10,23 @@ from assay_conformance.machines.acts import MODES, WAITS, Act, Do
 from assay_conformance.machines.harm import at
 from assay_conformance.machines.kinds.kind import (
     DONE,
-    FIRST,
+    FEW_TOLD,
     LONG,
     LONGEST,
     MAY_BE_HARMED,
     ONE,
     SHORT,
-    TOLD,
     Kind,
     beside_any,
     do,
 )
 from assay_conformance.machines.network_harm import NO_RECEIPTS
 from assay_conformance.machines.policies import FEW_NAMES, LIVENESS, PLAIN, SNAPSHOTS
-from assay_conformance.machines.scenes import FEW, NUMBERS, call, sends
+from assay_conformance.machines.scenes import FEW, NUMBERS, call
 from assay_conformance.machines.surroundings import Surroundings
 from assay_conformance.model.fault import AnswerError, Cut, CutHow
 
-_ONE = sends(FIRST, FEW, TOLD, key=NUMBERS)
-_ONE_BY_ONE = (_ONE, DONE)
+_ONE_BY_ONE = (FEW_TOLD, DONE)
 _OTHER_SENDS = call(Do.SEND, who=st.just(1), number=FEW)
 _ANOTHER = do(Do.OPEN_PRODUCER, 0)
 _THIRD_SENDS_MUCH = (st.just(Act(Do.SEND, 2, 1)), DONE) * 4
@@ -61,13 +59,16 @@ _FALLS_SILENT = at(
     ("SEND", "SEND_RECEIPT"), st.sampled_from((Cut(how=CutHow.BLACKHOLE), Cut())), st.integers(1, 2), st.just(4_000)
 )
 
+_KNOWN = {"deduplication": (True,), "named": (True,), "partitions": (0,), "chunking": (False,)}
+"""A broker keeps the last id of each name."""
+
 NAMES: Mapping[str, Kind] = {
     "is refused when it is back": Kind(
         Surroundings(
             terms={"send_timeout_ms": (2_000,), "partitions": (0,), "batching": (False,), "claims": (False,)},
         ),
         # Some clients wait for seconds before they ask again.
-        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(_ONE, SHORT, _ONE, *(LONGEST,) * 6)),
+        st.one_of(st.tuples(*_ONE_BY_ONE * 6), st.tuples(FEW_TOLD, SHORT, FEW_TOLD, *(LONGEST,) * 6)),
         harms=_REFUSED_AGAIN,
         more=st.tuples(*_ONE_BY_ONE),
     ),
@@ -87,7 +88,7 @@ NAMES: Mapping[str, Kind] = {
                 "max_pending_messages": (1_000,),
             }
         ),
-        st.tuples(_ONE, SHORT, do(Do.CLOSE_PRODUCER), LONG),
+        st.tuples(FEW_TOLD, SHORT, do(Do.CLOSE_PRODUCER), LONG),
         harms=NO_RECEIPTS,
         more=st.tuples(LONG),
     ),
@@ -122,11 +123,8 @@ NAMES: Mapping[str, Kind] = {
     "comes back to a topic loaded anew": Kind(
         Surroundings(
             terms={
-                "deduplication": (True,),
-                "named": (True,),
-                "partitions": (0,),
+                **_KNOWN,
                 "settings": (SNAPSHOTS, SNAPSHOTS, PLAIN),
-                "chunking": (False,),
             }
         ),
         st.tuples(
@@ -143,13 +141,10 @@ NAMES: Mapping[str, Kind] = {
     "has one name of many": Kind(
         Surroundings(
             terms={
-                "deduplication": (True,),
-                "named": (True,),
+                **_KNOWN,
                 "claims": (False,),
-                "partitions": (0,),
                 "settings": (FEW_NAMES,),
                 "batching": (False,),
-                "chunking": (False,),
             }
         ),
         st.tuples(

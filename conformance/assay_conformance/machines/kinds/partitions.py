@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from assay_conformance.machines.acts import Do
 from assay_conformance.machines.harm import at
 from assay_conformance.machines.kinds.kind import (
+    DONE,
     FIRST,
     FIVE,
     FULL,
@@ -61,7 +62,7 @@ PARTITIONS: Mapping[str, Kind] = {
             needs=frozenset({"partitioned_topics"}),
             terms={**_SPREADS, "partitions": (2, 3), "router": ("", "by_number"), "batching": (False, False, True)},
         ),
-        st.tuples(FULL, do(Do.GROW), LONGEST, FULL, FIVE, FIVE, do(Do.SETTLE), FIVE),
+        st.tuples(FULL, do(Do.GROW), LONGEST, FULL, FIVE, FIVE, DONE, FIVE),
         harms=MAY_BE_HARMED,
     ),
     "comes and goes": Kind(

@@ -12,6 +12,7 @@ from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
     DONE,
+    FEW_TOLD,
     FIRST,
     FIVE,
     FULL,
@@ -29,14 +30,13 @@ from assay_conformance.machines.kinds.kind import (
 )
 from assay_conformance.machines.network_harm import UNHARMED
 from assay_conformance.machines.policies import QUICK_TICK, SMALL_BUFFER
-from assay_conformance.machines.scenes import FEW, NUMBERS, TIMES, call, sends
+from assay_conformance.machines.scenes import FEW, TIMES, call, sends
 from assay_conformance.machines.surroundings import Surroundings
 from assay_conformance.machines.terms import CHUNKING_LIMIT_BYTES, LARGEST, Terms
 from assay_conformance.model.fault import Drop, Rewrite
 
 _HOLD, _RELEASE, _FLUSH = map(do, (Do.HOLD_STORE, Do.RELEASE_STORE, Do.FLUSH))
 _MANY = sends(FIRST, st.just(12), st.integers(2, 4))
-_ONE = sends(FIRST, FEW, TOLD, key=NUMBERS)
 _SENT_BY_ALL = call(Do.SEND_BY_ALL)
 _FOR_LATER = sends(FIRST, FEW, TOLD, delay=st.integers(4, 5))
 
@@ -147,7 +147,7 @@ WRITING: Mapping[str, Kind] = {
             st.tuples(ONE, _FLUSH, PAUSE, ONE, _FLUSH, DONE),
             st.tuples(_HOLD, _MANY, PAUSE, PAUSE, _RELEASE, DONE),
             st.tuples(_HOLD, ONE, _FLUSH, SHORT, _MANY, _FLUSH, SHORT, _RELEASE, ONE, _FLUSH, DONE),
-            st.tuples(*(_ONE, do(Do.PAUSE, 0)) * 8, DONE),
+            st.tuples(*(FEW_TOLD, do(Do.PAUSE, 0)) * 8, DONE),
         ),
         harms=st.one_of(UNHARMED, beside_any(_NO_RECEIPTS)),
     ),
@@ -163,8 +163,8 @@ WRITING: Mapping[str, Kind] = {
             },
         ),
         st.one_of(
-            st.tuples(_FOR_LATER, _ONE, ALL, LONGEST, ALL),
-            st.tuples(_FOR_LATER, _ONE, DONE, call(Do.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
+            st.tuples(_FOR_LATER, FEW_TOLD, ALL, LONGEST, ALL),
+            st.tuples(_FOR_LATER, FEW_TOLD, DONE, call(Do.RESTART, number=FEW), LONG, ALL, LONGEST, ALL),
         ),
     ),
 }
