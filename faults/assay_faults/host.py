@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import PurePath
 
+from assay_conformance.model.errors import AssayError, HarnessError
 from assay_conformance.model.fault import Fault
 from assay_faults.alarm import Alarm
 from assay_faults.link import FrameLink
 
 
 class LinkHost(ABC):
-    """`now_ns` is the Case's clock: nanoseconds since it began."""
+    """`now_ns` is the Case's clock: nanoseconds since it began. `troubles` are what went wrong with the bench itself
+    meanwhile: whatever was seen of a client beside them proves nothing."""
 
     def __init__(self, link: FrameLink, now_ns: Callable[[], int]) -> None:
         self.link = link
         self.now_ns = now_ns
-        self._alarm = Alarm(now_ns, self._advance)
+        self.troubles: list[AssayError] = []
+        self._alarm = Alarm(now_ns, self._ring)
 
     def step_done(self, index: int) -> None:
         self.link.step_done(index, self.now_ns())
@@ -35,6 +41,25 @@ class LinkHost(ABC):
         number = self.link.add(fault)
         self.wake()
         return number
+
+    def prove(self) -> None:
+        """The first trouble there was."""
+        if self.troubles:
+            raise self.troubles[0]
+
+    def broke(self, error: Exception) -> None:
+        """A bug of ours, where the event loop called us and nobody would hear of it but the log."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__} in {PurePath(where.filename).name}, line {where.lineno}: {error}"
+        self.troubles.append(HarnessError(f"a bug of assay's own, and not the client's: {text}"))
+        context = {"message": "A bug of assay's own in the middle of a Case", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(context)
+
+    def _ring(self) -> None:
+        try:
+            self._advance()
+        except Exception as error:
+            self.broke(error)
 
     @abstractmethod
     def wake(self) -> None:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
-from functools import partial
+from functools import partial, wraps
 from operator import methodcaller
-from typing import Final, cast
+from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 
 from assay_conformance.wire import FramingError, Splitter
 from assay_faults.network.protocols import Network
@@ -18,11 +18,31 @@ _EARLY_BYTES: Final = 1 << 16
 """What may wait for a connection to be made before its writer is asked to stop; an open one asks by its transport."""
 
 
-class FrameStream(asyncio.Protocol):
-    """Base of the shells on both sides of a link: they say what to do with what comes."""
+S = TypeVar("S", bound="FrameStream")
+P = ParamSpec("P")
 
-    def __init__(self, network: Network, max_frame_bytes: int) -> None:
+
+def _told(method: Callable[Concatenate[S, P], None]) -> Callable[Concatenate[S, P], None]:
+    """An error that comes out of here goes to whoever runs the link, and the connection ends. Event loops only log
+    them and end it: to a client, and to all who watch, that would be the network's doing."""
+
+    @wraps(method)
+    def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:
+            self.broke(error)
+
+    return guarded
+
+
+class FrameStream(asyncio.Protocol):
+    """Base of the shells on both sides of a link: they say what to do with what comes. `broke` is told of errors that
+    nobody expected."""
+
+    def __init__(self, network: Network, max_frame_bytes: int, broke: Callable[[Exception], None]) -> None:
         self._network = network
+        self._broke = broke
         self._splitter = Splitter(max_frame_bytes)
         self._transport: asyncio.Transport | None = None
         self._at_last: Callable[[asyncio.Transport], None] | None = None
@@ -137,8 +157,14 @@ class FrameStream(asyncio.Protocol):
         self._out.clear()
         self._end(methodcaller("abort"))
 
+    def broke(self, error: Exception) -> None:
+        """Nothing that comes here can be trusted any more."""
+        self._broke(error)
+        self._end(methodcaller("abort"))
+
     # --- asyncio.Protocol ---
 
+    @_told
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are Transports in all but descent.
         self._transport = cast(asyncio.Transport, transport)
@@ -151,6 +177,7 @@ class FrameStream(asyncio.Protocol):
         if self._at_last is not None:
             self._at_last(self._transport)
 
+    @_told
     def data_received(self, data: bytes) -> None:
         failure: FramingError | None = None
         try:
@@ -163,14 +190,17 @@ class FrameStream(asyncio.Protocol):
             self.garbage(failure)
         self.settled()
 
+    @_told
     def connection_lost(self, exc: Exception | None) -> None:
         # What was gathered for this turn has nowhere to go any more.
         self._out.clear()
         self.lost(exc)
 
+    @_told
     def pause_writing(self) -> None:
         self.choked()
 
+    @_told
     def resume_writing(self) -> None:
         self.freed()
 

@@ -55,6 +55,11 @@ class Consumer:
         self.epoch: int | None = request.consumer_epoch if request.HasField("consumer_epoch") else None
 
     @property
+    def left(self) -> bool:
+        """Whether nobody waits for it to join any more."""
+        return self.gone or self.session.ended
+
+    @property
     def is_able(self) -> bool:
         """Whether it can be sent something."""
         return self.permits > 0 and not self.blocked

@@ -7,6 +7,7 @@ then: redelivery counts, batch-index acknowledgements, the buckets of its rates,
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.admission import ENDED, GONE, UNLOADED, Admission
@@ -108,7 +109,7 @@ class Topic:
 
     def join(self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled) -> None:
         """Take a consumer in. One an Exclusive subscription has already is asked first whether it lives."""
-        if consumer.session.ended or consumer.gone:
+        if consumer.left:
             return
         if self.gone:
             settled(GONE)
@@ -129,9 +130,16 @@ class Topic:
         if holder is None:
             settled(None)
         else:
-            holder.session.liveness.ask(
-                lambda alive: settled(_TAKEN) if alive else self.join(consumer, request, start, settled)
-            )
+            holder.session.liveness.ask(partial(self._join_beside, consumer, request, start, settled))
+
+    def _join_beside(
+        self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled, alive: bool
+    ) -> None:
+        """What the holder was asked is answered; who has left meanwhile wants to know no more."""
+        if not alive:
+            self.join(consumer, request, start, settled)
+        elif not consumer.left:
+            settled(_TAKEN)
 
     def _begin_where_said(self, subscription: Subscription, request: CommandSubscribe) -> None:
         """A cursor that reads what is compacted holds to the start it was given, even one of another topic; any other

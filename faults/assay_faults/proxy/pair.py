@@ -45,7 +45,7 @@ class End(FrameStream):
     other: End
 
     def __init__(self, proxy: FrameProxy) -> None:
-        super().__init__(proxy.network, proxy.max_frame_bytes)
+        super().__init__(proxy.network, proxy.max_frame_bytes, proxy.broke)
         self.proxy = proxy
         self.ended = False
         self.gone = False

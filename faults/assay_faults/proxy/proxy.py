@@ -71,7 +71,6 @@ class FrameProxy(LinkHost):
         self.network = network
         self.max_frame_bytes = max_frame_bytes
         self.addresses = Addresses(tls=tls is not None)
-        self.troubles: list[AssayError] = []
         self.kept: set[Pair] = set()
         self.urls: list[str] = []
         self.far_side = far_side

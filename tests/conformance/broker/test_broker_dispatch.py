@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from tests.conformance.broker.bench import Bench, C
 
@@ -142,6 +144,20 @@ def test_second_exclusive_consumer_is_refused_after_the_pong() -> None:
     assert (bench.kinds(0), bench.kinds(1)) == (["PING"], [])
     bench.tell(C.PONG)
     assert [frame.body.error for frame in bench.take(1)] == [ServerError.ConsumerBusy]
+
+
+@pytest.mark.parametrize(
+    "leaves", [lambda bench: bench.request(C.CLOSE_CONSUMER, 1, consumer_id=1), lambda bench: bench.leave(1)]
+)
+def test_who_leaves_before_the_pong_is_not_refused_after_it(leaves: Callable[[Bench], object]) -> None:
+    bench = _with_entries(0)
+    bench.subscribe()
+    bench.connect(1)
+    bench.request(C.SUBSCRIBE, 1, topic="t", subscription="s", subType=0, consumer_id=1)
+    leaves(bench)
+    bench.take(1)
+    bench.tell(C.PONG)
+    assert (bench.kinds(1), bench.closed) == ([], [])
 
 
 def test_half_open_exclusive_consumer_is_replaced() -> None:

@@ -62,6 +62,7 @@ class BehindProxy:
         self.link = self.proxy.link
         self.step_done = self.proxy.step_done
         self.heal = self.proxy.heal
+        self.prove = self.proxy.prove
 
     def _told(self, event: Event) -> None:
         self.reached += isinstance(event, Opened)
