@@ -88,6 +88,7 @@ class FrameLink:
         self._topics = topics
         self._describers = {direction: Describer() for direction in DIRECTIONS}
         self._connections: dict[int, Connection] = {}
+        self._dying: set[int] = set()
         self._ways = Ways(sink, recorder, self._connections.pop)
         self._outbox = self._ways.outbox
         self._deadlines = self._ways.deadlines
@@ -132,9 +133,15 @@ class FrameLink:
         """One side ended the connection. False when a black hole keeps that from the other side: it learns of it by
         `close_link`, when the black hole is healed."""
         connection = self._connections.get(conn)
+        if conn in self._dying and by is ClosedBy.CLIENT:
+            by = ClosedBy.FAULT
         told = connection is None or connection.ended(by, reset)
         self._progress(now_ns)
         return told
+
+    def client_dies(self) -> None:
+        """A fault is about to end the client's process: that its connections end is not the client's doing."""
+        self._dying.update(self._connections)
 
     def undecodable(self, conn: int, direction: Direction, raw: bytes, reason: str, now_ns: int) -> None:  # noqa: ARG002
         """Bytes that are no frame came from one side; they end here, unless they are handed to `stray` too."""

@@ -46,8 +46,9 @@ class Area(StrEnum):
 
 
 _USUAL_TURNS = 2
-_TURNS: Mapping[Area, int] = {Area.CONSUMING: 8, Area.SENDING: 6}
-"""Turns of an area, in each of which it is drawn of once. Areas of many kinds have more."""
+_TURNS: Mapping[Area, int] = {Area.CONSUMING: 8, Area.SENDING: 6, Area.LIMITS: 1}
+"""Turns of an area, in each of which it is drawn of once. Areas of many kinds have more, and one whose lives wait for
+periods of a rate has less."""
 
 
 def by_turns(number: int, areas: Sequence[Area] = tuple(Area)) -> Area:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology
-from assay_conformance.model.fault import Fault, OnFrame
+from assay_conformance.model.fault import AfterStep, Fault, OnFrame
 
 Key = tuple[str, str]
 """(part, key) of a configuration."""
@@ -20,7 +20,7 @@ _PLAIN = Topology()
 class Edit:
     """`steps`, `faults` and `keys` go; of the `topic` these fields, and the whole `topology`, become what they are
     where nobody says a word. Faults become `plainer`; numbers of steps (by step and argument) and of faults are
-    lowered."""
+    lowered. With a fault go the steps that name it."""
 
     steps: frozenset[int] = frozenset()
     faults: frozenset[int] = frozenset()
@@ -48,10 +48,12 @@ class Edit:
 
     def of(self, case: Case) -> Case:
         """What is left of it."""
+        steps = [i for i, step in enumerate(case.steps) if i not in self.steps and _named(step) not in self.faults]
+        faults = [i for i in range(len(case.faults)) if i not in self.faults]
         return msgspec.structs.replace(
             case,
-            steps=tuple(self._step(i, step) for i, step in enumerate(case.steps) if i not in self.steps),
-            faults=tuple(self._fault(i, fault) for i, fault in enumerate(case.faults) if i not in self.faults),
+            steps=tuple(_naming(self._step(i, case.steps[i]), faults) for i in steps),
+            faults=tuple(_behind(self._fault(i, case.faults[i]), steps) for i in faults),
             topology=_PLAIN if self.topology else self._topology(case.topology),
             config=self._config(case.config) if self.keys else case.config,
         )
@@ -83,3 +85,22 @@ class Edit:
             for part, _ in self.keys
         }
         return msgspec.structs.replace(config, **less)
+
+
+def _named(step: Step) -> int | None:
+    """The fault that is waited for, or healed."""
+    return step.args.get("fault")
+
+
+def _naming(step: Step, faults: Sequence[int]) -> Step:
+    """The same fault by its number among those that are left."""
+    named = _named(step)
+    return step if named is None else msgspec.structs.replace(step, args={**step.args, "fault": faults.index(named)})
+
+
+def _behind(fault: Fault, steps: Sequence[int]) -> Fault:
+    """One that happens after a step, after the last step that is left up to there."""
+    if not isinstance(fault.trigger, AfterStep):
+        return fault
+    before = sum(1 for i in steps if i <= fault.trigger.step)
+    return msgspec.structs.replace(fault, trigger=AfterStep(max(0, before - 1)))

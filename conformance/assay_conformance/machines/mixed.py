@@ -26,8 +26,9 @@ from assay_conformance.machines.acts import (
 )
 from assay_conformance.machines.consumers import Consumers
 from assay_conformance.machines.harm import MAX_FAULTS, Harm, changes_process, faults_of
-from assay_conformance.machines.producers import Producers
+from assay_conformance.machines.producers import Producers, Written
 from assay_conformance.machines.script import Script, pick
+from assay_conformance.machines.surroundings import Way
 from assay_conformance.machines.terms import SIZES, Terms, config_of, topology_of
 from assay_conformance.machines.world import HAPPENS, World
 from assay_conformance.model.case import Case, Isolation, Limits, Who
@@ -51,6 +52,7 @@ class _Mixed:
             Do.OPEN_ODD: self._open_odd,
             Do.SETTLE: self._settle,
             Do.RESTART_CLIENT: self._restart_client,
+            Do.KILL_CLIENT: self._kill_client,
         }
 
     def begin(self) -> None:
@@ -97,11 +99,32 @@ class _Mixed:
         script, place = self.script, act.who % len(self.script.clients)
         self.producers.make_way()
         script.release()
-        gone = [handle for handle, client in script.belongs.items() if client == place]
-        producers = [self.producers.open.pop(handle) for handle in gone if handle in self.producers.open]
-        ways = [self.consumers.open.pop(handle) for handle in gone if handle in self.consumers.open]
+        gone = self._leave(place)
         script.awaited("close", {"handle": script.clients[place]})
-        script.clients[place] = script.begun("open_client", {})
+        self._come_back(place, *gone)
+
+    def _kill_client(self, _: Act) -> None:
+        """The process that all of them live in dies, and what was on its way is stored or not. Once in a life: another
+        one takes as long to start as several lives last."""
+        script = self.script
+        if script.deaths:
+            return
+        self.producers.make_way()
+        gone = [self._leave(place) for place in range(len(script.clients))]
+        script.kill()
+        script.release()
+        for place, who in enumerate(gone):
+            self._come_back(place, *who)
+
+    def _leave(self, place: int) -> tuple[list[Written], list[Way]]:
+        """Whoever is open at a client is so no more."""
+        gone = [handle for handle, client in self.script.belongs.items() if client == place]
+        producers = [self.producers.open.pop(handle) for handle in gone if handle in self.producers.open]
+        return producers, [self.consumers.open.pop(handle) for handle in gone if handle in self.consumers.open]
+
+    def _come_back(self, place: int, producers: Iterable[Written], ways: Iterable[Way]) -> None:
+        """A client in place of the one that is gone, and all of them at it."""
+        self.script.clients[place] = self.script.begun("open_client", {})
         for written in producers:
             self.producers.begin(written, place)
         for way in ways:
@@ -120,9 +143,9 @@ def case_of(
     for act in (Act(Do.OPEN_PRODUCER, number=0), Act(Do.OPEN_CONSUMER, number=0), *acts):
         life.live(act)
     life.end()
-    faults = tuple(fault for harm in islice(harms, MAX_FAULTS) for fault in faults_of(harm))
+    faults = (*script.deaths, *(fault for harm in islice(harms, MAX_FAULTS) for fault in faults_of(harm)))
     patience_ms = max(10 * terms.patience_ms, LETTERS_MS if script.around.sends_round else 0)
-    alone = script.deadly or changes_process(faults)
+    alone = script.deadly or script.deaths or changes_process(faults)
     case = Case(
         id=f"generated/{name}",
         title="a generated life of producers and consumers",

@@ -91,7 +91,9 @@ COMPANY = tuple(
 """Several, for the share that it has: of strategies that are one and the same Hypothesis counts one."""
 
 ELSEWHERE = tuple(st.tuples(SENDS, call(do), SENDS, RECEIVES) for do in (Do.MOVE, Do.MIGRATE))
-ANEW = tuple(st.tuples(SENDS, call(do, number=FEW), SENDS, RECEIVES) for do in (Do.RESTART, Do.RESTART_CLIENT))
+ANEW = tuple(
+    st.tuples(SENDS, call(do, number=FEW), SENDS, RECEIVES) for do in (Do.RESTART, Do.RESTART_CLIENT, Do.KILL_CLIENT)
+)
 
 _hold, _release = call(Do.HOLD_STORE), call(Do.RELEASE_STORE)
 SLOW_STORE = st.tuples(_hold, SENDS, PAUSES, _release)

@@ -6,12 +6,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assay_conformance.machines.acts import ADMITTED_MS
+from assay_conformance.machines.acts import ADMITTED_MS, KILLED_MS
 from assay_conformance.machines.surroundings import TOPIC, Surroundings
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Step, Who
+from assay_conformance.model.fault import AfterStep, Fault
+from assay_conformance.model.outside import Kill, Role, Target
 
 T = TypeVar("T")
+
+_CLIENT = Target(role=Role.CLIENT)
 
 MAX_HANDLES = 3
 """Producers, and consumers, that are open at once."""
@@ -36,6 +40,8 @@ class Script:
     deadly: bool = False
     held: bool = False
     """Nothing is stored for now."""
+    deaths: list[Fault] = field(default_factory=list)
+    """The first of the faults: steps name them by their numbers."""
 
     @property
     def around(self) -> Surroundings:
@@ -73,6 +79,14 @@ class Script:
         number, self.number = self.number, self.number + 1
         self.steps.append(Step(Who.AGENT, verb, args, saves=number))
         return number
+
+    def kill(self) -> None:
+        """The process of all clients is gone, with whatever is under way, and a fresh one has taken its place."""
+        fault = len(self.deaths)
+        self.deaths.append(Fault(trigger=AfterStep(len(self.steps) - 1), action=Kill(target=_CLIENT)))
+        self.step(Who.WAIT, "fired", fault=fault, deadline_ms=KILLED_MS)
+        self.step(Who.BENCH, "heal", fault=fault)
+        self.step(Who.WAIT, "healed", fault=fault, deadline_ms=KILLED_MS)
 
     def step(self, who: Who, verb: str, **args: Any) -> None:
         self.steps.append(Step(who, verb, args))

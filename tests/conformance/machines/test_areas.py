@@ -26,7 +26,7 @@ from assay_conformance.machines.policies import RATES, SETTINGS, Rules
 from assay_conformance.machines.surroundings import Around
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Case, Isolation, Step, Who
-from assay_conformance.model.fault import AnswerError, Cut, OnFrame, Refuse
+from assay_conformance.model.fault import AfterStep, AnswerError, Cut, OnFrame, Refuse
 
 COUNT, SEED = 30, 11
 
@@ -140,6 +140,23 @@ def test_handles_of_a_client_that_is_not_restarted_stay() -> None:
     case = case_of(acts, (), Terms(clients=2), "test")
     opened = [step.args["config"]["producer_name"] for step in case.steps if step.verb == "open_producer"]
     assert opened == ["p1", "p2", "p2"]
+
+
+def test_whoever_a_kill_ends_comes_back_in_a_fresh_process() -> None:
+    acts = (Act(Do.OPEN_PRODUCER, who=1), Act(Do.SEND, number=3), Act(Do.KILL_CLIENT))
+    case = case_of(acts, (Harm("SEND", Cut()),), Terms(clients=2), "test")
+    killed, cut = case.faults
+    at = case.steps[: killed.trigger.step + 1] if isinstance(killed.trigger, AfterStep) else ()
+    behind = [(step.verb, step.args.get("fault")) for step in case.steps[len(at) : len(at) + 3]]
+    assert (at[-1].verb, behind) == ("send", [("fired", 0), ("heal", 0), ("healed", 0)])
+    again = [step.verb for step in case.steps[len(at) + 3 :] if step.verb.startswith("open_")]
+    assert Counter(again) == Counter(open_client=2, open_producer=2, open_consumer=1)
+    assert (cut.action, case.isolation) == (Cut(), Isolation.OWN_PROCESS)
+
+
+def test_a_life_has_one_kill_at_most() -> None:
+    case = case_of((Act(Do.KILL_CLIENT), Act(Do.SEND), Act(Do.KILL_CLIENT)), (), Terms(), "test")
+    assert len(case.faults) == 1
 
 
 def test_nothing_is_settled_on_a_topic_that_keeps_nothing() -> None:

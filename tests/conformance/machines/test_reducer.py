@@ -10,7 +10,8 @@ import msgspec
 from assay_conformance.machines.edit import Edit
 from assay_conformance.machines.reducer import Reducer
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
-from assay_conformance.model.fault import Cut, Direction, Drop, Fault, OnFrame
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Drop, Fault, OnFrame
+from assay_conformance.model.outside import Kill, Role, Target
 
 LOST = Fault(trigger=OnFrame(command="SEND", direction=Direction.TO_BROKER, k=3), action=Drop())
 
@@ -32,6 +33,34 @@ def _reduced(case: Case, fails: Callable[[Case], bool]) -> tuple[Case, int]:
 def test_steps_and_faults_go_together() -> None:
     left = (Edit(steps=frozenset({0})) | Edit(faults=frozenset({0}))).of(_case("send", "ack", faults=(LOST,)))
     assert ([step.verb for step in left.steps], left.faults) == (["ack"], ())
+
+
+KILLED = Fault(trigger=AfterStep(1), action=Kill(target=Target(role=Role.CLIENT)))
+
+
+def _killed() -> Case:
+    """A message is lost, and then the client is killed, and started again."""
+    steps = (
+        Step(Who.AGENT, "send"),
+        Step(Who.AGENT, "flush"),
+        *(Step(who, verb, {"fault": 1}) for who, verb in ((Who.WAIT, "fired"), (Who.BENCH, "heal"))),
+    )
+    return Case(id="x", title="x", requirements=(), steps=steps, faults=(LOST, KILLED))
+
+
+def test_with_a_fault_go_the_steps_that_name_it() -> None:
+    left = Edit(faults=frozenset({1})).of(_killed())
+    assert ([step.verb for step in left.steps], left.faults) == (["send", "flush"], (LOST,))
+
+
+def test_a_fault_keeps_its_name_when_one_before_it_goes() -> None:
+    left = Edit(faults=frozenset({0})).of(_killed())
+    assert ([step.args for step in left.steps[2:]], left.faults) == ([{"fault": 0}] * 2, (KILLED,))
+
+
+def test_a_fault_keeps_its_place_when_a_step_before_it_goes() -> None:
+    left = Edit(steps=frozenset({1})).of(_killed())
+    assert left.faults[1].trigger == AfterStep(0)
 
 
 def test_of_two_words_for_one_number_the_first_holds() -> None:

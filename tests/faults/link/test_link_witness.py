@@ -410,3 +410,13 @@ def test_unknown_command_is_recorded_by_its_number(rig: type[Rig]) -> None:
     bench.put(decode(bytes.fromhex("00000007 00000003 08e707")), TO_BROKER)
     (event,) = bench.of(FrameEvent)
     assert (event.command, event.size) == ("999", 11)
+
+
+def test_a_client_that_a_fault_kills_has_closed_nothing(rig: type[Rig]) -> None:
+    link = rig()
+    link.link.client_dies()
+    link.opened(1)
+    for conn in (0, 1):
+        link.link.ended(conn, ClosedBy.CLIENT, True, link.now_ns)
+    closed = [(event.conn, event.by) for event in link.events if isinstance(event, Closed)]
+    assert closed == [(0, ClosedBy.FAULT), (1, ClosedBy.CLIENT)]

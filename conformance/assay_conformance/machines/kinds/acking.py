@@ -12,11 +12,15 @@ from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
     BESIDE,
+    DIES,
     FULL,
     LONG,
+    MAY_BE_HARMED,
     NEXT,
     PAUSE,
+    SETTLE,
     SHORT,
+    SOME,
     THREE,
     Kind,
     beside_any,
@@ -105,6 +109,16 @@ ACKING: Mapping[str, Kind] = {
         st.tuples(
             FULL, FULL, ALL, ALL, *_HOLES, LONG, do(Do.ACK_ONE, 7), LONG, call(Do.RESTART, number=FEW), ALL, LONG, ALL
         ),
+    ),
+    "dies with what it has": Kind(
+        Surroundings(terms={"ack_group_ms": (0, 100), "partitions": (0, 0, 3), "small_queue": (False,)}),
+        st.one_of(
+            st.tuples(FULL, SOME, _SETTLES, DIES, ALL, SETTLE),
+            st.tuples(FULL, ALL, _SETTLES, PAUSE, DIES, FULL, ALL, SETTLE),
+            st.tuples(FULL, ALL, do(Do.NACK, 1), do(Do.NACK, 2), PAUSE, DIES, ALL, SETTLE),
+        ),
+        harms=MAY_BE_HARMED,
+        more=SEND_AND_RECEIVE,
     ),
     "is not heard": Kind(
         Surroundings(

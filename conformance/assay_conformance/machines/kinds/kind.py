@@ -62,6 +62,7 @@ SOME = call(Do.RECEIVE, who=NUMBERS, number=TIMES)
 SHORT, PAUSE, LONG, LONGEST = (do(Do.PAUSE, number) for number in (1, 2, 3, 5))
 NEXT, THREE = do(Do.RECEIVE, 1), do(Do.RECEIVE, 3)
 BESIDE = do(Do.OPEN_CONSUMER, 0)
+DIES = do(Do.KILL_CLIENT)
 DONE = do(Do.SETTLE)
 """Whatever was asked for has ended."""
 

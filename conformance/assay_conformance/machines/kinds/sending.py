@@ -11,6 +11,7 @@ from assay_conformance.machines.harm import at
 from assay_conformance.machines.kinds.kind import (
     ALL,
     AT_ONCE,
+    DIES,
     DONE,
     FEW_TOLD,
     FIRST,
@@ -60,6 +61,19 @@ WRITING: Mapping[str, Kind] = {
             terms={"max_pending_messages": (1_000, 5, 5), "own_client": (True, False), **_IN_CHUNKS},
         ),
         st.one_of(*_LARGE_SCENES, _BACK_TO_IT),
+    ),
+    "dies with what it sends": Kind(
+        Surroundings(
+            terms={"named": (True, True, False), "deduplication": (True, False), "small_queue": (False,)},
+        ),
+        st.one_of(
+            st.tuples(FULL, DIES, FULL, DONE, ALL),
+            st.tuples(FULL, DONE, DIES, FULL, DONE, ALL),
+            st.tuples(LARGE, FULL, DIES, LARGE, DONE, ALL, ALL),
+            st.tuples(_HOLD, FULL, _MANY, SHORT, DIES, FULL, DONE, ALL),
+        ),
+        harms=MAY_BE_HARMED,
+        more=st.tuples(FULL),
     ),
     "has little memory for what is large": Kind(
         Surroundings(
