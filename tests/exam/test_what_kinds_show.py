@@ -20,6 +20,8 @@ SHOWN = (
     ("leaves without receipts", Mutation.PENDING_OUTLIVES_CLOSE),
     ("waits for its turn", Mutation.WAITS_NO_LONGER_THAN_OTHERS),
     ("has one name of many", BrokerMutation.DEDUP_WRITES_EVERY_NAME),
+    ("dies with what it sends", Mutation.IGNORES_LAST_SEQUENCE_ID),
+    ("dies with what it has", BrokerMutation.RESUBSCRIBE_STARTS_OVER),
     ("has little memory", Mutation.MEMORY_PER_PRODUCER),
     ("is told limits that differ", Mutation.LIMIT_OF_LAST_CONNECTION),
     ("fills a broker's buffer", BrokerMutation.READS_ON_FULL_BUFFER),

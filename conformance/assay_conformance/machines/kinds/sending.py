@@ -68,7 +68,7 @@ WRITING: Mapping[str, Kind] = {
         ),
         st.one_of(
             st.tuples(FULL, DIES, FULL, DONE, ALL),
-            st.tuples(FULL, DONE, DIES, FULL, DONE, ALL),
+            st.tuples(FIVE, DONE, DIES, FIVE, DONE, ALL),
             st.tuples(LARGE, FULL, DIES, LARGE, DONE, ALL, ALL),
             st.tuples(_HOLD, FULL, _MANY, SHORT, DIES, FULL, DONE, ALL),
         ),
