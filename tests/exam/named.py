@@ -9,6 +9,7 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     Mutation.KEY_LAST_FIRST: "ordering.key-handed-over-in-order",
     Mutation.OPENS_FOR_EVER: "connection.keeps-opening",
     Mutation.CLAIMS_GIVEN_NAME: "producer.keeps-given-name",
+    Mutation.CHUNKS_IGNORE_SETTING: "chunking.setting-makes-chunks-smaller",
     Mutation.CHUNKS_HOLD_ONE_PERMIT: "chunking.chunks-hold-permits",
     Mutation.CHUNKS_LEAK_PERMITS: "chunking.permits-return",
     Mutation.REFUSED_CHUNKS_KEEP_PERMITS: "chunking.permits-return",

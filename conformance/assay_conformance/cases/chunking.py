@@ -17,6 +17,7 @@ SMALL = Topology(max_message_bytes=LIMIT_BYTES)
 LARGE_BYTES = 50_000
 """Four chunks under that limit, the last of them short."""
 
+SET_BYTES = LIMIT_BYTES // 4
 CHUNKING: Config = {"chunking": True, "batching": False}
 
 RECEIVE_MS = STARVED_MS
@@ -75,6 +76,23 @@ def chunks_with_long_properties() -> Case:
         topology=SMALL,
         isolation=Isolation.OWN_PROCESS,
         producer=CHUNKING,
+    )
+
+
+def chunks_of_a_size_that_is_set() -> Case:
+    """The broker takes them whole, and in fewer chunks."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    for size in (SET_BYTES + 1, 3 * SET_BYTES, LARGE_BYTES):
+        plan.wait_ops(plan.send(producer, size=size))
+    return plan.case(
+        "chunking/chunks-of-a-size-that-is-set",
+        "Chunks may have a quarter of what the broker takes: a byte more, three times as much, and beyond its limit",
+        ("chunking.setting-makes-chunks-smaller",),
+        topology=SMALL,
+        isolation=Isolation.OWN_PROCESS,
+        producer={**CHUNKING, "chunk_max_message_bytes": SET_BYTES},
+        capabilities=("chunk_size_setting",),
     )
 
 
@@ -246,6 +264,7 @@ CASES = (
     large_message(),
     compressed_message(),
     chunks_with_long_properties(),
+    chunks_of_a_size_that_is_set(),
     no_room_for_a_chunk(),
     batching_and_chunking(),
     oversize(),

@@ -64,6 +64,7 @@ class Mutation(StrEnum):
     OMITS_CHUNK_FLAG = "omits-chunk-flag"
     OTHER_UUID = "other-uuid"
     CHUNKS_IGNORE_METADATA = "chunks-ignore-metadata"
+    CHUNKS_IGNORE_SETTING = "chunks-ignore-setting"
     BATCHING_DROPS_CHUNKING = "batching-drops-chunking"
     SENDS_OVERSIZE = "sends-oversize"
     CHUNKS_HOLD_ONE_PERMIT = "chunks-hold-one-permit"
@@ -527,6 +528,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "CHK-003",
         "chunks are cut at the limit, whatever their metadata take",
         "apache/pulsar#16196: a chunk with long properties exceeds the limit",
+    ),
+    Mutation.CHUNKS_IGNORE_SETTING: Broken(
+        "CHK-003",
+        "chunks are as large as the broker takes, whatever the application has set",
+        "a bound that is read, and forgotten where sizes are compared",
     ),
     Mutation.BATCHING_DROPS_CHUNKING: Broken(
         "CHK-004",

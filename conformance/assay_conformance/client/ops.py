@@ -82,6 +82,9 @@ class OpBuilder:
         self._producer_id = producer_id
         self._codec = CODECS[settings.compression]
         self._chunking = settings.chunking
+        self._most_of_a_chunk = settings.chunk_max_message_bytes
+        if Mutation.CHUNKS_IGNORE_SETTING in mutations:
+            self._most_of_a_chunk = 0
         self._mutations = mutations
 
     def message(self, sent: Sent, max_message_bytes: int, created_ns: int, unix_ms: int) -> list[Op]:
@@ -91,6 +94,8 @@ class OpBuilder:
         room = max_message_bytes - metadata.ByteSize()
         if Mutation.CHUNKS_IGNORE_METADATA in self._mutations:
             room = max_message_bytes
+        if self._chunking and self._most_of_a_chunk:
+            room = min(room, self._most_of_a_chunk)
         oversize = Mutation.SENDS_OVERSIZE in self._mutations and not self._chunking
         if len(data) <= room or oversize:
             send = command(CommandType.SEND, producer_id=self._producer_id, sequence_id=sent.sequence_id)

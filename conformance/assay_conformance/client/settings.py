@@ -86,6 +86,7 @@ class ClientSettings(_Settings, frozen=True):
 class ProducerSettings(_Settings, frozen=True):
     """`send_timeout_ms` and `partitions_update_ms` 0 = never. `max_pending_messages` and
     `max_pending_across_partitions` 0 = unlimited. `hashing_scheme` None = the default, JavaStringHash.
+    `chunk_max_message_bytes` 0 = chunks are as large as the broker takes.
     `batching_partition_switch_frequency` is how many publish delays a window of round robin lasts.
     `initial_sequence_id` precedes the first.
     """
@@ -98,6 +99,7 @@ class ProducerSettings(_Settings, frozen=True):
     batching_max_publish_delay_ms: Positive = 10
     batching_type: BatchingType = BatchingType.DEFAULT
     chunking: bool = False
+    chunk_max_message_bytes: Unsigned = 0
     compression: Compression = Compression.NONE
     max_pending_messages: Unsigned = 1000
     block_if_queue_full: bool = False

@@ -95,6 +95,7 @@ OWN: dict[str, str] = {
     "chunk_expiry": "a setting that not every client has",
     "partitioned_topics": "a feature that not every client has",
     "across_partitions_limit": "a setting that not every client has",
+    "chunk_size_setting": "a setting that not every client has",
     "partition_switch_frequency": "a setting that not every client has",
     "java_string_hash": "a setting that not every client has",
     "murmur3_hash": "a setting that not every client has",

@@ -6,7 +6,13 @@ from assay_conformance.checks.chunking.dropping import BoundedBuffer, GapDiscard
 from assay_conformance.checks.chunking.expiry import Expires
 from assay_conformance.checks.chunking.ids import IdSpansChunks
 from assay_conformance.checks.chunking.keeping import AcksEveryChunk, AssembledByUuid
-from assay_conformance.checks.chunking.limits import ChunksFitLimit, ExcludesBatching, RefusesOversize, UuidNamesMessage
+from assay_conformance.checks.chunking.limits import (
+    ChunksFitLimit,
+    ChunksKeepSetting,
+    ExcludesBatching,
+    RefusesOversize,
+    UuidNamesMessage,
+)
 from assay_conformance.checks.chunking.permits import ChunksHoldPermits, PermitsReturn
 from assay_conformance.checks.chunking.repeated import RepeatedChunk
 from assay_conformance.checks.chunking.resending import SurvivesReconnect
@@ -19,6 +25,7 @@ __all__ = [
     "BoundedBuffer",
     "ChunksFitLimit",
     "ChunksHoldPermits",
+    "ChunksKeepSetting",
     "ExcludesBatching",
     "Expires",
     "GapDiscards",

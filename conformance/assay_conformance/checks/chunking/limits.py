@@ -102,6 +102,41 @@ class ChunksFitLimit(Check):
             )
 
 
+class ChunksKeepSetting(Check):
+    """So many bytes go into so many chunks of the size that is set, or into more. What leaves whole is measured where
+    nothing is compressed."""
+
+    requirement = RequirementId("chunking.setting-makes-chunks-smaller")
+    needs = (Setting("producer", "chunk_max_message_bytes"),)
+
+    @on(Frame, "SEND")
+    def send(self, event: Frame) -> None:
+        meta, unit = event.meta, self.tracker.lines.unit
+        if meta is None or unit is None or unit.line.handle is None or not from_client(event):
+            return
+        handle = unit.line.handle
+        most = int(self.view.producer_setting(handle, "chunk_max_message_bytes") or 0)
+        if not most or self.view.producer_setting(handle, "chunking") is not True:
+            return
+        chunks, total = meta.chunks, meta.chunk_total_bytes
+        if meta.chunk_id is None:
+            chunks, total = 1, sum(member.size for member in event.members)
+            if total <= most or meta.compression != "NONE" or meta.batch is not None:
+                return
+        if not chunks or total is None:
+            return  # chunking.chunks-carry-their-fields
+        if chunks * most >= total:
+            self.exercise(event)
+            return
+        self.breach(
+            "larger",
+            f"{chunk_of(event)} at {ms(event.t_ns)}: {total} bytes leave in {chunks} of {most} bytes at most; "
+            f"{-(-total // most)} or more were expected",
+            self.tracker.lines.openings.get(handle, event),
+            event,
+        )
+
+
 class ExcludesBatching(Check):
     """A producer that is to batch and to chunk is refused, or chunks all the same, and never puts a batch in chunks."""
 

@@ -57,7 +57,10 @@ WRITING: Mapping[str, Kind] = {
     "sends what is large": Kind(
         Surroundings(
             needs=frozenset({"chunking_producer", "chunking_consumer"}),
-            settings={"producer.block_if_queue_full": (None, False)},
+            settings={
+                "producer.block_if_queue_full": (None, False),
+                "producer.chunk_max_message_bytes": (None, None, CHUNKING_LIMIT_BYTES // 2),
+            },
             terms={"max_pending_messages": (1_000, 5, 5), "own_client": (True, False), **_IN_CHUNKS},
         ),
         st.one_of(*_LARGE_SCENES, _BACK_TO_IT),
