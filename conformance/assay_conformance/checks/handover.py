@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
-from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_acked, is_open, late
+from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_acked, is_open, late, number_in_force
 from assay_conformance.checks.readers import begins_at, is_reader
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
@@ -40,9 +40,9 @@ class Handover:
     A receive that ended short, although an offered message had been with the client for longer than any answer takes,
     shows the message withheld. What the application acknowledged, before or since, a client may drop when it comes
     again: a cumulative ack that was lost with its connection covers what the broker delivers once more. So may one who
-    buries drop what became a letter. Nor is the message owed that the application sought behind, and so far not those
-    of its batch; nor what stands where a session begins: a reader that comes back names what it has read last. What it
-    has read is not owed to it again, whoever asked for it.
+    buries drop what became a letter, or comes once more than it may and is to become one. Nor is the message owed that
+    the application sought behind, and so far not those of its batch; nor what stands where a session begins: a reader
+    that comes back names what it has read last. What it has read is not owed to it again, whoever asked for it.
     """
 
     def __init__(self, view: View) -> None:
@@ -69,6 +69,9 @@ class Handover:
             return
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought or begins_at(session, entry):
+            return
+        most = number_in_force(self._view, session.consumer, "max_redeliver_count")
+        if most and (frame.redelivery_count or 0) > most:
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:

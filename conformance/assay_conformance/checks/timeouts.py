@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay_conformance.checks.base import CAME, Check, ms, on
+from assay_conformance.checks.leaving import ends_reading
 from assay_conformance.checks.lines import Parting, Unit, is_duplicate
 from assay_conformance.checks.resend import IN_FLIGHT_NS, ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
@@ -14,6 +15,7 @@ from assay_conformance.model.event import (
     ErrorClass,
     Event,
     Fate,
+    Fired,
     Frame,
     Outcome,
 )
@@ -42,6 +44,11 @@ class SendTimeout(Check):
         self._receipts: dict[Unit, Frame] = {}
         """Receipts that fitted the head of their producer's queue, on connections nothing else was wrong with."""
         self._spoiled: set[int] = set()
+
+    @on(Fired)
+    def harmed(self, event: Fired) -> None:
+        if event.conn is not None and ends_reading(self.view, event):
+            self._spoiled.add(event.conn)
 
     @on(Frame, "SEND_ERROR")
     def refused(self, event: Frame) -> None:

@@ -19,7 +19,7 @@ from assay_conformance.checks.delivery import (
     WithinContract,
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of
+from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of, entry_id
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
 
@@ -308,6 +308,20 @@ def test_the_receipt_of_what_overtook_a_message_with_its_chosen_id_is_not_its_ow
         s.stored(1)
         s.receipt(0)
         s.ok(0)
+
+    assert judged(OkIsStored, story)[0] == codes
+
+
+@pytest.mark.parametrize(("chosen", "codes"), [(0, []), (1, ["not-stored"])])
+def test_of_an_id_that_was_sent_twice_either_receipt_may_tell(chosen: int, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        s.send(0)
+        s.send_frame(0)
+        s.unknown(0)
+        s.stored(0)
+        s.send(1, sequence_id=chosen)
+        s.receipt(0)
+        s.ok(1, message_id=entry_id(0))
 
     assert judged(OkIsStored, story)[0] == codes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
@@ -186,6 +187,17 @@ def test_messages_in_pieces_are_taken() -> None:
     story.message(0)
     story.received(0)
     assert story.judged(AnySegmentation) == ([], 1)
+
+
+@pytest.mark.parametrize(("redeliveries", "codes"), [(1, ["message-lost"]), (2, [])])
+def test_message_that_comes_once_more_than_it_may_is_not_handed_over(redeliveries: int, codes: list[str]) -> None:
+    story = Story()
+    story.in_pieces()
+    story.message(0, redelivery_count=redeliveries)
+    story.after(1_100)
+    story.receive(1, 0)
+    buries = msgspec.structs.replace(CLIENT, fixed={"max_redeliver_count": 1})
+    assert [finding.code for finding in trial(AnySegmentation, story.done(), facts=buries).findings] == codes
 
 
 def test_messages_behind_a_slicer_are_in_pieces_on_any_connection() -> None:

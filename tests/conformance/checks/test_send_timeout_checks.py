@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.timeouts import SendTimeout
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import ErrorClass, Outcome
+from assay_conformance.model.event import ErrorClass, Fired, Outcome
+from assay_conformance.model.fault import Direction, Fault, Inject, OnFrame
+from assay_conformance.wire import CommandType, command, encode
+
+PING = encode(command(CommandType.PING))
 
 AHEAD_NS = 40 * MS
 """How far an agent's clock may be taken to be ahead of the bench's, on a busy machine."""
@@ -130,6 +135,17 @@ def test_time_out_of_a_send_whose_receipt_came_long_before_is_found() -> None:
     story.receipt(0)
     story.at(2_110).unknown(0)
     assert _codes(trial(SendTimeout, story.done())) == ["though-receipted"]
+
+
+@pytest.mark.parametrize(("raw", "codes"), [(b"nothing", []), (PING, ["though-receipted"])])
+def test_receipt_behind_bytes_that_are_no_frame_is_read_by_nobody(raw: bytes, codes: list[str]) -> None:
+    fault = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Inject(raw=raw))
+    story = _timed(2_000)
+    story.add(Fired, fault=0, action="inject", conn=0)
+    story.receipt(0)
+    story.at(2_110).unknown(0)
+    case = msgspec.structs.replace(ANY_CASE, faults=(fault,))
+    assert _codes(trial(SendTimeout, story.done(), case)) == codes
 
 
 def test_receipt_around_a_cut_does_not_keep_a_send_from_timing_out() -> None:

@@ -340,13 +340,17 @@ def _written(message: Message, events: Sorted) -> int:
 
 
 def _is_nowhere_to_see(message: Message, end: Completion, found: Messages) -> bool:
-    """Told to be stored where nobody can read what is; or taken for what the broker knew, by an application that
-    chooses the ids of its messages itself."""
+    """Told to be stored where nobody can read what is; or, by an application that chooses the ids of its messages
+    itself, taken for what the broker knew, or told by the receipt of another one of its id."""
     id = end.message_id
     if message.copies or id is None or message.invoke is None:
         return False
     if id.is_duplicate_marker:
         return message.invoke.handle in found.choosing
+    chosen = message.invoke.args.get("sequence_id")
+    there = [other for (_, where, _), other in found.at.items() if where == id.position]
+    if chosen is not None and any(entry.meta.sequence_id == chosen for one in there for entry, _, _ in one.copies):
+        return True
     return any(where == id.position for _, where in found.unknown)
 
 
