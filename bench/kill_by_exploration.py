@@ -4,11 +4,14 @@
 
 Cases are drawn and steered as `assay explore` does it, of all areas, and an honest client explores with them first: it
 takes so much CPU time of this machine (two minutes of two cores, unless told otherwise), drawing, judging and steering
-included. That exploration is kept in FILE. Each mutant then plays, in the same order, the Cases that exercise the
-requirement it stands for with the honest client: the others could not have told of it, and nothing of it went into what
-was drawn. It is found by the first in which that requirement fails, and which the honest client passes; what counts is
-how far the exploration had come by then, all its Cases included. No directed Case is run.
-What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it.
+included. That exploration is kept in FILE (runs/explored-SEED.jsonl, unless told otherwise). Each mutant then plays, in
+the same order, the Cases that exercise the requirement it stands for with the honest client: the others could not have
+told of it, and nothing of it went into what was drawn. It is found by the first in which that requirement fails, and
+which the honest client passes; what counts is how far the exploration had come by then, all its Cases included. No
+directed Case is run.
+
+What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it: of one
+seed. `--only`, and mutants of which nothing is kept, go on with that one; `--anew` begins with any.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from pathlib import Path
 import msgspec
 from bench.no_false_alarm import trial
 from tests.exam import kill_matrix
-from tests.exam.kill_matrix import Found
+from tests.exam.kill_matrix import Found, Search
 from tests.exam.test_both_ways import PACK, failed_in, named
 
 from assay_conformance.broker import BrokerMutation
@@ -132,24 +135,27 @@ class _Exploration:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kept", type=Path, default=Path("runs", "explored.jsonl"))
+    parser.add_argument("--kept", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cpu-s", type=float, default=240)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--anew", action="store_true")
     said = parser.parse_args()
-    exploration = kept(said.kept, said.seed, said.cpu_s)
+    before = kill_matrix.found()
+    if not said.anew and (said.seed, said.cpu_s) != (before.seed, before.cpu_s):
+        sys.exit(f"seed {before.seed} and {before.cpu_s:.0f} s are kept: go on with these, or begin with --anew")
+    exploration = kept(said.kept or Path("runs", f"explored-{said.seed}.jsonl"), said.seed, said.cpu_s)
     known = {str(mutant) for mutant in (*Mutation, *BrokerMutation)}
-    found = {name: one for name, one in kill_matrix.found().items() if name in known}
+    found = {} if said.anew else {name: one for name, one in before.mutants.items() if name in known}
     mutants = [
         mutant
         for mutant in (*Mutation, *BrokerMutation)
-        if (not said.only or mutant in said.only) and (said.anew or said.only or mutant not in found)
+        if (not said.only or mutant in said.only) and (said.only or mutant not in found)
     ]
     for mutant, one in _all_sought(mutants, exploration, said.cpu_s, said.jobs):
         found[str(mutant)] = one
-        kill_matrix.keep_found(found)
+        kill_matrix.keep_found(Search(said.seed, said.cpu_s, found))
         print(f"{mutant}: {one}", file=sys.stderr, flush=True)
     kill_matrix.PAGE.write_text(kill_matrix.written(), "utf-8")
 

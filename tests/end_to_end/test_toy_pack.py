@@ -136,6 +136,14 @@ def test_requirement_without_a_check_is_refused() -> None:
         merge([own_pack(), replace(pack(), checks={})])
 
 
+def test_check_of_what_a_pack_does_not_state_is_refused() -> None:
+    toy = pack()
+    with pytest.raises(
+        UsageError, match=r"^requirement pack 'toy': a check for 'toy\.other', which it does not state$"
+    ):
+        merge([own_pack(), replace(toy, checks={**toy.checks, "toy.other": toy.checks["toy.holds"]})])
+
+
 def test_requirement_stated_by_two_packs_is_refused() -> None:
     with pytest.raises(UsageError, match=r"'toy\.holds' is stated twice"):
         merge([own_pack(), pack(), pack()])

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from tests.exam.named import NOT_NAMED
 
 from assay_conformance.broker import BrokerMutation, mutations
 from assay_conformance.client import Mutation
@@ -61,12 +62,20 @@ class Found(msgspec.Struct, frozen=True, omit_defaults=True):
     case: str = ""
 
 
-def found() -> dict[str, Found]:
-    return msgspec.json.decode(FOUND.read_bytes(), type=dict[str, Found]) if FOUND.exists() else {}
+class Search(msgspec.Struct, frozen=True):
+    """One exploration, and what became of each mutant in it. `cpu_s`: what it could take at most."""
+
+    seed: int
+    cpu_s: float
+    mutants: dict[str, Found]
 
 
-def keep_found(found: Mapping[str, Found]) -> None:
-    FOUND.write_bytes(msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=1) + b"\n")
+def found() -> Search:
+    return msgspec.json.decode(FOUND.read_bytes(), type=Search)
+
+
+def keep_found(search: Search) -> None:
+    FOUND.write_bytes(msgspec.json.format(msgspec.json.encode(search, order="sorted"), indent=1) + b"\n")
 
 
 def kept() -> dict[str, Kill]:
@@ -95,6 +104,7 @@ def page(kills: Mapping[str, Kill], rows: Mapping[str, frozenset[str]], broker: 
             "",
             *_table(brokers, kills, rows),
             "",
+            *_without_a_mutant(),
             *_by_exploration(found()),
         )
     )
@@ -129,30 +139,40 @@ def _table(
         yield f"| `{name}` | {_cell(rule)} | {_cell(stands_for)} | {caught or 'nothing'} | {shown} |"
 
 
+def _without_a_mutant() -> Iterator[str]:
+    yield "## Checks that no mutant is named after"
+    yield ""
+    yield "Each fails where another requirement does, which that mutant is named after."
+    yield ""
+    yield "| requirement | why |"
+    yield "|---|---|"
+    yield from (f"| `{requirement}` | {why} |" for requirement, why in NOT_NAMED.items())
+    yield ""
+
+
 _EXPLORED = """\
 ## By exploration alone
 
 One exploration of an honest client in virtual time, drawn and steered as `assay explore` does it, of all areas, and
-each mutant in it (`python -m bench.kill_by_exploration`). No directed Case is run; of what was drawn, Cases are
-preferred that look like the one that was written for a clause nothing has exercised yet. *CPU* is what the exploration
-took up to the Case in which the mutant is caught, every Case before it, drawing, judging and steering included; two
-minutes of two cores are 240 s. *explored* are the Cases up to that one, *reached* those of them that exercise the
-requirement with an honest client; the mutant was tried in these alone, as the others could not have told of it. Some
-kinds of lives were added for what earlier explorations had seldom met.
+each mutant in it (`python -m bench.kill_by_exploration --seed N --anew`). No directed Case is run; of what was drawn,
+Cases are preferred that look like the one that was written for a clause nothing has exercised yet. *CPU* is what the
+exploration took up to the Case in which the mutant is caught, every Case before it, drawing, judging and steering
+included; two minutes of two cores are 240 s. *explored* are the Cases up to that one, *reached* those of them that
+exercise the requirement with an honest client; the mutant was tried in these alone, as the others could not have told
+of it. Some kinds of lives were added for what earlier explorations had seldom met.
 """
 
 
-def _by_exploration(found: Mapping[str, Found]) -> Iterator[str]:
-    if not found:
-        return
+def _by_exploration(search: Search) -> Iterator[str]:
     yield _EXPLORED
+    found = search.mutants
     killed = {name: one for name, one in found.items() if one.case}
     missed = {name: one for name, one in found.items() if not one.case and one.reached}
     unreached = sorted(name for name, one in found.items() if not one.reached)
     soon = sum(one.cpu_s <= SOON_S for one in killed.values())
     yield (
-        f"{len(killed)} of {len(found)} are caught, {soon} of them within {SOON_S} s of CPU; {len(missed)} are not, "
-        f"and {len(unreached)} are not reached."
+        f"With seed {search.seed}, {len(killed)} of {len(found)} are caught within {search.cpu_s:.0f} s of CPU, {soon} "
+        f"of them within {SOON_S}; {len(missed)} are not, and {len(unreached)} are not reached."
     )
     yield ""
     yield "| mutant | caught in | reached | explored | CPU, s |"

@@ -34,7 +34,8 @@ STATEMENTS = {
     "3.4": """
         trigger chunk-size chunk-size-setting metadata-leave-no-room frame-within-limit number-of-chunks
         metadata-of-a-chunk encrypted-by-chunk places-in-the-queue last-receipt-completes assembled-by-uuid
-        chunk-returns-permit incomplete-are-bounded incomplete-expire unpacked-when-whole redelivers-all-chunks
+        chunk-returns-permit incomplete-are-bounded no-bound-is-zero incomplete-expire no-expiry-is-zero
+        unpacked-when-whole redelivers-all-chunks
         cumulative-names-last cumulative-covers-others seek-names-first first-begins first-again-same-entry
         first-again-other-entry held-again-same-entry held-again-other-entry gap-discards resumes-inside limit-shrinks
     """,
@@ -112,3 +113,14 @@ def test_statement_without_words_is_refused() -> None:
 def test_statement_that_nobody_is_held_to_states_no_duty() -> None:
     told = {name: one.reason for name, one in CATALOGUE.statements.items() if one.reason}
     assert [name for name, reason in told.items() if not reason.startswith("States no duty")] == []
+
+
+def test_statement_that_nobody_is_held_to_stands_beside_a_requirement() -> None:
+    told = CATALOGUE.statements.values()
+    assert {one.name for one in told if one.beside} == {one.name for one in told if one.reason}
+
+
+def test_statement_beside_what_nobody_states_is_refused() -> None:
+    statement = '["3.5"]\ninterval = { words = "Soon.", reason = "States no duty.", beside = "ack.other" }\n'
+    with pytest.raises(UsageError, match=r"^3.5/interval: requirement 'ack.other' is not stated in any chapter"):
+        catalogue.parse({"ack.toml": ENTRY, "statements.toml": statement})
