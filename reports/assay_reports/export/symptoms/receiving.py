@@ -20,6 +20,19 @@ def chunking_restarts_at_first_chunk__not_delivered() -> str:
     return _short()
 
 
+def chunking_restarts_at_first_chunk__old_not_acked() -> str:
+    chunks = [one for one in frames("MESSAGE", "b2c") if "chunk_id" in one["meta"]]
+    anew = [one for one in chunks if one["meta"]["chunk_id"] == 0][1]
+    acked = [id[:2] for one in frames("ACK") for id in one.get("ids", ())]
+    old = [one["ids"][0][:2] for one in chunks if one["seq"] < anew["seq"]]
+    kept = [id for id in old if id not in acked]
+    return f"the message began anew at {anew['ids'][0][:2]}, and no ACK of the older {kept}" if kept else ""
+
+
+def chunking_assembles_by_uuid__not_delivered() -> str:
+    return _short()
+
+
 def chunking_filters_repeated_chunk__not_delivered() -> str:
     return _short()
 
@@ -53,6 +66,16 @@ def compression_garbled_message_reported__not_reported() -> str:
 
 def robustness_bad_batch_reported__not_reported() -> str:
     return "" if _reported("BatchDeSerializeError") else "no ACK with BatchDeSerializeError"
+
+
+def robustness_bad_metadata_discarded__not_reported() -> str:
+    spoilt = next(one for one in frames("MESSAGE", "b2c") if not one.get("meta"))
+
+    def acked() -> bool:
+        return any(id[:2] == spoilt["ids"][0][:2] for one in frames("ACK") for id in one.get("ids", ()))
+
+    until(acked, 5.0)
+    return "" if acked() else f"no ACK of {spoilt['ids'][0][:2]}, whose metadata cannot be decoded"
 
 
 def flow_permits_within_queue__more_than_the_queue() -> str:
