@@ -44,7 +44,7 @@ def test_an_honest_client_passes_the_replayed_case(path: Path) -> None:
         return  # shown where its means are: tests/real
     verdicts = {j.requirement: j.verdict for j in ReferenceTrial().in_virtual_time(replay.case).judgements}
     # Some a client only comes to by what it did wrong before: those nobody asks an honest one for.
-    asked = {breach.requirement for breach in replay.breaches} & verdicts.keys()
+    asked = {*replay.case.requirements, *(breach.requirement for breach in replay.breaches)} & verdicts.keys()
     assert asked
     assert {requirement: verdicts[requirement] for requirement in asked} == dict.fromkeys(asked, Verdict.PASS)
 

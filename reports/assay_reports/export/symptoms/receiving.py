@@ -93,8 +93,9 @@ def flow_dropped_return_permits__permits_lost() -> str:
 
 
 def nack_all_chunks__chunk_left_out() -> str:
-    chunks = [one for one in frames("MESSAGE", "b2c") if one["meta"].get("chunk_id") is not None]
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    before = [one for one in frames("MESSAGE", "b2c") if asked and one["seq"] < asked[0]["seq"]]
+    chunks = [one for one in before if one["meta"].get("chunk_id") is not None]
     ids = asked[0].get("ids", []) if asked else []
     left_out = 0 < len(ids) < len(chunks)
     return f"a message in {len(chunks)} chunks was refused, and asked for again by {ids}" if left_out else ""
