@@ -54,10 +54,10 @@ def _is_of_this_version(failure: Replay) -> bool:
     return failure.version == version(failure.client)
 
 
-def _few() -> frozenset[tuple[str, str, str]]:
+def _few() -> frozenset[tuple[str, RequirementId, str]]:
     """Those that have every helper between them, of those that show each time: the short form."""
     able = {one: made.pieces for one, made in MADE.items() if one in CERTAIN and _is_of_this_version(ALONE[one])}
-    left, few = frozenset[str]().union(*able.values()), set[tuple[str, str, str]]()
+    left, few = frozenset[str]().union(*able.values()), set[tuple[str, RequirementId, str]]()
     while left:
         best = max(able, key=lambda one: len(able[one] & left))
         few.add(best)
@@ -97,7 +97,7 @@ def test_every_helper_is_used_by_a_script_that_is_run() -> None:
 @pytest.mark.parametrize(
     "one", [pytest.param(one, id=" ".join(one), marks=() if one in FEW else pytest.mark.long) for one in MADE]
 )
-def test_exported_script_shows_the_deviation(one: tuple[str, str, str], tmp_path: Path) -> None:
+def test_exported_script_shows_the_deviation(one: tuple[str, RequirementId, str], tmp_path: Path) -> None:
     failure = ALONE[one]
     if not _is_of_this_version(failure):
         pytest.skip(f"it is one of {failure.client} {failure.version}")

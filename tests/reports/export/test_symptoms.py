@@ -278,7 +278,7 @@ def ack(*entries: int) -> dict[str, Any]:
     return {"command": "ACK", "ids": [[1, entry, -1, -1, 0] for entry in entries]}
 
 
-CLOSED = {"kind": "closed", "by": "client"}
+CLOSED: dict[str, Any] = {"kind": "closed", "by": "client"}
 
 
 @pytest.mark.parametrize(("next", "shows"), [(3, True), (2, False)])
@@ -337,20 +337,20 @@ def test_producers_do_not_all_begin_at_one_partition(partitions: tuple[int, ...]
 
 @pytest.mark.parametrize("again", [True, False])
 def test_client_that_left_because_of_a_bad_frame_comes_back(again: bool) -> None:
-    order = [{"kind": "opened"}, CLOSED, *([{"kind": "opened", "conn": 1}] * again)]
+    order: list[dict[str, Any]] = [{"kind": "opened"}, CLOSED, *([{"kind": "opened", "conn": 1}] * again)]
     assert bool(told("robustness_bad_frame_ends_connection__not_back", *order)) is not again
 
 
 @pytest.mark.parametrize("again", [True, False])
 def test_producer_that_is_told_to_wait_is_registered_again(again: bool) -> None:
     refused: dict[str, Any] = {"command": "ERROR", "dir": "b2c", "fields": {"error": "ServiceNotReady"}}
-    order = [{"command": "PRODUCER"}, refused, *([{"command": "PRODUCER"}] * again)]
+    order: list[dict[str, Any]] = [{"command": "PRODUCER"}, refused, *([{"command": "PRODUCER"}] * again)]
     assert bool(told("resend_keeps_returning__stayed_away", *order)) is not again
 
 
 @pytest.mark.parametrize(("conn", "shows"), [(0, False), (1, True)])
 def test_ping_is_answered_on_its_connection(conn: int, shows: bool) -> None:
-    order = [{"command": "PING", "dir": "b2c"}, {"command": "PONG", "conn": conn}]
+    order: list[dict[str, Any]] = [{"command": "PING", "dir": "b2c"}, {"command": "PONG", "conn": conn}]
     assert bool(told("connection_answers_ping__no_pong", *order)) is shows
 
 
@@ -379,6 +379,37 @@ def test_refused_message_is_asked_for_by_all_of_its_chunks(asked: int, shows: bo
     assert bool(told("nack_all_chunks__chunk_left_out", *order)) is shows
 
 
+def message(entry: int, data: bytes = b"") -> Any:
+    """As a consumer received it."""
+    return SimpleNamespace(
+        message_id=lambda: SimpleNamespace(ledger_id=lambda: 1, entry_id=lambda: entry), data=lambda: data
+    )
+
+
+@pytest.mark.parametrize(("taken", "shows"), [(0, True), (1, False)])
+def test_garbled_message_is_not_delivered(taken: int, shows: bool) -> None:
+    came = {"command": "MESSAGE", "dir": "b2c"}
+    order: list[dict[str, Any]] = [
+        {**came, "ids": [[1, 0, -1, -1, 0]], "meta": {"unpacked_bytes": 64}},
+        {**came, "ids": [[1, 1, -1, -1, 0]]},
+    ]
+    there = [handle(messages=[message(taken)])]
+    assert bool(told("compression_garbled_message_reported__garbled_delivered", *order, handles=there)) is shows
+
+
+@pytest.mark.parametrize(("sent", "error", "shows"), [(b"a", "", False), (b"b", "", True), (b"b", LATE, False)])
+def test_message_whose_send_ended_well_comes(sent: bytes, error: str, shows: bool) -> None:
+    there = [handle(Call(error=error, payload=sent)), handle(messages=[message(0, b"a")])]
+    assert bool(told("delivery_acked_is_delivered__lost", handles=there)) is shows
+
+
+@pytest.mark.parametrize(("over", "flushed", "shows"), [(1.0, True, True), (0.2, True, False), (1.0, False, False)])
+def test_flush_does_not_wait_for_the_publish_delay(over: float, flushed: bool, shows: bool) -> None:
+    producer = handle(options={"batching_max_publish_delay_ms": 1000})
+    calls = [Call(over=over, handle=producer), *([Call("flush", handle=producer)] * flushed)]
+    assert bool(told("batching_flush_closes_batch__stayed_open", calls=calls)) is shows
+
+
 OF_CALLS_AND_WAITS = {"CALLS", "HANDLES", "until", "finish"}
 """Symptoms that use none of these are told of by a history alone."""
 
@@ -390,7 +421,7 @@ def _by_history(path: Path) -> list[str]:
     return [function for function in functions if not uses[function] & OF_CALLS_AND_WAITS]
 
 
-@pytest.mark.parametrize("path", list(filter(_by_history, REPLAYS)), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in REPLAYS if _by_history(path)], ids=lambda path: path.stem)
 def test_honest_client_shows_none_in_the_schedule_of_a_failure(path: Path) -> None:
     tried = ReferenceTrial().in_virtual_time(read_replay(path.read_bytes(), str(path)).case).events
     events = json.loads(msgspec.json.encode(tried))

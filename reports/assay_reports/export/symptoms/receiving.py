@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from assay_reports.export.runtime.calls import CALLS, HANDLES, took_s
+from assay_reports.export.runtime.calls import CALLS, HANDLES, is_ok, took_s
 from assay_reports.export.runtime.watching import ask, frames, until
 
 
@@ -54,10 +54,11 @@ def _reported(error: str) -> bool:
 
 
 def compression_garbled_message_reported__garbled_delivered() -> str:
-    unpacked = [one.get("meta", {}).get("unpacked_bytes") for one in frames("MESSAGE", "b2c")]
-    came = sum(len(handle.messages) for handle in HANDLES)
-    good = sum(size is None for size in unpacked)
-    return f"{came} messages were delivered, and {good} can be decompressed" if came > good else ""
+    came = frames("MESSAGE", "b2c")
+    garbled = {tuple(one["ids"][0][:2]) for one in came if one.get("meta", {}).get("unpacked_bytes") is not None}
+    taken = [message.message_id() for handle in HANDLES for message in handle.messages]
+    wrong = [(id.ledger_id(), id.entry_id()) for id in taken if (id.ledger_id(), id.entry_id()) in garbled]
+    return f"what came as {wrong[0]} was delivered, and cannot be decompressed to its size" if wrong else ""
 
 
 def compression_garbled_message_reported__not_reported() -> str:
@@ -235,9 +236,13 @@ def letters_large_is_buried__asked_again() -> str:
 
 
 def delivery_acked_is_delivered__lost() -> str:
-    came = {(id.ledger_id(), id.entry_id()) for h in HANDLES for id in (m.message_id() for m in h.messages)}
-    lost = [one["id"][:2] for one in _stored() if one.get("members") and tuple(one["id"][:2]) not in came]
-    return f"what is stored at {lost[0]} was acknowledged, and never came" if lost else ""
+    messages = [message for handle in HANDLES for message in handle.messages]
+    places = [[id.ledger_id(), id.entry_id()] for id in (message.message_id() for message in messages)]
+    if lost := [one["id"][:2] for one in _stored() if one.get("members") and one["id"][:2] not in places]:
+        return f"what is stored at {lost[0]} was acknowledged, and never came"
+    came = [message.data() for message in messages]
+    unheard = [one for handle in HANDLES for one in handle.sends if is_ok(one) and one.data not in came]
+    return f"{unheard[0]}, and its message never came" if unheard else ""
 
 
 def seek_ends_when_connected__ended_while_away() -> str:

@@ -22,8 +22,12 @@ def batching_names_all_ids__no_highest_id() -> str:
 
 
 def batching_flush_closes_batch__stayed_open() -> str:
-    slow = [one for one in CALLS if one.what == "send" and (took_s(one) or 99) > 2]
-    return f"a blocking send took {took_s(slow[0]):.1f} s: it waited for the publish delay" if slow else ""
+    for at, one in enumerate(CALLS):
+        flushes = [other for other in CALLS[at:] if other.what == "flush" and other.handle is one.handle]
+        delay_s = one.handle.options.get("batching_max_publish_delay_ms", 0) / 1000
+        if (one.what == "send" or (one.what == "send_async" and flushes)) and 0 < delay_s <= (took_s(one) or 0):
+            return f"{one}: it waited for the publish delay of {delay_s} s"
+    return ""
 
 
 def batching_delayed_alone__overtakes_batch() -> str:
