@@ -57,9 +57,10 @@ class Told(msgspec.Struct, frozen=True):
 
 
 def replay_of(run: RunInfo, case: Case, findings: Iterable[Finding], requirements: Mapping[str, Requirement]) -> Replay:
-    """The replay file of a Case with `findings`; each (requirement, code) is told once, by its first finding."""
+    """The replay file of a Case with `findings`; each (requirement, code) is told once, by its first finding. What the
+    Case is about stands first."""
     first: dict[tuple[str, str], Finding] = {}
-    for finding in findings:
+    for finding in sorted(findings, key=lambda finding: finding.requirement not in case.requirements):
         first.setdefault((finding.requirement, finding.code), finding)
     return Replay(
         schema=str(CURRENT[FileKind.REPLAY]),
@@ -99,28 +100,36 @@ def read_replay(data: bytes, where: str) -> Replay:
 def compare(replay: Replay, judgements: Iterable[Judgement]) -> Told:
     """What running the Case again came to.
 
-    STILL FAILS when any listed breach shows again. FIXED only when every listed requirement was judged and kept: one
-    that could not be judged, or broke in another way, leaves the question open, and open is ERROR. A Case in which
-    nothing broke, as in most that an exploration draws, PASSES when nothing does now, and else it is ERROR.
+    STILL FAILS when any listed breach shows again; of several it is told how many do, and which requirements are kept
+    now. FIXED only when every listed requirement was judged and kept: one that could not be judged, or broke in another
+    way, leaves the question open, and open is ERROR. A Case in which nothing broke, as in most that an exploration
+    draws, PASSES when nothing does now, and else it is ERROR.
     """
     current = [judgement for judgement in judgements if not judgement.superseded]
     found = {(finding.requirement, finding.code): finding for j in current for finding in j.findings}
-    for breach in replay.breaches:
-        if again := found.get((breach.requirement, breach.code)):
-            return Told(Answer.STILL_FAILS, f"{breach.requirement}: {breach.code}: {again.sentence}")
     if not replay.breaches:
         return _of_none(found.values())
-    by_requirement: dict[str, list[Judgement]] = {}
-    for judgement in current:
-        by_requirement.setdefault(judgement.requirement, []).append(judgement)
-    for breach in replay.breaches:
-        group = by_requirement.get(breach.requirement, [])
-        if not group:
-            return Told(Answer.ERROR, f"{breach.requirement} was not judged: its precondition did not occur")
-        for judgement in group:
-            if judgement.verdict is not Verdict.PASS:
-                return Told(Answer.ERROR, f"{breach.requirement} came to {judgement.verdict.value}: {judgement.reason}")
+    left_open = {breach.requirement: _left_open(breach.requirement, current) for breach in replay.breaches}
+    if again := [breach for breach in replay.breaches if (breach.requirement, breach.code) in found]:
+        requirement, code = again[0].requirement, again[0].code
+        sentence = f"{requirement}: {code}: {found[requirement, code].sentence}"
+        if len(replay.breaches) > 1:
+            kept = ", ".join(one for one, reason in left_open.items() if not reason)
+            fixed = f"; fixed: {kept}" if kept else ""
+            sentence = f"{sentence} ({len(again)} of {len(replay.breaches)} recorded breaches show again{fixed})"
+        return Told(Answer.STILL_FAILS, sentence)
+    if reason := next(filter(None, left_open.values()), ""):
+        return Told(Answer.ERROR, reason)
     return Told(Answer.FIXED, "every listed requirement was exercised and kept")
+
+
+def _left_open(requirement: RequirementId, judgements: Iterable[Judgement]) -> str:
+    """Why nothing says that it holds; "" where it was exercised and kept."""
+    group = [judgement for judgement in judgements if judgement.requirement == requirement]
+    if not group:
+        return f"{requirement} was not judged: its precondition did not occur"
+    other = (judgement for judgement in group if judgement.verdict is not Verdict.PASS)
+    return next((f"{requirement} came to {one.verdict.value}: {one.reason}" for one in other), "")
 
 
 def _of_none(found: Iterable[Finding]) -> Told:

@@ -27,7 +27,9 @@ DEADLINE_S = 120
 OPTIONS = {role.value: names for role, names in find("pulsar-python").options.items()}
 
 LISTED = read_expectations(find("pulsar-python").expectations).entries
-CERTAIN = {Path(entry.replay).stem for entry in LISTED if entry.replay and entry.occurs is Occurs.ALWAYS}
+CERTAIN = {
+    (Path(entry.replay).stem, entry.requirement, entry.code) for entry in LISTED if entry.occurs is Occurs.ALWAYS
+}
 """The others depend on what lies behind a message in memory, or on which of two threads is first."""
 
 
@@ -39,19 +41,25 @@ def _made(failure: Replay, name: str) -> Exported | None:
 
 
 FAILURES = {path.stem: read_replay(path.read_bytes(), str(path)) for path in REPLAYS}
-MADE = {stem: made for stem, failure in FAILURES.items() if (made := _made(failure, stem))}
+ALONE = {
+    (stem, breach.requirement, breach.code): msgspec.structs.replace(failure, breaches=(breach,))
+    for stem, failure in FAILURES.items()
+    for breach in failure.breaches
+}
+"""Each finding by itself, so that none is taken for another of its file."""
+MADE = {one: made for one, failure in ALONE.items() if (made := _made(failure, one[0]))}
 
 
 def _is_of_this_version(failure: Replay) -> bool:
     return failure.version == version(failure.client)
 
 
-def _few() -> frozenset[str]:
-    """Those that have every helper between them, of those whose failure shows each time: the short form."""
-    able = {stem: made.pieces for stem, made in MADE.items() if stem in CERTAIN and _is_of_this_version(FAILURES[stem])}
-    left, few = frozenset[str]().union(*able.values()), set[str]()
+def _few() -> frozenset[tuple[str, RequirementId, str]]:
+    """Those that have every helper between them, of those that show each time: the short form."""
+    able = {one: made.pieces for one, made in MADE.items() if one in CERTAIN and _is_of_this_version(ALONE[one])}
+    left, few = frozenset[str]().union(*able.values()), set[tuple[str, RequirementId, str]]()
     while left:
-        best = max(able, key=lambda stem: len(able[stem] & left))
+        best = max(able, key=lambda one: len(able[one] & left))
         few.add(best)
         left -= able[best]
     return frozenset(few)
@@ -82,19 +90,19 @@ def _made_up() -> Replay:
 
 
 def test_every_helper_is_used_by_a_script_that_is_run() -> None:
-    run = frozenset[str]().union(*(MADE[stem].pieces for stem in FEW), export(_made_up(), OPTIONS, "made-up").pieces)
+    run = frozenset[str]().union(*(MADE[one].pieces for one in FEW), export(_made_up(), OPTIONS, "made-up").pieces)
     assert {name for name, piece in pieces().items() if piece.folder == RUNTIME} == run
 
 
 @pytest.mark.parametrize(
-    "stem", [pytest.param(stem, id=stem, marks=() if stem in FEW else pytest.mark.long) for stem in MADE]
+    "one", [pytest.param(one, id=" ".join(one), marks=() if one in FEW else pytest.mark.long) for one in MADE]
 )
-def test_exported_script_shows_the_deviation(stem: str, tmp_path: Path) -> None:
-    failure = FAILURES[stem]
+def test_exported_script_shows_the_deviation(one: tuple[str, RequirementId, str], tmp_path: Path) -> None:
+    failure = ALONE[one]
     if not _is_of_this_version(failure):
         pytest.skip(f"it is one of {failure.client} {failure.version}")
-    told = _ran(MADE[stem], stem, tmp_path)
-    assert told.returncode == 1 or (told.returncode == 0 and stem not in CERTAIN), told.stdout
+    told = _ran(MADE[one], one[0], tmp_path)
+    assert told.returncode == 1 or (told.returncode == 0 and one not in CERTAIN), told.stdout
 
 
 def test_script_of_a_made_up_failure_shows_it(tmp_path: Path) -> None:

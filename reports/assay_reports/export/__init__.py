@@ -1,7 +1,8 @@
 """A failure as two files for whoever mends the client: a script that needs nothing but the client, and a fault plan.
 
-The script makes the calls of a replay file's Case, looks for the symptom of its findings, and says what was expected
-and what it saw. The plan is what `assay broker --faults` takes. What has no meaning outside of the suite is refused.
+The script makes the calls of a replay file's Case, looks for the symptoms of its findings, and says what was expected
+and what it saw. The first finding is what the file was kept for: without a symptom of that there is no script. The plan
+is what `assay broker --faults` takes. What has no meaning outside of the suite is refused.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Exported:
     plan: str
     pieces: frozenset[str]
     """What the script has from `runtime`."""
+    left_out: tuple[Breach, ...]
+    """What else the Case broke, and the script does not look for: it has no symptom."""
 
 
 def export(replay: Replay, options: Options, name: str) -> Exported:
@@ -39,19 +42,15 @@ def export(replay: Replay, options: Options, name: str) -> Exported:
             f"a fault by {', '.join(sorted(outside))} has no stand-alone form, for the broker of a script has frames "
             "alone to act on; expected faults of frames, or the replay file itself on the issue: assay replay FILE"
         )
-    written = script(replay, _shown(replay), options, name)
-    return Exported(script=written.text, plan=_plan(replay), pieces=written.pieces)
-
-
-def _shown(replay: Replay) -> list[Breach]:
-    """The breaches that a script can see."""
-    if shown := [breach for breach in replay.breaches if function_name(breach) in pieces()]:
-        return shown
-    codes = ", ".join(f"{breach.requirement}: {breach.code}" for breach in replay.breaches)
-    raise UsageError(
-        f"no script can tell this finding without the suite: {codes}; expected a symptom of it in "
-        "assay_reports/export/symptoms, or the replay file itself on the issue: assay replay FILE"
-    )
+    first, left_out = replay.breaches[0], tuple(one for one in replay.breaches if function_name(one) not in pieces())
+    if first in left_out:
+        raise UsageError(
+            f"no script can tell this finding without the suite: {first.requirement}: {first.code}; expected a symptom "
+            "of it in assay_reports/export/symptoms, or the replay file itself on the issue: assay replay FILE"
+        )
+    shown = [breach for breach in replay.breaches if breach not in left_out]
+    written = script(replay, shown, options, name)
+    return Exported(script=written.text, plan=_plan(replay), pieces=written.pieces, left_out=left_out)
 
 
 def _plan(replay: Replay) -> str:

@@ -290,6 +290,29 @@ def test_command_says_what_it_cannot_export(tmp_path: Path, capsys: pytest.Captu
     assert "no script can tell this finding without the suite" in capsys.readouterr().err
 
 
+def _of_two(*findings: tuple[str, str]) -> Replay:
+    told = [replay(case(), finding) for finding in findings]
+    return msgspec.structs.replace(told[0], breaches=tuple(one.breaches[0] for one in told))
+
+
+UNSEEN = ("batching.names-all-ids", "no-such-code")
+
+
+def test_failure_whose_first_finding_no_script_can_see_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"without the suite: batching\.names-all-ids: no-such-code; expected"):
+        export(_of_two(UNSEEN, KNOWN), OPTIONS, "example")
+
+
+def test_command_says_which_further_findings_no_script_can_see(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "failure.json"
+    file.write_bytes(msgspec.json.encode(_of_two(KNOWN, UNSEEN)))
+    assert _run(["export", str(file), "-o", str(tmp_path)]) == 0
+    told = "assay: the Case broke more, which no script can tell without the suite: "
+    assert capsys.readouterr().err == f"{told}{': '.join(UNSEEN)}\n"
+
+
 def _exported(tmp_path: Path, folder: Path) -> int:
     file = tmp_path / "failure.json"
     file.write_bytes(msgspec.json.encode(replay(case())))

@@ -15,6 +15,7 @@ import pytest
 from assay_conformance.model.errors import UsageError
 from assay_fixtures.agents.manifest import find
 from assay_reports.export import export
+from assay_reports.export.script import function_name
 from assay_reports.replay import read_replay
 
 REPLAYS = sorted((find("pulsar-python").folder / "replays").glob("*.json"))
@@ -60,6 +61,13 @@ def test_document_says_which_shipped_failures_are_not_exported_and_why() -> None
     assert set(listed) == set(_refused())
     for name, reason in listed.items():
         assert _refused()[name].startswith(reason)
+
+
+@EXPORTED
+def test_script_looks_for_all_that_is_listed_by_its_replay(path: Path) -> None:
+    text, replay = _text(path), read_replay(path.read_bytes(), str(path))
+    looked_for = {node.id for node in ast.walk(ast.parse(text).body[-1]) if isinstance(node, ast.Name)}
+    assert {function_name(breach) for breach in replay.breaches} <= looked_for
 
 
 @EXPORTED

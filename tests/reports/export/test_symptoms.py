@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
 import zlib
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
-from assay_reports.export.pieces import RUNTIME, needed
+from assay_fixtures.agents.manifest import find
+from assay_fixtures.reference.probe import ReferenceTrial
+from assay_reports.export.pieces import RUNTIME, needed, pieces
+from assay_reports.export.script import function_name
+from assay_reports.replay import read_replay
+
+REPLAYS = sorted((find("pulsar-python").folder / "replays").glob("*.json"))
 
 FULL, REFUSED, LATE = "Result.ProducerQueueIsFull", "Result.NotAllowedError", "Result.Timeout"
 RESULTS = SimpleNamespace(ProducerQueueIsFull=FULL, NotAllowedError=REFUSED, Timeout=LATE)
@@ -62,7 +71,10 @@ def handle(*sends: Call, **told: Any) -> Handle:
 def told(function: str, *events: dict[str, Any], calls: Any = (), handles: Any = ()) -> str:
     """What that symptom says; events are frames towards the broker unless they say otherwise, in this order."""
     seen = [{"kind": "frame", "dir": "c2b", "conn": 0, "seq": seq, "meta": {}, **one} for seq, one in enumerate(events)]
+    return _said(function, seen, list(calls), list(handles))
 
+
+def _said(function: str, seen: list[Any], calls: list[Any], handles: list[Any]) -> str:
     def frames(command: str, direction: str = "c2b") -> list[Any]:
         return [one for one in seen if one.get("command") == command and one["dir"] == direction]
 
@@ -71,8 +83,8 @@ def told(function: str, *events: dict[str, Any], calls: Any = (), handles: Any =
         "ask": lambda _what: seen,
         "until": lambda _holds, _s: None,
         "finish": lambda: None,
-        "CALLS": list(calls),
-        "HANDLES": list(handles),
+        "CALLS": calls,
+        "HANDLES": handles,
         "pulsar": SimpleNamespace(Result=RESULTS),
         "pairwise": pairwise,
         "sys": sys,
@@ -244,3 +256,176 @@ def test_seek_ends_with_the_answer_to_the_subscribe_behind_it(answered: int, sho
 
 def test_process_that_is_lost_is_told_of_from_outside() -> None:
     assert told("robustness_operations_end__agent_lost") == ""
+
+
+def send(sequence_id: int, *inside: int, **more: Any) -> dict[str, Any]:
+    """A SEND with messages of these sequence ids, else with one."""
+    ids = inside or (sequence_id,)
+    return {
+        "command": "SEND",
+        "sequence_id": sequence_id,
+        "unit": sequence_id,
+        "members": [{"sequence_id": id, "digest": id} for id in ids],
+        **more,
+    }
+
+
+def chunk(number: int, entry: int) -> dict[str, Any]:
+    return {"command": "MESSAGE", "dir": "b2c", "ids": [[1, entry, -1, -1, 0]], "meta": {"chunk_id": number}}
+
+
+def ack(*entries: int) -> dict[str, Any]:
+    return {"command": "ACK", "ids": [[1, entry, -1, -1, 0] for entry in entries]}
+
+
+CLOSED: dict[str, Any] = {"kind": "closed", "by": "client"}
+
+
+@pytest.mark.parametrize(("next", "shows"), [(3, True), (2, False)])
+def test_id_is_skipped_where_it_is_not_the_next(next: int, shows: bool) -> None:
+    order = [send(0, 0, 1), {**send(0, 0, 1), "conn": 1}, send(next)]
+    assert bool(told("ordering_sequence_ids_step_by_one__id_skipped", *order)) is shows
+
+
+@pytest.mark.parametrize(("ids", "shows"), [((1, 2, 3), True), ((1, 2), False), ((3, 4), False)])
+def test_batch_of_old_ids_has_no_new_one(ids: tuple[int, ...], shows: bool) -> None:
+    order = [send(0, 0, 1, 2), send(ids[0], *ids, unit=9)]
+    assert bool(told("dedup_keeps_old_ids_apart__mixed", *order)) is shows
+
+
+@pytest.mark.parametrize(("highest", "id", "shows"), [(1, 1, True), (1, 2, False), (4, 2, True)])
+def test_entry_by_key_goes_by_an_id_above_those_told(highest: int, id: int, shows: bool) -> None:
+    first = send(0, 0, 1, highest_sequence_id=highest)
+    assert bool(told("batching_keyed_entries_in_order__id_told_before", first, send(id, unit=9))) is shows
+
+
+@pytest.mark.parametrize(("keys", "shows"), [(("a", "a"), True), (("a", "b"), False)])
+def test_messages_of_a_key_leave_as_they_were_sent(keys: tuple[str, str], shows: bool) -> None:
+    order = [send(id, meta={"key": key}) for id, key in zip((1, 0), keys, strict=True)]
+    assert bool(told("batching_keyed_entries_in_order__key_out_of_order", *order)) is shows
+
+
+@pytest.mark.parametrize(("entry", "shows"), [(1, True), (0, False)])
+def test_message_is_told_to_be_where_it_is_stored(entry: int, shows: bool) -> None:
+    stored = {"kind": "stored", "id": [1, 0, -1, -1, 0], "members": [{"digest": zlib.crc32(b"a")}]}
+    sent = Call(payload=b"a", result=SimpleNamespace(ledger_id=lambda: 1, entry_id=lambda: entry))
+    assert bool(told("batching_ends_as_one__wrong_entry", stored, handles=[handle(sent)])) is shows
+
+
+@pytest.mark.parametrize(
+    ("receipts", "leaves", "shows"), [((1,), False, True), ((1,), True, False), ((0, 1), False, False)]
+)
+def test_receipt_ahead_is_answered_by_leaving(receipts: tuple[int, ...], leaves: bool, shows: bool) -> None:
+    came = [{"command": "SEND_RECEIPT", "dir": "b2c", "sequence_id": id} for id in receipts]
+    order = [send(0), send(1), *came, *([CLOSED] * leaves)]
+    assert bool(told("resend_leaves_on_receipt_ahead__stayed", *order)) is shows
+
+
+@pytest.mark.parametrize(("over", "shows"), [(None, True), (1.0, False)])
+def test_send_before_a_close_ends_with_it(over: float | None, shows: bool) -> None:
+    calls = [Call(called=0.0, over=over), Call("close", called=0.5, over=0.6), Call(called=0.7, over=None)]
+    assert bool(told("resend_closed_stays_closed__left_pending", calls=calls)) is shows
+
+
+@pytest.mark.parametrize(("partitions", "shows"), [((3,) * 20, True), ((3,) * 19 + (1,), False)])
+def test_producers_do_not_all_begin_at_one_partition(partitions: tuple[int, ...], shows: bool) -> None:
+    first = [Call(result=SimpleNamespace(partition=lambda at=at: at)) for at in partitions]
+    keyed = Call(details={"key": "a"}, result=SimpleNamespace(partition=lambda: 0))
+    there = [handle(keyed, first[0]), *map(handle, first[1:]), handle()]
+    assert bool(told("routing_turns_start_anywhere__all_at_one", handles=there)) is shows
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_client_that_left_because_of_a_bad_frame_comes_back(again: bool) -> None:
+    order: list[dict[str, Any]] = [{"kind": "opened"}, CLOSED, *([{"kind": "opened", "conn": 1}] * again)]
+    assert bool(told("robustness_bad_frame_ends_connection__not_back", *order)) is not again
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_producer_that_is_told_to_wait_is_registered_again(again: bool) -> None:
+    refused: dict[str, Any] = {"command": "ERROR", "dir": "b2c", "fields": {"error": "ServiceNotReady"}}
+    order: list[dict[str, Any]] = [{"command": "PRODUCER"}, refused, *([{"command": "PRODUCER"}] * again)]
+    assert bool(told("resend_keeps_returning__stayed_away", *order)) is not again
+
+
+@pytest.mark.parametrize(("conn", "shows"), [(0, False), (1, True)])
+def test_ping_is_answered_on_its_connection(conn: int, shows: bool) -> None:
+    order: list[dict[str, Any]] = [{"command": "PING", "dir": "b2c"}, {"command": "PONG", "conn": conn}]
+    assert bool(told("connection_answers_ping__no_pong", *order)) is shows
+
+
+@pytest.mark.parametrize(("acked", "shows"), [((0, 1), False), ((0,), True)])
+def test_chunks_of_the_beginning_that_was_given_up_are_acknowledged(acked: tuple[int, ...], shows: bool) -> None:
+    order = [chunk(0, 0), chunk(1, 1), chunk(0, 2), ack(*acked)]
+    assert bool(told("chunking_restarts_at_first_chunk__old_not_acked", *order)) is shows
+
+
+@pytest.mark.parametrize(("entry", "shows"), [(7, False), (8, True)])
+def test_message_with_spoilt_metadata_is_acknowledged(entry: int, shows: bool) -> None:
+    spoilt = {"command": "MESSAGE", "dir": "b2c", "ids": [[1, 7, -1, -1, 0]]}
+    assert bool(told("robustness_bad_metadata_discarded__not_reported", spoilt, ack(entry))) is shows
+
+
+@pytest.mark.parametrize(("got", "shows"), [(1, True), (2, False)])
+def test_messages_whose_chunks_came_by_turns_are_received(got: int, shows: bool) -> None:
+    calls = [Call("receive", details={"count": 2}, result=got)]
+    assert bool(told("chunking_assembles_by_uuid__not_delivered", calls=calls)) is shows
+
+
+@pytest.mark.parametrize(("asked", "shows"), [(1, True), (2, False)])
+def test_refused_message_is_asked_for_by_all_of_its_chunks(asked: int, shows: bool) -> None:
+    again = {"command": "REDELIVER_UNACKNOWLEDGED_MESSAGES", "ids": [[1, at] for at in range(asked)]}
+    order = [chunk(0, 0), chunk(1, 1), again, chunk(0, 0), chunk(1, 1)]
+    assert bool(told("nack_all_chunks__chunk_left_out", *order)) is shows
+
+
+def message(entry: int, data: bytes = b"") -> Any:
+    """As a consumer received it."""
+    return SimpleNamespace(
+        message_id=lambda: SimpleNamespace(ledger_id=lambda: 1, entry_id=lambda: entry), data=lambda: data
+    )
+
+
+@pytest.mark.parametrize(("taken", "shows"), [(0, True), (1, False)])
+def test_garbled_message_is_not_delivered(taken: int, shows: bool) -> None:
+    came = {"command": "MESSAGE", "dir": "b2c"}
+    order: list[dict[str, Any]] = [
+        {**came, "ids": [[1, 0, -1, -1, 0]], "meta": {"unpacked_bytes": 64}},
+        {**came, "ids": [[1, 1, -1, -1, 0]]},
+    ]
+    there = [handle(messages=[message(taken)])]
+    assert bool(told("compression_garbled_message_reported__garbled_delivered", *order, handles=there)) is shows
+
+
+@pytest.mark.parametrize(("sent", "error", "shows"), [(b"a", "", False), (b"b", "", True), (b"b", LATE, False)])
+def test_message_whose_send_ended_well_comes(sent: bytes, error: str, shows: bool) -> None:
+    there = [handle(Call(error=error, payload=sent)), handle(messages=[message(0, b"a")])]
+    assert bool(told("delivery_acked_is_delivered__lost", handles=there)) is shows
+
+
+@pytest.mark.parametrize(("over", "flushed", "shows"), [(1.0, True, True), (0.2, True, False), (1.0, False, False)])
+def test_flush_does_not_wait_for_the_publish_delay(over: float, flushed: bool, shows: bool) -> None:
+    producer = handle(options={"batching_max_publish_delay_ms": 1000})
+    calls = [Call(over=over, handle=producer), *([Call("flush", handle=producer)] * flushed)]
+    assert bool(told("batching_flush_closes_batch__stayed_open", calls=calls)) is shows
+
+
+OF_CALLS_AND_WAITS = {"CALLS", "HANDLES", "until", "finish"}
+"""Symptoms that use none of these are told of by a history alone."""
+
+
+def _by_history(path: Path) -> list[str]:
+    replay = read_replay(path.read_bytes(), str(path))
+    functions = [function_name(breach) for breach in replay.breaches if function_name(breach) in pieces()]
+    uses = {function: {name for piece in needed([function]) for name in piece.names} for function in functions}
+    return [function for function in functions if not uses[function] & OF_CALLS_AND_WAITS]
+
+
+@pytest.mark.parametrize("path", [path for path in REPLAYS if _by_history(path)], ids=lambda path: path.stem)
+def test_honest_client_shows_none_in_the_schedule_of_a_failure(path: Path) -> None:
+    tried = ReferenceTrial().in_virtual_time(read_replay(path.read_bytes(), str(path)).case).events
+    events = json.loads(msgspec.json.encode(tried))
+    # A script looks before anything is closed in the end.
+    ending = [one["seq"] for one in events if one["kind"] == "invoke" and one["verb"] == "close" and "step" not in one]
+    seen = [one for one in events if one["seq"] < min(ending)]
+    assert [told for function in _by_history(path) if (told := _said(function, seen, [], []))] == []

@@ -104,6 +104,39 @@ def test_one_of_two_breaches_still_fails(sample: Sample) -> None:
     assert told.answer is Answer.STILL_FAILS
 
 
+OTHER = "resend.unreceipted-again"
+
+
+def of_two(sample: Sample) -> Replay:
+    findings = [sample.finding("out-of-order"), sample.finding("left-out", requirement=OTHER)]
+    return replay_of(sample.run(), sample.case(), findings, sample.catalogue.requirements)
+
+
+def test_of_several_breaches_it_tells_how_many_show_and_which_are_fixed(sample: Sample) -> None:
+    judgements = [sample.judged(Verdict.PASS), sample.judged(Verdict.FAIL, "left-out", requirement=OTHER)]
+    told = compare(of_two(sample), judgements)
+    assert told.answer is Answer.STILL_FAILS
+    assert told.sentence.startswith(f"{OTHER}: left-out: ")
+    assert told.sentence.endswith(" (1 of 2 recorded breaches show again; fixed: resend.keeps-order)")
+
+
+def test_of_several_breaches_one_that_was_not_exercised_is_not_told_as_fixed(sample: Sample) -> None:
+    told = compare(of_two(sample), [sample.judged(Verdict.FAIL, "left-out", requirement=OTHER)])
+    assert told.sentence.endswith(" (1 of 2 recorded breaches show again)")
+
+
+def test_a_breach_that_is_alone_is_told_without_a_count(sample: Sample) -> None:
+    judged = sample.judged(Verdict.FAIL, "out-of-order")
+    (finding,) = judged.findings
+    assert compare(replay(sample), [judged]).sentence == f"{finding.requirement}: out-of-order: {finding.sentence}"
+
+
+def test_what_the_case_is_about_is_recorded_first(sample: Sample) -> None:
+    findings = [sample.finding("left-out", requirement=OTHER), sample.finding("out-of-order")]
+    told = replay_of(sample.run(), sample.case(), findings, sample.catalogue.requirements)
+    assert [breach.code for breach in told.breaches] == ["out-of-order", "left-out"]
+
+
 def test_kept_requirement_is_fixed(sample: Sample) -> None:
     assert compare(replay(sample), [sample.judged(Verdict.PASS)]).answer is Answer.FIXED
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from assay_reports.export.runtime.calls import CALLS
 from assay_reports.export.runtime.watching import ask, frames, until
 
 
+def closed_by_client() -> list[Any]:
+    return [one for one in ask("events") if one["kind"] == "closed" and one["by"] == "client"]
+
+
 def _closed() -> str:
-    closed = [one for one in ask("events") if one["kind"] == "closed" and one["by"] == "client"]
+    closed = closed_by_client()
     return f"the client closed connection {closed[0]['conn']}" if closed else ""
 
 
@@ -25,6 +31,16 @@ def robustness_unknown_command_ignored__connection_closed() -> str:
 
 def robustness_bad_frame_ends_connection__kept_open() -> str:
     return "" if _closed() else "the connection is still open"
+
+
+def robustness_bad_frame_ends_connection__not_back() -> str:
+    closed = closed_by_client()[0]
+
+    def back() -> bool:
+        return any(one["kind"] == "opened" and one["seq"] > closed["seq"] for one in ask("events"))
+
+    until(back, 5.0)
+    return "" if back() else f"the client closed connection {closed['conn']}, and opened none after that"
 
 
 def connection_limit_of_each__sent_too_large() -> str:
@@ -62,6 +78,26 @@ def resend_comes_back_after_close_producer__not_back() -> str:
 
     until(back, 5.0)
     return "" if back() else "the broker closed the producer, and no PRODUCER came after that"
+
+
+def resend_keeps_returning__stayed_away() -> str:
+    refused = next(one for one in frames("ERROR", "b2c") if one["fields"]["error"] == "ServiceNotReady")
+
+    def tried() -> bool:
+        return any(one["seq"] > refused["seq"] for one in frames("PRODUCER"))
+
+    until(tried, 5.0)
+    return "" if tried() else "the broker said ServiceNotReady to PRODUCER, which passes, and no other came after that"
+
+
+def connection_answers_ping__no_pong() -> str:
+    ping = frames("PING", "b2c")[0]
+
+    def answered() -> bool:
+        return any(one["conn"] == ping["conn"] and one["seq"] > ping["seq"] for one in frames("PONG"))
+
+    until(answered, 5.0)
+    return "" if answered() else f"no PONG to the PING on connection {ping['conn']}"
 
 
 def topics_follows_migration__never_came() -> str:

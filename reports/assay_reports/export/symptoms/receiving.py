@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from assay_reports.export.runtime.calls import CALLS, HANDLES, took_s
+from assay_reports.export.runtime.calls import CALLS, HANDLES, is_ok, took_s
 from assay_reports.export.runtime.watching import ask, frames, until
 
 
@@ -17,6 +17,19 @@ def _short() -> str:
 
 
 def chunking_restarts_at_first_chunk__not_delivered() -> str:
+    return _short()
+
+
+def chunking_restarts_at_first_chunk__old_not_acked() -> str:
+    chunks = [one for one in frames("MESSAGE", "b2c") if "chunk_id" in one["meta"]]
+    anew = [one for one in chunks if one["meta"]["chunk_id"] == 0][1]
+    acked = [id[:2] for one in frames("ACK") for id in one.get("ids", ())]
+    old = [one["ids"][0][:2] for one in chunks if one["seq"] < anew["seq"]]
+    kept = [id for id in old if id not in acked]
+    return f"the message began anew at {anew['ids'][0][:2]}, and no ACK of the older {kept}" if kept else ""
+
+
+def chunking_assembles_by_uuid__not_delivered() -> str:
     return _short()
 
 
@@ -41,10 +54,11 @@ def _reported(error: str) -> bool:
 
 
 def compression_garbled_message_reported__garbled_delivered() -> str:
-    unpacked = [one.get("meta", {}).get("unpacked_bytes") for one in frames("MESSAGE", "b2c")]
-    came = sum(len(handle.messages) for handle in HANDLES)
-    good = sum(size is None for size in unpacked)
-    return f"{came} messages were delivered, and {good} can be decompressed" if came > good else ""
+    came = frames("MESSAGE", "b2c")
+    garbled = {tuple(one["ids"][0][:2]) for one in came if one.get("meta", {}).get("unpacked_bytes") is not None}
+    taken = [message.message_id() for handle in HANDLES for message in handle.messages]
+    wrong = [(id.ledger_id(), id.entry_id()) for id in taken if (id.ledger_id(), id.entry_id()) in garbled]
+    return f"what came as {wrong[0]} was delivered, and cannot be decompressed to its size" if wrong else ""
 
 
 def compression_garbled_message_reported__not_reported() -> str:
@@ -53,6 +67,16 @@ def compression_garbled_message_reported__not_reported() -> str:
 
 def robustness_bad_batch_reported__not_reported() -> str:
     return "" if _reported("BatchDeSerializeError") else "no ACK with BatchDeSerializeError"
+
+
+def robustness_bad_metadata_discarded__not_reported() -> str:
+    spoilt = next(one for one in frames("MESSAGE", "b2c") if not one.get("meta"))
+
+    def acked() -> bool:
+        return any(id[:2] == spoilt["ids"][0][:2] for one in frames("ACK") for id in one.get("ids", ()))
+
+    until(acked, 5.0)
+    return "" if acked() else f"no ACK of {spoilt['ids'][0][:2]}, whose metadata cannot be decoded"
 
 
 def flow_permits_within_queue__more_than_the_queue() -> str:
@@ -70,8 +94,9 @@ def flow_dropped_return_permits__permits_lost() -> str:
 
 
 def nack_all_chunks__chunk_left_out() -> str:
-    chunks = [one for one in frames("MESSAGE", "b2c") if one["meta"].get("chunk_id") is not None]
     asked = frames("REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    before = [one for one in frames("MESSAGE", "b2c") if asked and one["seq"] < asked[0]["seq"]]
+    chunks = [one for one in before if one["meta"].get("chunk_id") is not None]
     ids = asked[0].get("ids", []) if asked else []
     left_out = 0 < len(ids) < len(chunks)
     return f"a message in {len(chunks)} chunks was refused, and asked for again by {ids}" if left_out else ""
@@ -211,9 +236,13 @@ def letters_large_is_buried__asked_again() -> str:
 
 
 def delivery_acked_is_delivered__lost() -> str:
-    came = {(id.ledger_id(), id.entry_id()) for h in HANDLES for id in (m.message_id() for m in h.messages)}
-    lost = [one["id"][:2] for one in _stored() if one.get("members") and tuple(one["id"][:2]) not in came]
-    return f"what is stored at {lost[0]} was acknowledged, and never came" if lost else ""
+    messages = [message for handle in HANDLES for message in handle.messages]
+    places = [[id.ledger_id(), id.entry_id()] for id in (message.message_id() for message in messages)]
+    if lost := [one["id"][:2] for one in _stored() if one.get("members") and one["id"][:2] not in places]:
+        return f"what is stored at {lost[0]} was acknowledged, and never came"
+    came = [message.data() for message in messages]
+    unheard = [one for handle in HANDLES for one in handle.sends if is_ok(one) and one.data not in came]
+    return f"{unheard[0]}, and its message never came" if unheard else ""
 
 
 def seek_ends_when_connected__ended_while_away() -> str:

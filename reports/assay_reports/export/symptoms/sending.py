@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import zlib
 from itertools import pairwise
+from typing import Any
 
 import pulsar
 
 from assay_reports.export.runtime.calls import CALLS, HANDLES, Call, is_ok, is_open_at, took_s
 from assay_reports.export.runtime.watching import ask, frames
+from assay_reports.export.symptoms.connecting import closed_by_client
 from assay_reports.export.symptoms.ends import robustness_operations_end__operation_never_ended
 
 
@@ -20,8 +22,12 @@ def batching_names_all_ids__no_highest_id() -> str:
 
 
 def batching_flush_closes_batch__stayed_open() -> str:
-    slow = [one for one in CALLS if one.what == "send" and (took_s(one) or 99) > 2]
-    return f"a blocking send took {took_s(slow[0]):.1f} s: it waited for the publish delay" if slow else ""
+    for at, one in enumerate(CALLS):
+        flushes = [other for other in CALLS[at:] if other.what == "flush" and other.handle is one.handle]
+        delay_s = one.handle.options.get("batching_max_publish_delay_ms", 0) / 1000
+        if (one.what == "send" or (one.what == "send_async" and flushes)) and 0 < delay_s <= (took_s(one) or 0):
+            return f"{one}: it waited for the publish delay of {delay_s} s"
+    return ""
 
 
 def batching_delayed_alone__overtakes_batch() -> str:
@@ -43,8 +49,33 @@ def ordering_sequence_ids_step_by_one__id_reused() -> str:
     return ""
 
 
+def _as_they_left() -> list[Any]:
+    """The SENDs of the client, each where it left first."""
+    left = [one for one in frames("SEND") if one.get("sides") != "receiver"]
+    return list({one.get("unit"): one for one in reversed(left)}.values())[::-1]
+
+
+def ordering_sequence_ids_step_by_one__id_skipped() -> str:
+    for before, one in pairwise(_as_they_left()):
+        expected = before["sequence_id"] + len(before.get("members", ()))
+        if one["sequence_id"] > expected:
+            return f"SEND with sequence_id {one['sequence_id']}, and the one before it makes {expected} the next"
+    return ""
+
+
 def dedup_keeps_own_numbering__took_the_brokers() -> str:
     return ordering_sequence_ids_step_by_one__id_reused()
+
+
+def dedup_keeps_old_ids_apart__mixed() -> str:
+    last = -1
+    for one in _as_they_left():
+        told = [inside.get("sequence_id") for inside in one.get("members", ())]
+        ids = [one["sequence_id"], *(id for id in told if id is not None)]
+        if min(ids) <= last < max(ids):
+            return f"sequence ids up to {last} had left; a batch then holds {min(ids)} to {max(ids)}, old beside new"
+        last = max(last, *ids)
+    return ""
 
 
 def dedup_resumes_after_last_id__starts_elsewhere() -> str:
@@ -88,6 +119,35 @@ def batching_keyed_entry_tells_highest_id__other_highest() -> str:
         highest = max((member.get("sequence_id") or 0 for member in one.get("members", ())), default=0)
         if highest > max(one["sequence_id"], one.get("highest_sequence_id") or 0):
             return f"SEND by sequence_id {one['sequence_id']} with sequence id {highest} inside, which it does not tell"
+    return ""
+
+
+def batching_keyed_entries_in_order__id_told_before() -> str:
+    told = -1
+    for one in _as_they_left():
+        if one["sequence_id"] <= told:
+            return f"SEND by sequence_id {one['sequence_id']}, and {told} was told before"
+        told = max(one["sequence_id"], one.get("highest_sequence_id") or 0)
+    return ""
+
+
+def batching_keyed_entries_in_order__key_out_of_order() -> str:
+    last: dict[object, int] = {}
+    for one in _as_they_left():
+        key = one["meta"].get("ordering_key") or one["meta"].get("key") or ""
+        if one["sequence_id"] < last.get(key, -1):
+            return f"SEND with sequence_id {one['sequence_id']} of key {key!r} left behind {last[key]} of that key"
+        last[key] = one["sequence_id"]
+    return ""
+
+
+def batching_ends_as_one__wrong_entry() -> str:
+    stored = [one for one in ask("events") if one["kind"] == "stored"]
+    at = {member["digest"]: one["id"][:2] for one in stored for member in one.get("members", ())}
+    for one in [one for handle in HANDLES for one in handle.sends if is_ok(one)]:
+        told, place = [one.result.ledger_id(), one.result.entry_id()], at.get(zlib.crc32(one.data))
+        if place and told != place:
+            return f"{one}, as {told}; its message is stored as {place}"
     return ""
 
 
@@ -157,6 +217,29 @@ def chunking_survives_reconnect__chunk_skipped() -> str:
     return ""
 
 
+def resend_leaves_on_receipt_ahead__stayed() -> str:
+    receipts = [one for one in frames("SEND_RECEIPT", "b2c") if one.get("sides") != "sender"]
+    left_by_client = {one["conn"] for one in closed_by_client()}
+    waiting: list[int] = []
+    for one in sorted([*_as_they_left(), *receipts], key=lambda one: one["seq"]):
+        if one["command"] == "SEND":
+            waiting.append(one["sequence_id"])
+        elif one["sequence_id"] in waiting[1:] and one["conn"] not in left_by_client:
+            ahead = f"a receipt for sequence_id {one['sequence_id']} came while {waiting[0]} was waited for"
+            return f"{ahead}, and the client did not close connection {one['conn']}"
+        elif one["sequence_id"] in waiting:
+            waiting.remove(one["sequence_id"])
+    return ""
+
+
+def resend_closed_stays_closed__left_pending() -> str:
+    closes = [one for one in CALLS if one.what == "close" and is_ok(one)]
+    for one in CALLS:
+        if one.what.startswith("send") and one.over is None and any(one.called < close.called for close in closes):
+            return f"{closes[0]}; a send asked for before: {one}"
+    return ""
+
+
 def producer_flush_waits__flushed_early() -> str:
     for at, one in enumerate(CALLS):
         if one.what != "flush" or one.over is None or one.error:
@@ -213,3 +296,9 @@ def routing_default_hash__other_default() -> str:
         if went is not None and went != _java_hash(key) % partitions:
             return f"key {key!r} went to partition {went}; JavaStringHash makes {_java_hash(key) % partitions}"
     return ""
+
+
+def routing_turns_start_anywhere__all_at_one() -> str:
+    keyless = [[one for one in handle.sends if "key" not in one.details] for handle in HANDLES if handle.sends]
+    began = [sends[0].result.partition() for sends in keyless if sends and is_ok(sends[0])]
+    return f"all {len(began)} producers began at partition {began[0]}" if len(began) > 9 and len({*began}) == 1 else ""
