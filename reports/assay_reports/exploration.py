@@ -234,6 +234,11 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
         f"{counted(figures.pairs, 'pair')} of state and fault; inconclusive {figures.inconclusive}, "
         f"slower than {SLOW_S:g} s {figures.slow:.0%}"
     )
+    if figures.harness_errors:
+        yield (
+            f"bench   {counted(figures.harness_errors, 'Case')} ended in trouble of assay's own, or of its brokers, and "
+            "say nothing of the client: exit code 4, and report.html has examples"
+        )
     for area in told.gave_nothing:
         yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"
     if not (figures.cases or told.interrupted or told.broke_off or told.gave_nothing):

@@ -122,3 +122,11 @@ def test_only_what_is_open_keeps_a_run_from_a_verdict() -> None:
 def test_cases_of_other_shapes_are_told_where_causes_are_not_told_apart() -> None:
     assert "in 3 Cases (and other shapes: 2 of them); again" in _told(1, False, _found(other_shapes=2))
     assert "other shapes" not in _told(1, False, _found())
+
+
+@pytest.mark.parametrize(("ended", "said"), [(0, False), (2, True)])
+def test_cases_that_say_nothing_of_the_client_are_told(ended: int, said: bool) -> None:
+    told = _document()
+    figures = msgspec.structs.replace(told.figures, harness_errors=ended)
+    printed = _printed(msgspec.structs.replace(told, figures=figures))
+    assert ("bench   2 Cases ended in trouble of assay's own" in printed) is said
