@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 
 from assay_conformance.model.errors import AssayError, HarnessError
@@ -48,18 +49,28 @@ class LinkHost(ABC):
             raise self.troubles[0]
 
     def broke(self, error: Exception) -> None:
-        """A bug of ours, where the event loop called us and nobody would hear of it but the log."""
+        """An error where the event loop called us, and nobody would hear of it but the log: trouble that has its
+        sentence, or a bug of ours."""
+        if isinstance(error, AssayError):
+            self.troubles.append(error)
+            return
         where = traceback.extract_tb(error.__traceback__)[-1]
         text = f"{type(error).__name__} in {PurePath(where.filename).name}, line {where.lineno}: {error}"
         self.troubles.append(HarnessError(f"a bug of assay's own, and not the client's: {text}"))
-        context = {"message": "A bug of assay's own in the middle of a Case", "exception": error}
+        context = {"message": "A bug of assay's own", "exception": error}
         asyncio.get_running_loop().call_exception_handler(context)
 
-    def _ring(self) -> None:
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """What is done in here is done for the event loop, and nobody else would hear of its errors."""
         try:
-            self._advance()
+            yield
         except Exception as error:
             self.broke(error)
+
+    def _ring(self) -> None:
+        with self.watched():
+            self._advance()
 
     @abstractmethod
     def wake(self) -> None:

@@ -89,6 +89,7 @@ class FrameLink:
         self._describers = {direction: Describer() for direction in DIRECTIONS}
         self._connections: dict[int, Connection] = {}
         self._dying: set[int] = set()
+        self._client_dies = False
         self._ways = Ways(sink, recorder, self._connections.pop)
         self._outbox = self._ways.outbox
         self._deadlines = self._ways.deadlines
@@ -126,6 +127,8 @@ class FrameLink:
                 self._progress(now_ns)
                 return False
         self._connections[conn] = Connection(conn, broker, Parties(self._local), self._ways)
+        if self._client_dies:
+            self._dying.add(conn)
         self._recorder.add(Opened, conn=conn, broker=broker, url=url)
         return True
 
@@ -133,15 +136,19 @@ class FrameLink:
         """One side ended the connection. False when a black hole keeps that from the other side: it learns of it by
         `close_link`, when the black hole is healed."""
         connection = self._connections.get(conn)
-        if conn in self._dying and by is ClosedBy.CLIENT:
+        killed = conn in self._dying and by is ClosedBy.CLIENT
+        if killed and connection is not None and not connection.to_broker.swallowed:
             by = ClosedBy.FAULT
         told = connection is None or connection.ended(by, reset)
         self._progress(now_ns)
         return told
 
-    def client_dies(self) -> None:
-        """A fault is about to end the client's process: that its connections end is not the client's doing."""
-        self._dying.update(self._connections)
+    def client_dies(self, dies: bool) -> None:
+        """A fault is about to end the client's process, until another one is to start: that its connections end is not
+        the client's doing. In a black hole its broker does not learn of that, and they end as any other there."""
+        self._client_dies = dies
+        if dies:
+            self._dying.update(self._connections)
 
     def undecodable(self, conn: int, direction: Direction, raw: bytes, reason: str, now_ns: int) -> None:  # noqa: ARG002
         """Bytes that are no frame came from one side; they end here, unless they are handed to `stray` too."""

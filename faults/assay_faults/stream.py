@@ -212,6 +212,7 @@ class FrameStream(asyncio.Protocol):
             self.flush()
             how(self._transport)
 
+    @_told
     def _flush_due(self) -> None:
         self._flush_is_due = False
         self.flush()

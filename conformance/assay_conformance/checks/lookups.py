@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, to_client
 from assay_conformance.checks.tolerance import MS, TOLERANCES
-from assay_conformance.model.event import Completion, Frame, Invoke, Outcome
+from assay_conformance.model.event import Completion, ErrorClass, Frame, Invoke, Outcome
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic, named_topics
 
@@ -116,7 +116,7 @@ class RetriesLookups(TimedCheck):
         opening = self._openings.pop(event.op, None)
         if opening is not None and event.outcome is Outcome.OK:
             self._company |= opening.topics
-        if opening is None or not (opening.failures or opening.final):
+        if opening is None or not (opening.failures or opening.final) or event.error is ErrorClass.CLOSED:
             return
         if event.outcome is Outcome.OK or opening.final is not None:
             self.exercise(event)

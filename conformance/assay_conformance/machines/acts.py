@@ -69,9 +69,6 @@ ADMITTED_MS = 1_500
 """What a producer that waits for its topic gets, once everybody else is closed; and an operation of one that may have
 lost it."""
 
-KILLED_MS = 1_000
-"""What a process gets to be gone, or to be there again."""
-
 PAUSES_MS = (5, 50, 150, 400, 50, 1_200)
 """The longest is for what is due in its time: most lives are over by then."""
 

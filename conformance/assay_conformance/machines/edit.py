@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology
-from assay_conformance.model.fault import AfterStep, Fault, OnFrame
+from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame
 
 Key = tuple[str, str]
 """(part, key) of a configuration."""
@@ -93,14 +93,20 @@ def _named(step: Step) -> int | None:
 
 
 def _naming(step: Step, faults: Sequence[int]) -> Step:
-    """The same fault by its number among those that are left."""
+    """The same fault by its number among those that are left; one that there never was stays one."""
     named = _named(step)
-    return step if named is None else msgspec.structs.replace(step, args={**step.args, "fault": faults.index(named)})
+    if named not in faults:
+        return step
+    return msgspec.structs.replace(step, args={**step.args, "fault": faults.index(named)})
 
 
 def _behind(fault: Fault, steps: Sequence[int]) -> Fault:
-    """One that happens after a step, after the last step that is left up to there."""
-    if not isinstance(fault.trigger, AfterStep):
-        return fault
-    before = sum(1 for i in steps if i <= fault.trigger.step)
-    return msgspec.structs.replace(fault, trigger=AfterStep(max(0, before - 1)))
+    """One that happens, or ends, after a step: after the last step that is left up to there, or at once."""
+    if isinstance(fault.trigger, AfterStep):
+        before = sum(1 for i in steps if i <= fault.trigger.step)
+        trigger = AfterStep(before - 1) if before else AtTime(0)
+        fault = msgspec.structs.replace(fault, trigger=trigger)
+    if fault.until.step is not None:
+        before = sum(1 for i in steps if i <= fault.until.step)
+        fault = msgspec.structs.replace(fault, until=msgspec.structs.replace(fault.until, step=max(0, before - 1)))
+    return fault

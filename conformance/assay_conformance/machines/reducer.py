@@ -96,8 +96,8 @@ class Reducer:
 
 def without_unfired(case: Case, fired: Collection[int]) -> Case:
     """The Case as it really happened: an optional fault that did not act leaves the record."""
-    kept = tuple(fault for index, fault in enumerate(case.faults) if index in fired or not fault.optional)
-    return msgspec.structs.replace(case, faults=kept)
+    idle = (index for index, fault in enumerate(case.faults) if index not in fired and fault.optional)
+    return Edit(faults=frozenset(idle)).of(case)
 
 
 # --- what is proposed, stage by stage --------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from assay_conformance.machines.acts import ADMITTED_MS, KILLED_MS
+from assay_conformance.machines.acts import ADMITTED_MS
 from assay_conformance.machines.surroundings import TOPIC, Surroundings
 from assay_conformance.machines.terms import Terms
 from assay_conformance.model.case import Step, Who
@@ -84,9 +84,9 @@ class Script:
         """The process of all clients is gone, with whatever is under way, and a fresh one has taken its place."""
         fault = len(self.deaths)
         self.deaths.append(Fault(trigger=AfterStep(len(self.steps) - 1), action=Kill(target=_CLIENT)))
-        self.step(Who.WAIT, "fired", fault=fault, deadline_ms=KILLED_MS)
+        self.step(Who.WAIT, "fired", fault=fault)
         self.step(Who.BENCH, "heal", fault=fault)
-        self.step(Who.WAIT, "healed", fault=fault, deadline_ms=KILLED_MS)
+        self.step(Who.WAIT, "healed", fault=fault)
 
     def step(self, who: Who, verb: str, **args: Any) -> None:
         self.steps.append(Step(who, verb, args))

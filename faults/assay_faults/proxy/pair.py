@@ -12,7 +12,6 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from assay_conformance.model.errors import AssayError
 from assay_conformance.model.event import ClosedBy
 from assay_conformance.model.fault import CutHow, Direction
 from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
@@ -69,7 +68,9 @@ class End(FrameStream):
 
     def eof_received(self) -> bool:
         """Whether the connection stays open the other way, which TLS here cannot."""
-        return self.can_be_half_open and self.pair.half_closed(self)
+        with self.proxy.watched():
+            return self.can_be_half_open and self.pair.half_closed(self)
+        return False
 
     def lost(self, error: Exception | None) -> None:
         self.pair.lost(self, error)
@@ -141,8 +142,8 @@ class Pair:
         except OSError as error:
             # There is nobody: the nearest to a refusal that a client can be shown whom we have accepted already.
             self.lost(self.broker, error)
-        except AssayError as error:
-            self._proxy.trouble(error)
+        except Exception as error:
+            self._proxy.broke(error)
             self.lost(self.broker, error)
         finally:
             self._dial = None
@@ -206,7 +207,11 @@ class Pair:
             sender.hold(Reason.FAULT_KEEPS_MUCH)
             self._proxy.kept.add(self)
         # What passed leaves in this turn of the loop, and nothing else is in its way.
-        asyncio.get_running_loop().call_soon(self._proxy.wake)
+        asyncio.get_running_loop().call_soon(self._wake)
+
+    def _wake(self) -> None:
+        with self._proxy.watched():
+            self._proxy.wake()
 
     def eased(self) -> bool:
         """Whether faults have let go of so much that both sides may be read again."""

@@ -135,16 +135,15 @@ class FrameProxy(LinkHost):
         task.add_done_callback(self._opening.discard)
 
     async def _open_for(self, urls: Sequence[str], then: Callable[[bool], None]) -> None:
-        try:
+        opened = False
+        with self.watched():
             async with self._one_at_a_time:
                 for url in urls:
                     if not self.addresses.stands_for(url):
                         await self._listen(url)
-        except AssayError as error:
-            self.trouble(error)
-            then(False)
-        else:
-            then(True)
+            opened = True
+        with self.watched():
+            then(opened)
 
     def trouble(self, error: AssayError) -> None:
         """What the proxy cannot do."""

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 
 from assay_conformance.machines.edit import Edit
-from assay_conformance.machines.reducer import Reducer
+from assay_conformance.machines.reducer import Reducer, without_unfired
 from assay_conformance.model.case import Case, ClientConfig, Step, Topic, Topology, Who
-from assay_conformance.model.fault import AfterStep, Cut, Direction, Drop, Fault, OnFrame
+from assay_conformance.model.fault import AfterStep, AtTime, Cut, Direction, Drop, Fault, OnFrame, Until
 from assay_conformance.model.outside import Kill, Role, Target
 
 LOST = Fault(trigger=OnFrame(command="SEND", direction=Direction.TO_BROKER, k=3), action=Drop())
@@ -61,6 +61,23 @@ def test_a_fault_keeps_its_name_when_one_before_it_goes() -> None:
 def test_a_fault_keeps_its_place_when_a_step_before_it_goes() -> None:
     left = Edit(steps=frozenset({1})).of(_killed())
     assert left.faults[1].trigger == AfterStep(0)
+
+
+def test_a_fault_before_which_no_step_is_left_happens_at_once() -> None:
+    left = Edit(steps=frozenset({0, 1})).of(_killed())
+    assert left.faults[1].trigger == AtTime(0)
+
+
+def test_a_fault_ends_behind_the_same_step_when_one_before_it_goes() -> None:
+    lasting = msgspec.structs.replace(LOST, until=Until(step=1))
+    left = Edit(steps=frozenset({0})).of(_case("send", "ack", faults=(lasting,)))
+    assert left.faults[0].until.step == 0
+
+
+def test_what_did_not_act_leaves_the_record_and_the_steps_keep_their_faults() -> None:
+    idle = msgspec.structs.replace(LOST, optional=True)
+    left = without_unfired(msgspec.structs.replace(_killed(), faults=(idle, KILLED)), {1})
+    assert ([step.args.get("fault") for step in left.steps[2:]], left.faults) == ([0, 0], (KILLED,))
 
 
 def test_of_two_words_for_one_number_the_first_holds() -> None:

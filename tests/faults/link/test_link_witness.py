@@ -413,10 +413,19 @@ def test_unknown_command_is_recorded_by_its_number(rig: type[Rig]) -> None:
 
 
 def test_a_client_that_a_fault_kills_has_closed_nothing(rig: type[Rig]) -> None:
-    link = rig()
-    link.link.client_dies()
-    link.opened(1)
-    for conn in (0, 1):
-        link.link.ended(conn, ClosedBy.CLIENT, True, link.now_ns)
-    closed = [(event.conn, event.by) for event in link.events if isinstance(event, Closed)]
-    assert closed == [(0, ClosedBy.FAULT), (1, ClosedBy.CLIENT)]
+    bench = rig()
+    bench.link.client_dies(True)
+    bench.opened(1)
+    bench.link.client_dies(False)
+    bench.opened(2)
+    for conn in range(3):
+        bench.link.ended(conn, ClosedBy.CLIENT, True, 0)
+    assert [event.by for event in bench.of(Closed)] == [ClosedBy.FAULT, ClosedBy.FAULT, ClosedBy.CLIENT]
+
+
+def test_that_a_client_was_killed_no_broker_learns_in_a_black_hole(rig: type[Rig]) -> None:
+    bench = rig(first_send(Cut(how=CutHow.BLACKHOLE)))
+    bench.send(0)
+    bench.link.client_dies(True)
+    bench.link.ended(0, ClosedBy.CLIENT, True, 0)
+    assert [event.by for event in bench.of(Closed)] == [ClosedBy.CLIENT]

@@ -116,8 +116,9 @@ class ChunksKeepSetting(Check):
             return
         handle = unit.line.handle
         most = int(self.view.producer_setting(handle, "chunk_max_message_bytes") or 0)
-        if not most or self.view.producer_setting(handle, "chunking") is not True:
-            return
+        batching, chunking = (self.view.producer_setting(handle, key) is True for key in ("batching", "chunking"))
+        if not most or not chunking or batching:
+            return  # Of both at once: chunking.excludes-batching.
         chunks, total = meta.chunks, meta.chunk_total_bytes
         if meta.chunk_id is None:
             chunks, total = 1, sum(member.size for member in event.members)
