@@ -153,6 +153,17 @@ def test_acknowledgment_lost_with_its_connection_that_ends_well_is_found() -> No
     assert story.judged(RefusedReceiptFails)[0] == ["loss-taken-for-success"]
 
 
+def test_acknowledgment_that_may_have_been_sent_for_another_consumer_is_nobodys() -> None:
+    story = Awaiting()
+    invoke = story.asks()
+    story.cut()
+    story.invoke("open_consumer", CONSUMER + 1, args={"topics": ["t"], "subscription": "s"})
+    story.again()
+    story.ack_frame(0, conn=1, request_id=51)
+    story.complete(invoke)
+    assert story.judged(RefusedReceiptFails)[0] == []
+
+
 def test_acknowledgment_that_is_sent_again_and_answered() -> None:
     story = Awaiting()
     invoke = story.asks()

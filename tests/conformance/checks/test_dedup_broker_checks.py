@@ -348,6 +348,18 @@ def test_name_that_is_forgotten_after_a_restart_is_no_matter_of_what_is_told() -
     assert judged(TellsLastId, _restarted(last=-1), RESTARTED) == ([], 0)
 
 
+@pytest.mark.parametrize(("after_ms", "codes"), [(1, []), (500, ["wrong-last-id"])])
+def test_who_waits_is_answered_before_a_restart_is_told(after_ms: int, codes: list[str]) -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.stored(0)
+    story.cut()
+    story.producer_again(1, last_sequence_id=-1)
+    story.after(after_ms).add(Stepped, step=0)
+    assert judged(TellsLastId, story, RESTARTED)[0] == codes
+
+
 def test_name_may_be_forgotten_when_it_was_idle_for_long() -> None:
     story = Script()
     story.producer()

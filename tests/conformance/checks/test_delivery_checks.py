@@ -298,6 +298,21 @@ def test_a_message_that_lacks_a_chunk_which_a_fault_took_is_not_missed(fate: Fat
     assert judged(OkIsStored, story)[0] == codes
 
 
+@pytest.mark.parametrize(("fate", "codes"), [(Fate.DUPLICATED, []), (Fate.PASSED, ["not-stored"])])
+def test_two_receipts_of_a_first_chunk_pass_for_that_of_the_last(fate: Fate, codes: list[str]) -> None:
+    def story(s: Script) -> None:
+        exchange(s, 0)
+        s.send(1)
+        first = Meta(producer_name=NAME, sequence_id=1, uuid="p-1", chunk_id=0, chunks=2)
+        s.send_frame(1, meta=first, members=(), fate=fate)
+        for entry in (1, 2):
+            s.stored(1, meta=first, members=(), entry=entry)
+            s.receipt(1, id=entry_id(entry))
+        s.ok(1, message_id=entry_id(2))
+
+    assert judged(OkIsStored, story)[0] == codes
+
+
 @pytest.mark.parametrize(("fate", "codes"), [(Fate.HELD, []), (Fate.PASSED, ["not-stored"])])
 def test_the_receipt_of_what_overtook_a_message_with_its_chosen_id_is_not_its_own(fate: Fate, codes: list[str]) -> None:
     def story(s: Script) -> None:

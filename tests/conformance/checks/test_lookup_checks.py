@@ -73,6 +73,12 @@ def test_opening_that_fails_with_its_first_lookup_is_found() -> None:
     assert _codes(story.judged()) == ["gave-up"]
 
 
+def test_opening_that_ends_with_its_process_gave_nothing_up() -> None:
+    story = _LookedUp("ServiceNotReady")
+    story.complete(story.opening, Outcome.UNKNOWN, error=ErrorClass.CLOSED)
+    assert _codes(story.judged()) == []
+
+
 def test_opening_of_a_second_that_fails_with_its_first_lookup_is_found() -> None:
     story = _LookedUp("ServiceNotReady")
     story.complete(story.opening, Outcome.FAIL, error=ErrorClass.NOT_LEADER)

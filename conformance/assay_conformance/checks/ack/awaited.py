@@ -113,6 +113,8 @@ class ReceiptCheck(VersionCheck, AckCheck):
             return
         if not self.waits(calls[0]):
             return
+        if any(call.entry.topic in call.consumer.unsure for call in calls):
+            return  # An ACK may be another consumer's.
         # What came by way of a retry letter topic was acknowledged there, on a consumer that nobody opened.
         own = [call for call in calls if any(one.topic == call.entry.topic for one in call.consumer.sessions)]
         if event.outcome is Outcome.OK and own:

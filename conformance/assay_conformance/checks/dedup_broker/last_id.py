@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.dedup import NO_SEQUENCE_ID, deduplicated
 from assay_conformance.checks.dedup_broker.names import Name, checked_later, highest_id, told_highest
 from assay_conformance.checks.dedup_broker.registrations import LastIdCheck
 from assay_conformance.checks.loading import Loads
+from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import MS
-from assay_conformance.model.event import Fired, Frame, Stepped, Stored
+from assay_conformance.model.event import Event, Fired, Frame, Stepped, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
+
+
+class _Wrong(NamedTuple):
+    """An answer that would be wrong, were its topic not just loaded anew; `loads` so far."""
+
+    topic: str
+    loads: int
+    sentence: str
+    event: Frame
 
 
 class TellsLastId(LastIdCheck):
@@ -33,11 +45,22 @@ class TellsLastId(LastIdCheck):
         self._loads = Loads(self.view.case)
         self._idle_ns = self.view.case.topology.settings.dedup_idle_minutes * 60_000 * MS
         self._names: dict[tuple[str, str], Name] = {}
+        self._wrong: list[_Wrong] = []
 
     @on(Stepped)
     @on(Fired)
     def loaded(self, event: Stepped | Fired) -> None:
+        """Whoever waits is answered while the topic is loaded anew, and that step is told behind it."""
         self._loads.see(event)
+        self._wrong = [one for one in self._wrong if one.loads == self._loads.of(one.topic) or self._is_old(one, event)]
+
+    @staticmethod
+    def _is_old(wrong: _Wrong, loaded: Event) -> bool:
+        return loaded.t_ns - wrong.event.t_ns > IN_FLIGHT_NS
+
+    def finish(self) -> None:
+        for wrong in self._wrong:
+            self.breach("wrong-last-id", wrong.sentence, wrong.event)
 
     @on(Frame, "SEND")
     def send(self, event: Frame) -> None:
@@ -65,9 +88,8 @@ class TellsLastId(LastIdCheck):
             if least > NO_SEQUENCE_ID:
                 self.exercise(event)
             return
-        self.breach(
-            "wrong-last-id",
-            f"PRODUCER_SUCCESS for producer {name} on topic {topic} at {ms(event.t_ns)} "
-            f"says that {last_id} was its last sequence id; {known.stored} is stored and {known.arrived} has arrived",
-            event,
+        sentence = (
+            f"PRODUCER_SUCCESS for producer {name} on topic {topic} at {ms(event.t_ns)} says that {last_id} was its "
+            f"last sequence id; {known.stored} is stored and {known.arrived} has arrived"
         )
+        self._wrong.append(_Wrong(topic, self._loads.of(topic), sentence, event))

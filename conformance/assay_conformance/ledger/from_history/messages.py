@@ -325,7 +325,17 @@ def _code(message: Message, end: Completion, events: Sorted, found: Messages) ->
         return code
     if (code is Result.FAIL and _written(message, events) > 1) or _is_nowhere_to_see(message, end, found):
         return Result.UNKNOWN
+    if events.torn_uuids and _is_told_by_a_torn_chunk(end, events, found):
+        return Result.UNKNOWN
     return code
+
+
+def _is_told_by_a_torn_chunk(end: Completion, events: Sorted, found: Messages) -> bool:
+    """Whose last one may never have left, so that no frame says which message it is of."""
+    torn = (entries for (_, uuid), entries in found.chunks.items() if uuid in events.torn_uuids)
+    return end.message_id is not None and any(
+        entry.id.position == end.message_id.position for entries in torn for entry in entries
+    )
 
 
 def _may_be_another_s(message: Message, end: Completion, found: Messages) -> bool:

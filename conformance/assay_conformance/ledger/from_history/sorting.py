@@ -68,6 +68,8 @@ class Sorted:
     torn_chunks: set[Identity] = field(default_factory=set)
     """Messages in chunks of which a SEND was torn, or a receipt repeated. All their chunks have one sequence id, so the
     receipt of one passes for that of another: a client may take a message for stored that lacks a chunk."""
+    torn_uuids: set[str] = field(default_factory=set)
+    """Likewise, of those that no witness has seen whole."""
     touched: set[Identity] = field(default_factory=set)
     """Messages in frames that were made up, or changed so that nobody can tell."""
     touched_positions: set[Position] = field(default_factory=set)
@@ -117,6 +119,7 @@ def sort(events: Iterable[Event]) -> Sorted:
         _touch(found, sorting.payloads, sorting.changed)
     chunks = sorting.chunks
     found.torn_chunks = {identity for identity, uuid in chunks.messages.items() if uuid in chunks.torn}
+    found.torn_uuids = set(chunks.torn)
     return found
 
 
