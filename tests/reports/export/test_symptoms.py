@@ -25,7 +25,8 @@ from assay_reports.replay import read_replay
 REPLAYS = sorted((find("pulsar-python").folder / "replays").glob("*.json"))
 
 FULL, REFUSED, LATE = "Result.ProducerQueueIsFull", "Result.NotAllowedError", "Result.Timeout"
-RESULTS = SimpleNamespace(ProducerQueueIsFull=FULL, NotAllowedError=REFUSED, Timeout=LATE)
+TERMINATED = "Result.TopicTerminated"
+RESULTS = SimpleNamespace(ProducerQueueIsFull=FULL, NotAllowedError=REFUSED, Timeout=LATE, TopicTerminated=TERMINATED)
 OF_A_CALL = {"is_ok", "is_open_at", "took_s"}
 """What of the runtime asks nobody."""
 LIMIT = {"command": "CONNECTED", "dir": "b2c", "fields": {"max_message_size": 1000}}
@@ -202,6 +203,12 @@ def test_send_that_was_refused_fails_of_it(error: str, shows: bool) -> None:
     answer = {"command": "SEND_ERROR", "dir": "b2c", "sequence_id": 0, "fields": {"error": "NotAllowedError"}}
     calls = [Call(details={"number": 0}, error=error), Call(details={"number": 1})]
     assert bool(told("resend_not_allowed_fails_one__not_failed", answer, calls=calls)) is shows
+
+
+@pytest.mark.parametrize(("error", "shows"), [("Result.ProducerFenced", True), (TERMINATED, False), ("", False)])
+def test_send_on_a_terminated_topic_says_so(error: str, shows: bool) -> None:
+    answer = {"command": "SEND_ERROR", "dir": "b2c", "fields": {"error": "TopicTerminatedError"}}
+    assert bool(told("resend_terminated_fails_all__wrong_error", answer, calls=[Call(error=error)])) is shows
 
 
 @pytest.mark.parametrize("back", [True, False])

@@ -93,6 +93,13 @@ def resend_terminated_fails_all__comes_back() -> str:
     return f"PRODUCER was sent again after the topic was said to be terminated, {again} times" if again > 0 else ""
 
 
+def resend_terminated_fails_all__wrong_error() -> str:
+    told = {one["fields"].get("error") for one in frames("SEND_ERROR", "b2c")}
+    terminated = str(pulsar.Result.TopicTerminated)
+    other = [one for one in CALLS if one.what == "send_async" and one.error and one.error != terminated]
+    return f"the topic was said to be terminated, and {other[0]}" if "TopicTerminatedError" in told and other else ""
+
+
 def resend_send_timeout__late() -> str:
     late = [one for one in CALLS if one.what == "send_async" and (took_s(one) or 99) > 1.4]
     return f"send {late[0].details['number']} ended as late as this: {late[0]}" if late else ""
