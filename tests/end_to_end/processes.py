@@ -30,6 +30,14 @@ def descendants(pid: int) -> set[int]:
     return found
 
 
+def born(pid: int) -> str:
+    """When the process began, by the machine's clock: tells it from a later one of its number. Empty: it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs; one that has ended and waits to be collected does not."""
     try:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.processes import alive, descendants, eventually
+from tests.end_to_end.processes import alive, born, descendants, eventually
 from tests.end_to_end.running import agent_toml, mutant
 
 from assay_conformance.client import Mutation
@@ -84,17 +84,24 @@ def test_session_that_is_killed_takes_its_exploration_with_it(tmp_path: Path) ->
     words = ("--assay-agent", "reference", "--assay-lives", "nightly", "-k", "test_lives and mixed")
     command = [sys.executable, "-m", "pytest", *LIVES, *words]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
-    started: set[int] = set()
+    started: dict[int, str] = {}
 
     def running() -> bool:
-        started.update(descendants(process.pid))
+        for pid in descendants(process.pid) - started.keys():
+            started[pid] = born(pid)
         return any(tmp_path.glob("runs/*/history/generated/*"))
+
+    def left() -> list[str]:
+        there = [pid for pid, began in started.items() if alive(pid) and born(pid) == began]
+        return [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in there]
 
     try:
         eventually(running, "a Case that is kept", 60)
         process.kill()
         process.wait(30)
-        eventually(lambda: not any(map(alive, started)), "the end of the exploration and its agents", 20)
+        eventually(lambda: not left(), "the end of the exploration and its agents", 60)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {left()}") from error
     finally:
         process.kill()
     assert any(tmp_path.glob("runs/*/exploration.json"))

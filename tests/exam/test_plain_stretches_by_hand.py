@@ -12,7 +12,7 @@ from tests.exam.diaries import MS, Diary, Parcel, Sender, Taker
 
 from assay_conformance.checks.plain import shortened
 from assay_conformance.history.rereading import Held
-from assay_conformance.model.event import Closed, ClosedBy, Fate, Received, Sides, Stored
+from assay_conformance.model.event import Closed, ClosedBy, Completion, ErrorClass, Fate, Received, Sides, Stored
 from assay_fixtures.reference.probe import FACTS
 
 
@@ -284,6 +284,12 @@ def _gets_from_a_partition() -> Day:
     return _changed(Received, lambda event: replace(event, message_id=replace(event.message_id, partition=3)))
 
 
+def _ends_well_with_an_error() -> Day:
+    return _changed(
+        Completion, lambda event: replace(event, error=ErrorClass.QUEUE_FULL) if event.verb == "send" else event
+    )
+
+
 def _is_stored_under_a_key() -> Day:
     """Of a message that was sent without one."""
     return _changed(Stored, lambda event: replace(event, members=(replace(event.members[0], key="k"),)))
@@ -401,6 +407,7 @@ BREACHES: Final[tuple[tuple[Callable[[], Day], str], ...]] = (
     (_passes_over_what_is_older, "ordering.keeps-send-order"),
     (_gets_from_a_partition, "delivery.acked-is-delivered"),
     (_is_stored_under_a_key, "robustness.odd-metadata-round-trips"),
+    (_ends_well_with_an_error, "flow.full-queue-answers"),
     (_names_several_to_an_old_broker, "connection.agreed-version"),
     (_leaves_one_out, "ack.one-command-a-flush"),
     (_leaves_out_what_is_acked_again, "ack.one-command-a-flush"),

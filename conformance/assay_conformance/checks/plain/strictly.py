@@ -112,7 +112,7 @@ class Strictly:
         return True
 
     def _completion(self, event: Completion) -> bool:
-        if event.outcome is not _OK:
+        if event.outcome is not _OK or event.error is not None:
             return False
         self.standing.under_way -= 1
         if event.verb == "send":
