@@ -38,6 +38,14 @@ def born(pid: int) -> str:
         return ""
 
 
+def command_of(pid: int) -> str:
+    """What the process was started as; empty where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
 def alive(pid: int) -> bool:
     """Whether the process runs; one that has ended and waits to be collected does not."""
     try:

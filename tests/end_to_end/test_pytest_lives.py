@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.end_to_end.processes import alive, born, descendants, eventually
+from tests.end_to_end.processes import alive, born, command_of, descendants, eventually
 from tests.end_to_end.running import agent_toml, mutant
 
 from assay_conformance.client import Mutation
@@ -92,14 +92,13 @@ def test_session_that_is_killed_takes_its_exploration_with_it(tmp_path: Path) ->
         return any(tmp_path.glob("runs/*/history/generated/*"))
 
     def left() -> list[str]:
-        there = [pid for pid, began in started.items() if alive(pid) and born(pid) == began]
-        return [Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ") for pid in there]
+        return [command_of(pid) for pid, began in started.items() if alive(pid) and born(pid) == began]
 
     try:
         eventually(running, "a Case that is kept", 60)
         process.kill()
         process.wait(30)
-        eventually(lambda: not left(), "the end of the exploration and its agents", 60)
+        eventually(lambda: not left(), "the end of the exploration and its agents", 20)
     except AssertionError as error:
         raise AssertionError(f"{error}: {left()}") from error
     finally:

@@ -228,7 +228,7 @@ class Pair:
         try:
             unknown = self._proxy.addresses.unknown(frame)
         except StrangeAddressError as error:
-            self._proxy.trouble(error)
+            self._proxy.broke(error)
             self._give_up()
             return
         if unknown:

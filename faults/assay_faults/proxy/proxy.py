@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from assay_conformance.history.recorder import Recorder
-from assay_conformance.model.errors import AssayError
 from assay_conformance.model.fault import CutHow, Direction, Fault
 from assay_conformance.wire import DEFAULT_MAX_FRAME_BYTES, Frame
 from assay_conformance.wire.service_urls import speaks_tls
@@ -145,10 +144,6 @@ class FrameProxy(LinkHost):
         with self.watched():
             then(opened)
 
-    def trouble(self, error: AssayError) -> None:
-        """What the proxy cannot do."""
-        self.troubles.append(error)
-
     # --- from connections ---
 
     def opened(self, pair: Pair, broker: int) -> int | None:
@@ -169,7 +164,7 @@ class FrameProxy(LinkHost):
     def failed(self, broker: int, error: Exception) -> None:
         """The connection to a broker ended with an error, or could not be had."""
         if isinstance(error, ssl.SSLError):
-            self.trouble(trouble(self._brokers[broker], error))
+            self.broke(trouble(self._brokers[broker], error))
 
     def over(self, pair: Pair) -> None:
         """Nothing is left of a pair."""
