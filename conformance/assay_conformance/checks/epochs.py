@@ -12,22 +12,24 @@ from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Frame, Received
+from assay_conformance.model.event import Event, Fate, Frame, Received
 from assay_conformance.model.requirement import RequirementId
+
+_CHANGED = (Fate.ALTERED, Fate.INJECTED)
 
 
 @dataclass(slots=True)
 class _Epoch:
     """Since a request for everything: entries that came for it and are due, in order, and those of an earlier one.
 
-    The last one of chunks is due and not owed: others of them may be missing.
+    What may be dropped when it comes is due and not owed.
     """
 
     request: Frame
     number: int
     due: list[Entry] = field(default_factory=list)
     fresh: set[Entry] = field(default_factory=set)
-    chunked: set[Entry] = field(default_factory=set)
+    unsure: set[Entry] = field(default_factory=set)
     stale: dict[Entry, Frame] = field(default_factory=dict)
     taken: Entry | None = None
     """The one that was handed over last in its turn: the other messages of a batch follow it."""
@@ -72,8 +74,8 @@ class OldEpochDropped(RequestCheck):
             if not _is_part(event):
                 epoch.due.append(entry)
             epoch.fresh.add(entry)
-            if event.meta is not None and event.meta.chunk_id is not None:
-                epoch.chunked.add(entry)
+            if _may_be_dropped(event):
+                epoch.unsure.add(entry)
         else:
             epoch.stale[entry] = event
 
@@ -95,7 +97,7 @@ class OldEpochDropped(RequestCheck):
             return
         stale = epoch.stale.get(entry)
         place = epoch.due.index(entry) if entry in epoch.due else len(epoch.due)
-        skipped = [due for due in epoch.due[:place] if due not in epoch.chunked and self._is_owed(session, due)]
+        skipped = [due for due in epoch.due[:place] if due not in epoch.unsure and self._is_owed(session, due)]
         if place < len(epoch.due) and (not skipped or stale is None):
             del epoch.due[: place + 1]
             epoch.taken = entry
@@ -127,6 +129,12 @@ class OldEpochDropped(RequestCheck):
         del event
         self._epochs.pop(session_key(session), None)
         self._queued.pop(session_key(session), None)
+
+
+def _may_be_dropped(message: Frame) -> bool:
+    """What a fault changed, what nobody can read, and the last one of chunks, for others of them may be missing."""
+    unreadable = not message.intact or not message.members
+    return message.fate in _CHANGED or unreadable or message.meta is None or message.meta.chunk_id is not None
 
 
 def _is_part(message: Frame) -> bool:

@@ -7,7 +7,7 @@ everything due then leaves together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from assay_conformance.client.entries import Position
 from assay_conformance.client.mutations import Mutation
@@ -15,7 +15,15 @@ from assay_conformance.client.settings import ConsumerSettings
 from assay_conformance.client.shared import MS, Shared
 from assay_conformance.client.timers import Timer
 
-T = TypeVar("T")
+
+class Refused(Protocol):
+    """What is kept for an entry until its time has come."""
+
+    @property
+    def redelivery_count(self) -> int: ...
+
+
+T = TypeVar("T", bound=Refused)
 
 MIN_DELAY_MS = 100
 _MANY = 64
@@ -53,10 +61,14 @@ class DueTracker(Generic[T]):
         self._timer: Timer | None = None
 
     def add(self, position: Position, due_ns: int, kept: T) -> None:
-        """An entry already held keeps its earlier time."""
+        """An entry already held keeps its earlier time; of its copies, the one that came most often is kept."""
         if position not in self._held:
             self._held[position] = (due_ns, kept)
             self._arm(due_ns)
+            return
+        earlier_ns, other = self._held[position]
+        if kept.redelivery_count > other.redelivery_count:
+            self._held[position] = (earlier_ns, kept)
 
     @property
     def last_ns(self) -> int | None:

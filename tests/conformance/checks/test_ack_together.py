@@ -60,6 +60,12 @@ def test_what_leaves_one_by_one_on_a_busy_machine_is_left_open() -> None:
     assert (list(check.findings), bool(check.undecided_because)) == ([], True)
 
 
+def test_what_leaves_one_by_one_is_found_where_the_machine_was_busy_for_much_less_than_they_waited() -> None:
+    story = one_by_one()
+    story.load(200, loop_lag_ms=20)
+    assert story.judged(OneCommandAFlush)[0] == ["several-commands"]
+
+
 def test_old_broker_takes_them_one_by_one() -> None:
     story = Speaking(version=11)
     story.ack(1, 2)

@@ -10,7 +10,7 @@ from tests.conformance.checks.consuming import Consuming
 
 from assay_conformance.checks.epochs import OldEpochDropped
 from assay_conformance.history.script import CONSUMER, NAME
-from assay_conformance.model.event import Meta
+from assay_conformance.model.event import Fate, Meta, Sides
 
 
 def _asking_again() -> Consuming:
@@ -96,13 +96,12 @@ def test_a_chunk_that_is_not_the_last_is_not_handed_over_by_itself() -> None:
     assert story.judged(OldEpochDropped) == ([], 1)
 
 
-def _behind_what_did_not_come_up(meta: Meta | None = None) -> Consuming:
+def _behind_what_did_not_come_up(**told: Any) -> Consuming:
     """Entry 0 came ahead of entry 1 in the new epoch, and is not handed over."""
     story = Consuming("Exclusive")
     story.message(1)
     story.redeliver_frame(fields={"consumer_epoch": 1})
     story.after(50)
-    told: dict[str, Any] = {} if meta is None else {"meta": meta}
     story.message(0, fields={"consumer_epoch": 1}, **told)
     story.message(1, fields={"consumer_epoch": 1})
     return story
@@ -114,6 +113,13 @@ def test_message_ahead_of_one_that_is_due_is_found() -> None:
     assert story.judged(OldEpochDropped)[0] == ["stale-delivery"]
 
 
+@pytest.mark.parametrize("told", [{"fate": Fate.ALTERED, "sides": Sides.RECEIVER}, {"members": ()}])
+def test_what_a_client_may_have_to_drop_is_not_due(told: dict[str, Any]) -> None:
+    story = _behind_what_did_not_come_up(**told)
+    story.received(1)
+    assert story.judged(OldEpochDropped) == ([], 1)
+
+
 def test_what_was_sought_is_not_due() -> None:
     story = _behind_what_did_not_come_up()
     story.complete(story.invoke("seek", CONSUMER, args={"message_id": [1, 0, -1, -1, 0]}))
@@ -122,7 +128,7 @@ def test_what_was_sought_is_not_due() -> None:
 
 
 def test_neither_is_the_last_of_chunks_the_others_of_which_are_missing() -> None:
-    story = _behind_what_did_not_come_up(Meta(producer_name=NAME, sequence_id=0, uuid="p-0", chunk_id=1, chunks=2))
+    story = _behind_what_did_not_come_up(meta=Meta(producer_name=NAME, sequence_id=0, uuid="p-0", chunk_id=1, chunks=2))
     story.received(1)
     assert story.judged(OldEpochDropped) == ([], 1)
 

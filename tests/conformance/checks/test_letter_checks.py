@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
@@ -18,8 +19,9 @@ from assay_conformance.checks.letters import (
     WholeDeadLetter,
     WholeRetryLetter,
 )
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script, digest_of
+from assay_conformance.model.case import Topology
 from assay_conformance.model.event import Fate, Invoke, Member, Meta, Sides
 
 STORED = 9
@@ -332,6 +334,27 @@ def test_second_producer_of_letters_under_one_name_is_found() -> None:
 
 def test_producer_of_letters_that_finds_itself_still_there_is_accepted() -> None:
     assert _codes(_second_producer(epoch=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "codes"),
+    [
+        ({}, ["asked-again"]),
+        ({"size": 900}, []),
+        ({"meta": Meta(producer_name="p", sequence_id=0, uncompressed_size=900)}, []),
+    ],
+)
+def test_message_whose_letter_may_be_too_large_to_send_may_be_asked_for_again(
+    told: dict[str, Any], codes: list[str]
+) -> None:
+    story = _Letters()
+    for count in (0, 1):
+        story.message(0, handle=STORED, redelivery_count=count, **told)
+        story.received(0, handle=STORED, redelivery_count=count)
+        story.refuse(count + 1)
+        story.redeliver_frame(0)
+    small = msgspec.structs.replace(ANY_CASE, topology=Topology(max_message_bytes=1_000))
+    assert _codes(trial(BuriedThenAcked, story.at(5_000).done(), small)) == codes
 
 
 def test_large_message_is_a_matter_of_its_own() -> None:

@@ -17,6 +17,7 @@ from assay_conformance.checks.nack import (
     RedeliveredInWindow,
     SteadyRefusals,
 )
+from assay_conformance.checks.tolerance import MS
 from assay_conformance.history.script import CONSUMER
 from assay_conformance.model.event import Outcome
 
@@ -217,6 +218,22 @@ def test_tick_may_fall_between_them() -> None:
     story.redeliver_frame(0)
     story.redeliver_frame(1, 2, 3)
     assert story.judged(Merged) == ([], 1)
+
+
+@pytest.mark.parametrize(("done_ms", "codes"), [(1, ["not-merged"]), (190, [])])
+def test_a_tick_falls_between_them_while_the_client_takes_them_over_and_not_while_its_agent_tells(
+    done_ms: int, codes: list[str]
+) -> None:
+    story = Consuming(nack_delay_ms=300)
+    story.gets(0, 1, 2, 3)
+    invoke = story.invoke("nack", CONSUMER, args={"consumer": CONSUMER, "messages": [1, 2, 3, 4]})
+    called_ns = invoke.t_ns
+    story.after(200)
+    story.complete(invoke, called_ns=called_ns, done_ns=called_ns + done_ms * MS)
+    story.after(100)
+    for entry in range(4):
+        story.redeliver_frame(entry)
+    assert story.judged(Merged)[0] == codes
 
 
 def test_messages_whose_letters_could_not_be_sent_come_back_one_by_one() -> None:

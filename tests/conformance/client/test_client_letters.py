@@ -77,6 +77,19 @@ def test_original_is_asked_for_again_a_delay_after_the_copy_failed() -> None:
     assert [named.entryId for named in peer.written(REDELIVER)[0].body.message_ids] == [3]
 
 
+def test_message_of_which_an_earlier_copy_was_refused_as_well_goes_to_the_dead_letter_topic() -> None:
+    """A connection that was lost in between brings it twice."""
+    peer = consuming()
+    for count in (0, 2):
+        peer.message(3, b"payload", count)
+        peer.receive(1)
+    peer.nack(1)
+    peer.nack(2)
+    peer.advance(100)
+    assert peer.written(REDELIVER) == []
+    assert topics(peer) == [f"{TOPIC}-s-DLQ"]
+
+
 def test_message_redelivered_once_more_is_not_handed_over() -> None:
     peer = consuming()
     peer.message(3, b"payload", 3)

@@ -23,6 +23,9 @@ from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, Opene
 from assay_conformance.model.event import Completion, Event, Fate, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
 
+LETTER_ADDS_BYTES = 256
+"""What a letter has on top of its message at most: where that was, in two properties."""
+
 
 class _Buried(Settling):
     """Messages that were refused when they had been redelivered as often as they may be, or that come once more often
@@ -39,6 +42,8 @@ class _Buried(Settling):
         """Session and uuid -> the chunk that is to come next."""
         self._doubled: set[Entry] = set()
         """What a fault repeated on its way: where its letter fails each copy is asked for, one behind the other."""
+        self._too_long: set[Entry] = set()
+        """What came in a frame with hardly any room for what a letter adds: its client may have to refuse to send it."""
         self._given_back_ns: dict[Entry, int] = {}
         """When it was asked for last. A failed letter and a refusal of before may ask for it one behind the other."""
 
@@ -63,6 +68,9 @@ class _Buried(Settling):
         most, entry = self._most(session.consumer), entry_on(session, event.ids[0])
         if event.fate is Fate.DUPLICATED:
             self._doubled.add(entry)
+        unpacked = (event.meta and event.meta.uncompressed_size) or 0
+        if event.size + unpacked + LETTER_ADDS_BYTES > self.view.case.topology.max_message_bytes:
+            self._too_long.add(entry)
         if not self._came_whole(session, entry):
             return
         if most and (event.redelivery_count or 0) > most and self.origin_of(entry) not in self.errands:
@@ -106,7 +114,7 @@ class _Buried(Settling):
 
     def _buries(self, consumer: OpenedConsumer, entry: Entry, cause: Event, since_ns: int) -> None:
         stored = self.stored.get(entry)
-        if stored is None:
+        if stored is None or (entry in self._too_long and not self.large):
             return
         chunk = stored.meta.chunk_id
         whole = chunk is None or chunk + 1 >= (stored.meta.chunks or 0)  # A message has the place of its last chunk.

@@ -26,6 +26,14 @@ class _Together:
     whole: int = 0
 
 
+def _took_ns(invoke: Invoke, completion: Completion) -> int:
+    """How long the client took its messages over, by its agent's clock where that tells it: the way of the agent's word
+    to us may be longer."""
+    if completion.called_ns is None or completion.done_ns is None:
+        return completion.t_ns - invoke.t_ns
+    return completion.done_ns - completion.called_ns
+
+
 class Merged(RequestCheck):
     """Messages refused by one call are due together, but for the moment that the client needed to take them over.
 
@@ -77,7 +85,7 @@ class Merged(RequestCheck):
         del self._requested[op]
         if completion.outcome is not Outcome.OK:
             return
-        ticks = (completion.t_ns - invoke.t_ns) // round(LEAST_DELAY_MS * MS * WIDEST_TICK_FRACTION)
+        ticks = _took_ns(invoke, completion) // round(LEAST_DELAY_MS * MS * WIDEST_TICK_FRACTION)
         most = -(-together.whole // IDS_OF_A_COMMAND) + 1 + ticks
         if len(together.commands) <= most:
             self.exercise(together.commands[-1])
