@@ -43,7 +43,7 @@ class _Buried(Settling):
         self._doubled: set[Entry] = set()
         """What a fault repeated on its way: where its letter fails each copy is asked for, one behind the other."""
         self._too_long: set[Entry] = set()
-        """What came in a frame with hardly any room for what a letter adds: its client may have to refuse to send it."""
+        """What came in a frame with hardly any room for what a letter adds: its client may have to refuse it."""
         self._given_back_ns: dict[Entry, int] = {}
         """When it was asked for last. A failed letter and a refusal of before may ask for it one behind the other."""
 
