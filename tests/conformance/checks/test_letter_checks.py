@@ -373,13 +373,16 @@ def test_large_message_that_is_buried_is_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 1)
 
 
-def test_large_message_that_never_comes_again_is_found() -> None:
+@pytest.mark.parametrize(("acks", "codes"), [(False, ["never-again"]), (True, [])])
+def test_large_message_that_never_comes_again_is_found_unless_it_was_acknowledged(acks: bool, codes: list[str]) -> None:
     story = _Letters(chunk=0)
     story.comes(0)
+    if acks:
+        story.complete(story.invoke("ack", CONSUMER, args={"messages": [1]}))
     story.refuse()
     waiting = story.invoke("receive", CONSUMER, args={"count": 1})
     story.at(3_000).complete(waiting, count=0)
-    assert _codes(story.judged(LargeIsBuried)) == ["never-again"]
+    assert _codes(story.judged(LargeIsBuried)) == codes
 
 
 @pytest.mark.parametrize("refused", [None, "before", "behind"])

@@ -218,6 +218,13 @@ def test_what_comes_again_may_be_handed_over() -> None:
     assert judged(ForgetsBefore, story) == ([], 1)
 
 
+def test_what_comes_by_the_retry_letter_topic_is_none_of_the_topic_that_was_sought() -> None:
+    story = _reading(0, 1)
+    _sought(story, 3)
+    story.received(2, topic="persistent://public/default/t-s-RETRY")
+    assert judged(ForgetsBefore, story) == ([], 0)
+
+
 def test_prefetched_message_behind_a_seek_is_found() -> None:
     story = _reading(0, 1)
     _sought(story, 3)

@@ -157,7 +157,7 @@ class LargeIsBuried(_Buried):
     def called(self, call: Call) -> None:
         super().called(call)
         most, stored = self._most(call.consumer), self.stored.get(call.entry)
-        chunked = stored is not None and stored.meta.chunk_id is not None
+        chunked = stored is not None and stored.meta.chunk_id is not None and call.entry not in self.asked_to_ack
         if call.invoke.verb == "nack" and chunked and most and call.message.redelivery_count < most:
             due_ns = call.called_ns + self._delay_ns(call.consumer)
             self._refused[call.entry] = (call, due_ns)

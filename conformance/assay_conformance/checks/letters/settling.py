@@ -75,7 +75,7 @@ class Settling(ConsumerCheck, LetterCheck):
         self.settled: set[Entry] = set()
         """What became a letter and was acknowledged for it, as long as it has not come again: an application that
         refuses it once more refuses what is settled."""
-        self._acked: set[Entry] = set()
+        self.asked_to_ack: set[Entry] = set()
         self._torn_letters: set[str] = set()
         """Topics of letters that a fault took on their way, or changed: which receipt is whose, nobody knows."""
         self._repeated_letters: set[str] = set()
@@ -87,7 +87,7 @@ class Settling(ConsumerCheck, LetterCheck):
         origin = self.origin_of(source)
         stored, first = self.stored.get(source), self.stored.get(origin)
         batched = any(one is not None and one.meta.batch is not None for one in (stored, first))
-        if stored is None or batched or source in self._acked | self.settled:
+        if stored is None or batched or source in self.asked_to_ack | self.settled:
             return
         earlier = self.errands.get(origin)
         if earlier is not None and earlier.source == source:
@@ -104,7 +104,7 @@ class Settling(ConsumerCheck, LetterCheck):
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb == "ack":
-            self._acked.add(call.entry)
+            self.asked_to_ack.add(call.entry)
             self.errands.pop(self.origin_of(call.entry), None)
 
     # --- the letter ---

@@ -182,7 +182,7 @@ class ForgetsBefore(SeekCheck, AckCheck):
     @on(Received)
     def noted_delivery(self, event: Received) -> None:
         consumer = self.tracker.opened_consumers.get(event.handle)
-        if consumer is not None and len(consumer.topics) == 1:
+        if consumer is not None and len(consumer.topics) == 1 and self.is_of_its_topic(consumer, event):
             self._taken.setdefault(event.handle, set()).add(self.entry_of(consumer, event))
 
     def handed_over(self, seek: Sought, event: Received) -> None:

@@ -148,9 +148,14 @@ class SeekCheck(ConsumerCheck):
     @on(Received)
     def received(self, event: Received) -> None:
         seek = self.current.get(event.handle)
-        if seek is not None and seek.done and seek.undisturbed:
+        if seek is not None and seek.done and seek.undisturbed and self.is_of_its_topic(seek.consumer, event):
             self.handed_over(seek, event)
             seek.delivered = True
+
+    def is_of_its_topic(self, consumer: OpenedConsumer, event: Received) -> bool:
+        """Not of its retry letter topic, where it seeks by itself as well."""
+        entry = self.tracker.entries.get(event.seq)
+        return entry is None or entry.topic == consumer.topics[0]
 
     def entry_of(self, consumer: OpenedConsumer, event: Received) -> Entry:
         return Entry(consumer.topics[0], event.message_id.ledger, event.message_id.entry)
