@@ -10,10 +10,10 @@ from assay_conformance.checks.consumption import TimedCheck, from_client, late, 
 from assay_conformance.checks.leaving import is_readable
 from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.shut_out import ShutOutCheck
-from assay_conformance.checks.tolerance import TOLERANCES
+from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, Tracker
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Fate, Fired, Frame
+from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Event, Fate, Fired, Frame, Invoke
 from assay_conformance.model.requirement import RequirementId
 
 Key = tuple[str, int, str]
@@ -35,15 +35,19 @@ def who_migrates(tracker: Tracker, told: Frame) -> ProducerSession | ConsumerSes
 
 @dataclass(slots=True)
 class _Migrated:
+    """`handles` are those that end with a close of its own: the producer's or consumer's, and its client's."""
+
     told: Frame
     broker: int
+    handles: frozenset[int]
 
 
 class FollowsMigration(TimedCheck, ShutOutCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
-    Whoever is refused there has come, whoever could not look the topic up there waits to ask again, and a producer that
-    was told the end before need not come. A client that was sent what is spoilt, an error, or a receipt out of its turn
-    may leave over that, and nobody can tell whether it read on as far as to what it was told."""
+    Whoever is refused there has come, whoever could not look the topic up there waits to ask again, and who is closed
+    need not come, nor need a producer that was told the end before. A client that was sent what is spoilt, an error, or
+    a receipt out of its turn may leave over that, and nobody can tell whether it read on as far as to what it was
+    told."""
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
@@ -61,6 +65,7 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         """Connection -> the first frame on it that was spoilt, or what put one there that is not even a command."""
         self._closed: Completion | None = None
         self._cut_ns = 0
+        self._operation_ns = int(self.view.setting("client", "operation_timeout_ms") or 0) * MS
 
     @on(Frame)
     def came(self, event: Frame) -> None:
@@ -83,7 +88,17 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             return
         broker = self._to[session.topic]
         if opened is None or opened.broker != broker:
-            self._migrated[kind, id, session.topic] = _Migrated(event, broker)
+            self._migrated[kind, id, session.topic] = _Migrated(event, broker, self._handles(session))
+
+    def _handles(self, session: ProducerSession | ConsumerSession) -> frozenset[int]:
+        whose = session.line if isinstance(session, ProducerSession) else session.consumer
+        client = None if whose is None else self.view.client_of(whose.handle)
+        return frozenset(one.handle for one in (whose, client) if one is not None and one.handle is not None)
+
+    @on(Invoke, "close")
+    def closing(self, event: Invoke) -> None:
+        for key in [key for key, one in self._migrated.items() if event.handle in one.handles]:
+            self._ends(key, event)
 
     @on(Closed)
     def cut(self, event: Closed) -> None:
@@ -100,10 +115,13 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
 
     @on(Frame, "LOOKUP_RESPONSE")
     def looked_up(self, event: Frame) -> None:
-        """A wait that doubles is no longer than all those before it together."""
-        if event.to_receiver and event.fields.get("error"):
-            waits_until_ns = (2 * event.t_ns - one.told.t_ns for one in self._migrated.values())
-            self._cut_ns = max(self._cut_ns, *waits_until_ns, 0)
+        """A wait that doubles is no longer than all those before it together; an answer that does not come is waited for
+        as long as an operation may take."""
+        if event.to_receiver and not event.fields.get("error"):
+            return
+        ended_ns = event.t_ns + (0 if event.to_receiver else self._operation_ns)
+        waits_until_ns = (2 * ended_ns - one.told.t_ns for one in self._migrated.values())
+        self._cut_ns = max(self._cut_ns, *waits_until_ns, 0)
 
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def registered(self, event: Frame) -> None:
@@ -140,19 +158,23 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     @on(Ended)
     def over(self, event: Ended) -> None:
         end = self._closed or event
-        for (kind, id, topic), migrated in self._migrated.items():
-            refused = self.shut_out.get(topic)
-            if refused is not None and refused.seq > migrated.told.seq:
-                continue
-            since_ns = max(migrated.told.t_ns, self._cut_ns)
-            if late("reconnect", since_ns, end.t_ns):
-                self.overdue(
-                    "reconnect",
-                    since_ns,
-                    end.t_ns,
-                    "never-came",
-                    f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of "
-                    f"broker {migrated.broker}, and had not registered there by {ms(end.t_ns)}",
-                    migrated.told,
-                    end,
-                )
+        for key in list(self._migrated):
+            self._ends(key, end)
+
+    def _ends(self, key: Key, end: Event) -> None:
+        (kind, id, topic), migrated = key, self._migrated.pop(key)
+        refused = self.shut_out.get(topic)
+        if refused is not None and refused.seq > migrated.told.seq:
+            return
+        since_ns = max(migrated.told.t_ns, self._cut_ns)
+        if late("reconnect", since_ns, end.t_ns):
+            self.overdue(
+                "reconnect",
+                since_ns,
+                end.t_ns,
+                "never-came",
+                f"{kind} id {id} was told at {ms(migrated.told.t_ns)} that topic {topic} went to the cluster of "
+                f"broker {migrated.broker}, and had not registered there by {ms(end.t_ns)}",
+                migrated.told,
+                end,
+            )

@@ -256,6 +256,36 @@ def test_client_that_cannot_look_its_topic_up_there_waits_to_ask_again(end_ms: i
     assert _codes(check) == codes
 
 
+@pytest.mark.parametrize(("end_ms", "codes"), [(3_000, []), (5_000, ["never-came"])])
+def test_client_whose_look_up_is_not_answered_waits_as_long_as_an_operation_may_take(
+    end_ms: int, codes: list[str]
+) -> None:
+    story = Script()
+    story.producer()
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.opened(1, 1)
+    story.at(100).down("LOOKUP_RESPONSE", 1, request_id=7, fate=Fate.CUT, sides=Sides.SENDER)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    config = ClientConfig(client={"operation_timeout_ms": 1_000})
+    case = msgspec.structs.replace(ANY_CASE, steps=steps, config=config)
+    facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
+    assert _codes(trial(FollowsMigration, story.at(end_ms).done(), case, facts)) == codes
+
+
+def test_producer_that_is_closed_need_not_follow_its_topic_nor_need_its_namesake_in_another_client() -> None:
+    story = Script()
+    story.producer()
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    story.down("TOPIC_MIGRATED", fields=told)
+    story.complete(story.invoke("close", PRODUCER))
+    story.opened(1, 0)
+    story.producer_asks(1)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    case = msgspec.structs.replace(ANY_CASE, steps=steps)
+    assert _codes(trial(FollowsMigration, story.at(5_000).done(), case)) == []
+
+
 def _refused_where_it_went(error: str) -> Check:
     story = Script()
     story.producer()
