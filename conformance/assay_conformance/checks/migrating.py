@@ -115,8 +115,8 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
 
     @on(Frame, "LOOKUP_RESPONSE")
     def looked_up(self, event: Frame) -> None:
-        """A wait that doubles is no longer than all those before it together; an answer that does not come is waited for
-        as long as an operation may take."""
+        """A wait that doubles is no longer than all those before it together; an answer that does not come is waited
+        for as long as an operation may take."""
         if event.to_receiver and not event.fields.get("error"):
             return
         ended_ns = event.t_ns + (0 if event.to_receiver else self._operation_ns)
