@@ -13,7 +13,18 @@ from assay_conformance.checks.shut_out import ShutOutCheck
 from assay_conformance.checks.tolerance import MS, TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, ProducerSession, Tracker
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Closed, ClosedBy, Completion, Ended, Event, Fate, Fired, Frame, Invoke
+from assay_conformance.model.event import (
+    Closed,
+    ClosedBy,
+    Completion,
+    Ended,
+    Event,
+    Fate,
+    Fired,
+    Frame,
+    Invoke,
+    Outcome,
+)
 from assay_conformance.model.requirement import RequirementId
 
 Key = tuple[str, int, str]
@@ -45,15 +56,17 @@ class _Migrated:
 class FollowsMigration(TimedCheck, ShutOutCheck):
     """Who was told that its topic went to another cluster registers there next; where that is, the Case's step says.
     Whoever is refused there has come, whoever could not look the topic up there waits to ask again, and who is closed
-    need not come, nor need a producer that was told the end before. A client that was sent what is spoilt, an error, or
-    a receipt out of its turn may leave over that, and nobody can tell whether it read on as far as to what it was
-    told."""
+    or was never opened need not come, nor need a producer that was told the end before. A client that was sent what is
+    spoilt, an error, or a receipt out of its turn may leave over that, and nobody can tell whether it read on as far as
+    to what it was told."""
 
     requirement = RequirementId("topics.follows-migration")
     needs = ((Frame, "TOPIC_MIGRATED"),)
 
     def start(self) -> None:
         self._migrated: dict[Key, _Migrated] = {}
+        self._unopened: set[int] = set()
+        """Handles whose opening did not end well."""
         self._over: set[tuple[int, int]] = set()
         """Connection and id of producers that will send no more."""
         self._to = {
@@ -87,13 +100,20 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         if session is None or over or not to_client(event) or session.topic not in self._to:
             return
         broker = self._to[session.topic]
-        if opened is None or opened.broker != broker:
-            self._migrated[kind, id, session.topic] = _Migrated(event, broker, self._handles(session))
+        handles = self._handles(session)
+        if (opened is None or opened.broker != broker) and handles.isdisjoint(self._unopened):
+            self._migrated[kind, id, session.topic] = _Migrated(event, broker, handles)
 
     def _handles(self, session: ProducerSession | ConsumerSession) -> frozenset[int]:
         whose = session.line if isinstance(session, ProducerSession) else session.consumer
         client = None if whose is None else self.view.client_of(whose.handle)
         return frozenset(one.handle for one in (whose, client) if one is not None and one.handle is not None)
+
+    @on(Completion, "open_producer", "open_consumer")
+    def opened(self, event: Completion) -> None:
+        if event.handle is not None and event.outcome is not Outcome.OK:
+            self._unopened.add(event.handle)
+            self._migrated = {key: one for key, one in self._migrated.items() if event.handle not in one.handles}
 
     @on(Invoke, "close")
     def closing(self, event: Invoke) -> None:

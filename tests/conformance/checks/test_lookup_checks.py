@@ -273,6 +273,23 @@ def test_client_whose_look_up_is_not_answered_waits_as_long_as_an_operation_may_
     assert _codes(trial(FollowsMigration, story.at(end_ms).done(), case, facts)) == codes
 
 
+@pytest.mark.parametrize("told_first", [True, False])
+def test_producer_whose_opening_failed_need_not_follow_its_topic(told_first: bool) -> None:
+    story = Script()
+    opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
+    story.connected()
+    story.producer_asks()
+    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+    if told_first:
+        story.down("TOPIC_MIGRATED", fields=told)
+    story.complete(opening, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    if not told_first:
+        story.down("TOPIC_MIGRATED", fields=told)
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    case = msgspec.structs.replace(ANY_CASE, steps=steps)
+    assert _codes(trial(FollowsMigration, story.at(5_000).done(), case)) == []
+
+
 def test_producer_that_is_closed_need_not_follow_its_topic_nor_need_its_namesake_in_another_client() -> None:
     story = Script()
     story.producer()
