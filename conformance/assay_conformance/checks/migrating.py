@@ -27,8 +27,8 @@ from assay_conformance.model.event import (
 )
 from assay_conformance.model.requirement import RequirementId
 
-Key = tuple[str, int, str]
-"""producer or consumer, its id, its topic."""
+Key = tuple[str, int, str, int]
+"""producer or consumer, its id, its topic, and the handle of its client: each counts its own."""
 
 
 def migrated_to(told: Frame) -> frozenset[str]:
@@ -100,14 +100,20 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         if session is None or over or not to_client(event) or session.topic not in self._to:
             return
         broker = self._to[session.topic]
-        handles = self._handles(session)
-        if (opened is None or opened.broker != broker) and handles.isdisjoint(self._unopened):
-            self._migrated[kind, id, session.topic] = _Migrated(event, broker, handles)
+        handles, client = self._handles(session), self._client_of(session)
+        if (opened is None or opened.broker != broker) and handles.isdisjoint(self._unopened) and client is not None:
+            self._migrated[kind, id, session.topic, client] = _Migrated(event, broker, handles)
 
     def _handles(self, session: ProducerSession | ConsumerSession) -> frozenset[int]:
         whose = session.line if isinstance(session, ProducerSession) else session.consumer
         client = None if whose is None else self.view.client_of(whose.handle)
         return frozenset(one.handle for one in (whose, client) if one is not None and one.handle is not None)
+
+    def _client_of(self, session: ProducerSession | ConsumerSession) -> int | None:
+        """None where it may be any of several."""
+        clients = self.tracker.foresight.clients.keys()
+        theirs = clients & self._handles(session) if len(clients) > 1 else clients
+        return next(iter(theirs), None if clients else 0)
 
     @on(Completion, "open_producer", "open_consumer")
     def opened(self, event: Completion) -> None:
@@ -146,11 +152,16 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
     @on(Frame, "PRODUCER", "SUBSCRIBE")
     def registered(self, event: Frame) -> None:
         kind = "producer" if event.command == "PRODUCER" else "consumer"
+        session = self.tracker.producer_of(event) if kind == "producer" else self.tracker.consumer_of(event)
+        if session is None or not from_client(event):
+            return
         id = event.producer_id if kind == "producer" else event.consumer_id
-        topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
-        key = (kind, -1 if id is None else id, topic)
+        topic, client = self.tracker.local_topic(str(event.fields.get("topic", ""))), self._client_of(session)
+        key = (kind, -1 if id is None else id, topic, -1 if client is None else client)
         migrated, opened = self._migrated.get(key), self.tracker.opened.get(event.conn)
-        if migrated is None or opened is None or not from_client(event) or event.conn == migrated.told.conn:
+        if client is None:
+            self._migrated = {other: one for other, one in self._migrated.items() if other[:3] != key[:3]}
+        if migrated is None or opened is None or event.conn == migrated.told.conn:
             return
         if opened.broker == migrated.broker:
             del self._migrated[key]
@@ -182,7 +193,7 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
             self._ends(key, end)
 
     def _ends(self, key: Key, end: Event) -> None:
-        (kind, id, topic), migrated = key, self._migrated.pop(key)
+        (kind, id, topic, _), migrated = key, self._migrated.pop(key)
         refused = self.shut_out.get(topic)
         if refused is not None and refused.seq > migrated.told.seq:
             return

@@ -273,6 +273,25 @@ def test_client_whose_look_up_is_not_answered_waits_as_long_as_an_operation_may_
     assert _codes(trial(FollowsMigration, story.at(end_ms).done(), case, facts)) == codes
 
 
+@pytest.mark.parametrize(("clients", "codes"), [((7,), ["stayed", "never-came"]), ((7, 8), [])])
+def test_producer_of_another_client_has_an_id_of_its_own(clients: tuple[int, ...], codes: list[str]) -> None:
+    story = Script()
+    for conn, client in enumerate(clients):
+        story.complete(story.invoke("open_client", client))
+        story.invoke("open_producer", PRODUCER + conn, args={"topic": "t", "client": client})
+    story.connected(0)
+    story.producer_asks(0, name="p1")
+    story.producer_ready(0, name="p1")
+    story.down(
+        "TOPIC_MIGRATED", fields={"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b"}
+    )
+    story.opened(1, 0)
+    story.producer_asks(1, name="p2")
+    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
+    check = trial(FollowsMigration, story.at(1_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    assert _codes(check) == codes[:1]
+
+
 @pytest.mark.parametrize("told_first", [True, False])
 def test_producer_whose_opening_failed_need_not_follow_its_topic(told_first: bool) -> None:
     story = Script()
