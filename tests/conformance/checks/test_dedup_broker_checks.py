@@ -398,6 +398,15 @@ def test_marker_that_is_taken_for_a_copy_is_found() -> None:
     assert judged(MarkersAreExempt, story, MARKED)[0] == ["compared"]
 
 
+def test_answer_that_may_be_that_to_another_message_with_the_markers_id_tells_nothing() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(5)
+    story.send_frame(6, sequence_id=5, fields={"marker": True})
+    story.receipt(5, id=DUPLICATE)
+    assert judged(MarkersAreExempt, story, MARKED) == ([], 0)
+
+
 def test_message_with_an_id_below_a_markers_that_is_stored_is_accepted() -> None:
     story = _marked(50)
     story.receipt(50)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import Check, ms, on
@@ -21,6 +22,8 @@ class _Name:
     marker: Frame | None = None
     waiting: dict[tuple[int, int], Frame] = field(default_factory=dict)
     """(connection, sequence id) -> a SEND whose answer tells something."""
+    unanswered: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """(connection, sequence id) -> SENDs without an answer: of several with one id nobody knows which gets it."""
 
 
 class MarkersAreExempt(Check):
@@ -48,23 +51,27 @@ class MarkersAreExempt(Check):
         id = event.sequence_id
         place = (event.conn, id)
         name.waiting.pop(place, None)
+        name.unanswered[place] += 1
+        is_alone = name.unanswered[place] == 1
         if event.fields.get("marker"):
-            if id <= name.last:
+            if id <= name.last and is_alone:
                 name.waiting[place] = event
             if name.marker is None or id > (name.marker.sequence_id or 0):
                 name.marker = event
             return
-        if name.marker is not None and name.last < id <= (name.marker.sequence_id or 0):
+        if name.marker is not None and name.last < id <= (name.marker.sequence_id or 0) and is_alone:
             name.waiting[place] = event
         name.last = max(name.last, id, told_highest(event))
 
     @on(Frame, "SEND_RECEIPT", "SEND_ERROR")
     def answer(self, event: Frame) -> None:
         name = self._name_of(event)
-        sent = None
-        if name is not None and event.from_sender:
-            sent = name.waiting.pop((event.conn, event.sequence_id or 0), None)
-        if name is None or sent is None:
+        if name is None or not event.from_sender:
+            return
+        place = (event.conn, event.sequence_id or 0)
+        name.unanswered[place] = max(0, name.unanswered[place] - 1)
+        sent = name.waiting.pop(place, None)
+        if sent is None:
             return
         if not is_taken_for_copy(event):
             if event.command == "SEND_RECEIPT":
