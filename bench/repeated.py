@@ -3,12 +3,13 @@
     python -m bench.repeated AGENT [--runs 20] [--busy] [--select WORD]... [--kept FOLDER]
 
 Every run is to have the plan of the first, byte for byte, and its verdicts, Case by Case, as `assay compare`
-tells them.
-With `--busy` a process that computes keeps one core from every run but the first. What a busy machine leaves
-inconclusive is counted, and is no other verdict, nor is a failure that the client's list says comes and goes (`occurs`
-is `sometimes`); a plan, a verdict or a finding code that differs otherwise ends with status 1. A busy client takes
-another way through a Case, and what is timed there may stay open beside what was found: then no failure is another
-verdict that is listed for its requirement at all.
+tells them. What a busy machine leaves inconclusive is counted, and is no other verdict, nor is a failure that the
+client's list says may show and need not: `occurs` is `sometimes`, or the Case is a permutation of the one it is listed
+for, as where four threads send, and nobody knows which messages share a batch. A plan, a verdict or a finding code that
+differs otherwise ends with status 1.
+With `--busy` a process that computes keeps one core from every run but the first. A busy client takes another way
+through a Case, and what is timed there may stay open beside what was found: then no failure is another verdict that is
+listed for its requirement at all.
 Runs are kept in FOLDER, so that what was interrupted goes on where it stopped.
 """
 
@@ -61,15 +62,21 @@ def again(same_plan: bool, told: Comparison, entries: Sequence[Expectation] = ()
 
 
 def _comes_and_goes(difference: CellDifference, entries: Sequence[Expectation], busy: bool) -> bool:
-    """Every code that only one of the two has is listed so for that Case; on a busy machine, for the requirement."""
+    """Every code that only one of the two has is listed as one that may show in that Case; on a busy machine, for the
+    requirement."""
     codes = _codes(difference.before) ^ _codes(difference.after)
     known = {
         entry.code
         for entry in entries
         if entry.requirement == difference.requirement
-        and (busy or (entry.occurs is Occurs.SOMETIMES and entry.excuses(difference.case)))
+        and (busy or (_may_show(entry, difference.case) and entry.excuses(difference.case)))
     }
     return bool(codes) and codes <= known
+
+
+def _may_show(entry: Expectation, case: str) -> bool:
+    """And need not."""
+    return entry.occurs is Occurs.SOMETIMES or entry.case != case
 
 
 def _codes(told: str) -> set[str]:

@@ -11,8 +11,8 @@ from assay_reports.compare import CellDifference, Comparison
 from assay_reports.expectations import Expectation, Occurs
 
 
-def told(before: str, after: str, only_after: tuple[str, ...] = ()) -> Comparison:
-    cell = CellDifference(requirement="resend.keeps-order", case="resend/cut", before=before, after=after)
+def told(before: str, after: str, only_after: tuple[str, ...] = (), case: str = "resend/cut") -> Comparison:
+    cell = CellDifference(requirement="resend.keeps-order", case=case, before=before, after=after)
     return Comparison(circumstances=(), requirements=(), cells=(cell,), only_before=(), only_after=only_after)
 
 
@@ -50,6 +50,22 @@ def test_what_is_listed_as_coming_and_going_may_differ(before: str, after: str, 
     )
     assert again(True, told(before, after), [entry]).is_same is same
     assert not again(True, told(before, after), [msgspec.structs.replace(entry, case="resend/other")]).is_same
+
+
+@pytest.mark.parametrize(
+    ("listed", "case", "same"),
+    [
+        ("resend/cut", "resend/cut", False),
+        ("resend/cut", "resend/cut@batched", True),
+        ("@batched", "resend/cut@batched", True),
+        ("@batched", "resend/cut@lz4", False),
+    ],
+)
+def test_what_is_listed_need_not_show_in_a_permutation(listed: str, case: str, same: bool) -> None:
+    entry = Expectation(
+        requirement=RequirementId("resend.keeps-order"), case=listed, code="reordered", versions="*", reason="A bug."
+    )
+    assert again(True, told("fail (reordered)", "no finding", case=case), [entry]).is_same is same
 
 
 @pytest.mark.parametrize(
