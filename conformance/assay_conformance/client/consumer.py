@@ -30,6 +30,9 @@ from assay_conformance.model.event import ErrorClass
 from assay_conformance.wire import BaseCommand, CommandType, Frame, MessageMetadata, command
 from assay_conformance.wire import pulsar_pb2 as pb
 
+LAST_ID_SINCE = 12
+"""The first protocol version with GET_LAST_MESSAGE_ID."""
+
 _CLOSED = Failed(ErrorClass.CLOSED, "the consumer is closed", certain=True)
 
 _TYPES: dict[SubscriptionType, pb.CommandSubscribe.SubType] = {
@@ -164,6 +167,9 @@ class Consumer(Handler):
         if reading is None or not self.ready:
             text = "the consumer is not connected" if reading is not None else "this is told of readers only"
             told(Failed(ErrorClass.TRANSPORT if reading is not None else ErrorClass.INVALID_CONFIG, text, certain=True))
+            return
+        if self.version < LAST_ID_SINCE:
+            told(Failed(ErrorClass.OTHER, "the broker is too old to be asked for its last message", certain=True))
             return
 
         def answered(answer: Frame | Refusal) -> None:
