@@ -163,7 +163,8 @@ class _Arrived:
         self._places: dict[int, tuple[int, ...]] = {}
         self._chunked: set[int] = set()
         self._riddles: set[int] = set()
-        """Of which one chunk was refused, at once, while others waited: which one, nobody knows."""
+        """Of which one was answered at once while others waited, a chunk that was refused or one of two messages: which
+        one, nobody knows, until all of them are answered."""
         self._count = 0
         self.outstanding = 0
         self.furthest = -1
@@ -184,9 +185,9 @@ class _Arrived:
         if not places:
             return None
         self.outstanding -= 1
-        if event.command == "SEND_ERROR" and len(places) > 1:
+        if len(places) > 1 and (event.command == "SEND_ERROR" or sequence_id not in self._chunked):
             self._riddles.add(sequence_id)
-        ambiguous = (len(places) > 1 and sequence_id not in self._chunked) or sequence_id in self._riddles
+        ambiguous = sequence_id in self._riddles
         if len(places) > 1:
             self._places[sequence_id] = places[1:]
         else:

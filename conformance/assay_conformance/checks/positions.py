@@ -31,7 +31,8 @@ class IdsGrow(Check):
         self._damaged: Counter[tuple[int, int, int]] = Counter()
         """SENDs that came damaged, likewise: they have errors of their own."""
         self._unsure: set[tuple[int, int, int]] = set()
-        """Connection, producer and sequence id of chunks one of which was refused, nobody knows which."""
+        """Connection, producer and sequence id of several SENDs one of which was answered at once: a chunk that was
+        refused, or one of two messages with that id. Nobody knows which."""
         self._receipts: list[tuple[ProducerSession, Frame | None, Frame]] = []
         self._persistent = {topic.name for topic in self.view.case.topology.topics if topic.persistent}
 
@@ -129,15 +130,16 @@ class IdsGrow(Check):
         """The SEND that is answered; None where it may be one of several. `again`: the answer says that it was stored
         before."""
         sends, id = self._sends.get((answer.conn, answer.producer_id or 0), {}), answer.sequence_id or 0
-        waiting = sends.get(id)
+        waiting, place = sends.get(id), (answer.conn, answer.producer_id or 0, id)
         if not waiting:
             return None
         if again:
             # Told at once, ahead of the receipts of what is being written; and of chunks only the last is looked at.
-            last = next((send for send in waiting if _ends_message(send)), None)
-            sends[id] = tuple(send for send in waiting if send is not last)
-            return last
-        place = (answer.conn, answer.producer_id or 0, id)
+            may_be = [send for send in waiting if _ends_message(send)]
+            if len(may_be) > 1:
+                self._unsure.add(place)
+            sends[id] = tuple(send for send in waiting if send not in may_be[:1])
+            return may_be[0] if len(may_be) == 1 else None
         alone = len(waiting) == 1
         if not alone and answer.command == "SEND_ERROR":
             # For which chunk, it does not say; receipts come in order, but from here on of one less.

@@ -134,6 +134,17 @@ def test_receipts_in_send_order_are_accepted() -> None:
     assert (check.findings, check.exercised) == ([], 2)
 
 
+def test_of_two_messages_with_one_id_either_may_have_been_answered_first() -> None:
+    story = Script()
+    story.producer()
+    for sequence_id in (0, 3, 0):
+        story.send_frame(sequence_id)
+    story.receipt(0, id=DUPLICATE)
+    story.receipt(0)
+    story.receipt(3)
+    assert trial(ReceiptsInSendOrder, story.done()).findings == []
+
+
 def test_receipt_out_of_order_is_found() -> None:
     assert [finding.code for finding in _receipts(0, 2, 1).findings] == ["receipt-out-of-order"]
 

@@ -96,6 +96,17 @@ def test_of_several_chunks_nobody_knows_which_was_refused() -> None:
     assert judged(story)[0] == []
 
 
+def test_of_two_messages_with_one_id_nobody_knows_which_was_the_duplicate() -> None:
+    story = Script()
+    story.producer()
+    story.send_frame(0)
+    story.send_frame(1, sequence_id=0)
+    story.stored(0, entry=0)
+    story.receipt(0, id=DUPLICATE)
+    story.receipt(0, id=entry_id(0))
+    assert judged(story)[0] == []
+
+
 def test_duplicate_of_a_last_chunk_is_answered_ahead_of_the_chunks_before_it() -> None:
     story = Script()
     story.producer()
