@@ -12,7 +12,7 @@ from assay_conformance.checks.refusals import (
 )
 from assay_conformance.checks.termination import TerminatedFailsAll
 from assay_conformance.checks.trial import trial
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import PRODUCER, Script
 from assay_conformance.model.event import ErrorClass, Fate, Sides
 from assay_conformance.model.facts import ClientFacts
 
@@ -184,6 +184,25 @@ def test_refusal_to_a_client_that_left_over_another_receipt_proves_nothing() -> 
     story.producer_again(1)
     story.send_frame(0, conn=1)
     assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == []
+
+
+@pytest.mark.parametrize(("answered", "codes"), [(1, []), (0, ["sent-again"])], ids=["ahead", "in its turn"])
+def test_refusal_to_a_client_that_left_over_a_receipt_ahead_proves_nothing(answered: int, codes: list[str]) -> None:
+    """Of another producer, whose first SEND is still on its way."""
+    story = Script()
+    story.producer(producer_id=7, handle=PRODUCER + 7, name="other")
+    for number in (0, 1):
+        story.send(number, handle=PRODUCER + 7)
+        story.send_frame(number, producer_id=7, handle=PRODUCER + 7, name="other")
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.receipt(answered, producer_id=7)
+    story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": "NotAllowedError"})
+    story.closed()
+    story.producer_again(1)
+    story.send_frame(0, conn=1)
+    assert _codes(trial(NotAllowedFailsOne, story.at(5_000).done())) == codes
 
 
 def test_refusal_behind_the_end_of_the_producer_is_for_nobody() -> None:

@@ -321,6 +321,10 @@ class Tracker:
             if event.fate in _FORGED:
                 self.may_be_left.setdefault(event.conn, event)
             self.lines.answered(self.producer_of(event), event)
+            is_ahead = self.lines.unit is not None and self.lines.unit is not self.lines.head
+            if event.command == "SEND_RECEIPT" and is_ahead and not self.lines.stale:
+                # Of a SEND behind one that is still on its way.
+                self.may_be_left.setdefault(event.conn, event)
             if event.fate is _DUPLICATED:
                 self.lines.receipted_twice()
 
