@@ -26,7 +26,7 @@ from typing import Final
 
 from assay_conformance.model.verdict import Verdict
 from assay_reports.compare import CellDifference, Comparison, compare
-from assay_reports.expectations import Expectation, Occurs, read_expectations
+from assay_reports.expectations import Expectation, read_expectations
 from assay_reports.verdicts import Verdicts, read_verdicts
 
 ASSAY: Final = (sys.executable, "-c", "from assay_fixtures.cli import main; main()")
@@ -68,15 +68,9 @@ def _comes_and_goes(difference: CellDifference, entries: Sequence[Expectation], 
     known = {
         entry.code
         for entry in entries
-        if entry.requirement == difference.requirement
-        and (busy or (_may_show(entry, difference.case) and entry.excuses(difference.case)))
+        if entry.requirement == difference.requirement and (busy or entry.may_stay_away(difference.case))
     }
     return bool(codes) and codes <= known
-
-
-def _may_show(entry: Expectation, case: str) -> bool:
-    """And need not."""
-    return entry.occurs is Occurs.SOMETIMES or entry.case != case
 
 
 def _codes(told: str) -> set[str]:

@@ -88,6 +88,10 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
         """Whether the failure may show there."""
         return self.is_about(case) or self._permutes(case)
 
+    def may_stay_away(self, case: str) -> bool:
+        """Whether the failure may show there and need not: it is a race, or the Case one of several it is about."""
+        return self.excuses(case) and (self.occurs is Occurs.SOMETIMES or case != self.case)
+
     def _permutes(self, case: str) -> bool:
         base, words = base_of(self.case), words_of(self.case)
         return PERMUTED in case and base in ("", base_of(case)) and words <= words_of(case)

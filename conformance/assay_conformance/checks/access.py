@@ -12,11 +12,9 @@ from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
-from assay_conformance.model.event import Closed, Event, Fate, Frame
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Closed, Event, Frame
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
-
-_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +52,7 @@ class AccessModes(Check):
 
     @on(Frame, "PRODUCER")
     def producer(self, event: Frame) -> None:
-        if not event.to_receiver or event.fate in _FORGED or event.producer_id is None:
+        if not event.to_receiver or event.fate in FORGED_OR_DOUBLED or event.producer_id is None:
             return
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
         place = (event.conn, event.producer_id)
@@ -67,7 +65,7 @@ class AccessModes(Check):
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
         producer = self._asked.get((event.conn, event.request_id or 0))
-        if producer is None or not event.from_sender or event.fate in _FORGED or producer.gone is not None:
+        if producer is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED or producer.gone is not None:
             return
         if event.fields.get("producer_ready") is False:
             producer.waiting, producer.answer = True, event
@@ -93,7 +91,7 @@ class AccessModes(Check):
     @on(Frame, "ERROR")
     def refused(self, event: Frame) -> None:
         producer = self._asked.pop((event.conn, event.request_id or 0), None)
-        if producer is None or not event.from_sender or event.fate in _FORGED:
+        if producer is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED:
             return
         if producer.mode == "Exclusive" and self._others(producer):
             self.exercise(event)
@@ -120,7 +118,7 @@ class AccessModes(Check):
     def receipted(self, event: Frame) -> None:
         producer = self._producers.get((event.conn, event.producer_id or 0))
         fenced = None if producer is None else producer.fenced
-        if producer is None or fenced is None or not event.from_sender or event.fate in _FORGED:
+        if producer is None or fenced is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED:
             return
         if event.t_ns > fenced.t_ns + IN_FLIGHT_NS:
             self.breach(

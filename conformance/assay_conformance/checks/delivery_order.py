@@ -9,14 +9,13 @@ from assay_conformance.checks.base import CAME, Check, ms, on
 from assay_conformance.checks.dispatches import sticky_key
 from assay_conformance.checks.occasions import Subscribed
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
-from assay_conformance.model.event import Fate, Frame, MessageId, Position, Received
+from assay_conformance.model.event import FORGED, Fate, Frame, MessageId, Position, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
 ORDERED = ("Exclusive", "Failover")
 
 _PASSED = Fate.PASSED
-_FORGED = (Fate.ALTERED, Fate.INJECTED)
 
 
 @dataclass(slots=True)
@@ -80,7 +79,7 @@ class DeliversInIdOrder(Check):
             self._of(session.consumer, session.topic).add(position, event.seq)
         if furthest is None or position > furthest:
             self._furthest[session.request.seq] = position
-            if event.fate is not _PASSED and event.fate in _FORGED:
+            if event.fate is not _PASSED and event.fate in FORGED:
                 self._may_return(session)
         else:
             self._may_return(session)
@@ -181,7 +180,7 @@ class KeyHandedOverInOrder(Check):
         furthest = taken.furthest.get(session.request.seq)
         if furthest is None or position > furthest:
             taken.furthest[session.request.seq] = position
-            taken.returns += event.fate in _FORGED
+            taken.returns += event.fate in FORGED
         else:
             taken.returns += 1
 

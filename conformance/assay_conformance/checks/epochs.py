@@ -12,10 +12,8 @@ from assay_conformance.checks.settled import Settled
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import Request, RequestCheck
-from assay_conformance.model.event import Event, Fate, Frame, Received
+from assay_conformance.model.event import FORGED, Event, Frame, Received
 from assay_conformance.model.requirement import RequirementId
-
-_CHANGED = (Fate.ALTERED, Fate.INJECTED)
 
 
 @dataclass(slots=True)
@@ -134,7 +132,7 @@ class OldEpochDropped(RequestCheck):
 def _may_be_dropped(message: Frame) -> bool:
     """What a fault changed, what nobody can read, and the last one of chunks, for others of them may be missing."""
     unreadable = not message.intact or not message.members
-    return message.fate in _CHANGED or unreadable or message.meta is None or message.meta.chunk_id is not None
+    return message.fate in FORGED or unreadable or message.meta is None or message.meta.chunk_id is not None
 
 
 def _is_part(message: Frame) -> bool:

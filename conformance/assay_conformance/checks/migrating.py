@@ -155,12 +155,13 @@ class FollowsMigration(TimedCheck, ShutOutCheck):
         session = self.tracker.producer_of(event) if kind == "producer" else self.tracker.consumer_of(event)
         if session is None or not from_client(event):
             return
-        id = event.producer_id if kind == "producer" else event.consumer_id
-        topic, client = self.tracker.local_topic(str(event.fields.get("topic", ""))), self._client_of(session)
-        key = (kind, -1 if id is None else id, topic, -1 if client is None else client)
-        migrated, opened = self._migrated.get(key), self.tracker.opened.get(event.conn)
+        id = session.producer_id if isinstance(session, ProducerSession) else session.consumer_id
+        topic, client = session.topic, self._client_of(session)
         if client is None:
-            self._migrated = {other: one for other, one in self._migrated.items() if other[:3] != key[:3]}
+            self._migrated = {key: one for key, one in self._migrated.items() if key[:3] != (kind, id, topic)}
+            return
+        key = (kind, id, topic, client)
+        migrated, opened = self._migrated.get(key), self.tracker.opened.get(event.conn)
         if migrated is None or opened is None or event.conn == migrated.told.conn:
             return
         if opened.broker == migrated.broker:

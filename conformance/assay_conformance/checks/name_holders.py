@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.model.direction import Direction
-from assay_conformance.model.event import Closed, Fate, Fired, Frame
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Closed, Fired, Frame
 from assay_conformance.model.fault import Cut, CutHow, Fault
 from assay_conformance.model.requirement import RequirementId
 
-_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 _BUSY = "ProducerBusy"
 Place = tuple[int, int]
 """Connection and producer id."""
@@ -69,7 +68,7 @@ class NameHasOneHolder(Check):
 
     @on(Frame, "PRODUCER")
     def asked(self, event: Frame) -> None:
-        if not event.to_receiver or event.fate in _FORGED:
+        if not event.to_receiver or event.fate in FORGED_OR_DOUBLED:
             return
         topic = self.tracker.local_topic(str(event.fields.get("topic", "")))
         if event.fields.get("producer_access_mode", "Shared") != "Shared":
@@ -86,7 +85,7 @@ class NameHasOneHolder(Check):
     @on(Frame, "PRODUCER_SUCCESS")
     def admitted(self, event: Frame) -> None:
         asked = self._asked.pop((event.conn, event.request_id or 0), None)
-        if asked is None or not event.from_sender or event.fate in _FORGED:
+        if asked is None or not event.from_sender or event.fate in FORGED_OR_DOUBLED:
             return
         place, topic = asked.place, asked.topic
         name = (topic, str(event.fields.get("producer_name")))
@@ -156,7 +155,7 @@ class NameHasOneHolder(Check):
     @on(Frame, "SUCCESS")
     def close_answered(self, event: Frame) -> None:
         holder = self._closing.pop((event.conn, event.request_id or 0), None)
-        if holder is not None and event.from_sender and event.fate not in _FORGED:
+        if holder is not None and event.from_sender and event.fate not in FORGED_OR_DOUBLED:
             holder.closed = event
 
     @on(Closed)

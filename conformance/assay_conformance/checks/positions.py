@@ -8,12 +8,11 @@ from collections import Counter
 from assay_conformance.checks.base import CAME, LEFT, Check, ms, on
 from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.checks.tracker import ProducerSession
-from assay_conformance.model.event import Fate, Frame, ReadBack, Stored
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Fate, Frame, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
 _PASSED = Fate.PASSED
-_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
 
 class IdsGrow(Check):
@@ -65,7 +64,7 @@ class IdsGrow(Check):
 
     @on(Frame, "SEND_RECEIPT", seen=LEFT)
     def receipt(self, event: Frame) -> None:
-        if not event.ids or (event.fate is not _PASSED and event.fate in _FORGED):
+        if not event.ids or (event.fate is not _PASSED and event.fate in FORGED_OR_DOUBLED):
             return
         session, again = self.tracker.producer_of(event), event.ids[0].is_duplicate_marker
         send = self._send_of(event, again)

@@ -14,7 +14,16 @@ from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, OpenedConsumer
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Completion, Fate, Frame, Invoke, Outcome, Position, Received
+from assay_conformance.model.event import (
+    FORGED_OR_DOUBLED,
+    Completion,
+    Fate,
+    Frame,
+    Invoke,
+    Outcome,
+    Position,
+    Received,
+)
 from assay_conformance.model.requirement import RequirementId
 
 Place = tuple[Position, int]
@@ -98,7 +107,7 @@ class ResumesBehindLast(Check):
 
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
-        if event.fate in (Fate.ALTERED, Fate.DUPLICATED, Fate.INJECTED):
+        if event.fate in FORGED_OR_DOUBLED:
             self._give_up(event)
 
     def _give_up(self, event: Frame) -> None:

@@ -15,11 +15,11 @@ from assay_conformance.checks.producing import FINAL_ERRORS
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.checks.tracker import ProducerSession
 from assay_conformance.model.event import (
+    FORGED_OR_DOUBLED,
     AgentEnded,
     Closed,
     ClosedBy,
     Event,
-    Fate,
     Fired,
     Frame,
     Undecodable,
@@ -27,8 +27,6 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.service_urls import named_brokers
-
-_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
 _LEAVES_OVER = "ServiceNotReady"
 """A broker that says so of a request is left, connection and all: ClientCnx and ClientConnection, checkServerError."""
@@ -83,7 +81,7 @@ class ComesBackAfterClose(Check):
     @on(Frame)
     def frame(self, event: Frame) -> None:
         ends = event.command == "SEND_ERROR" or event.fields.get("error") == _LEAVES_OVER
-        if event.fate in _FORGED or ends or event.intact is False:
+        if event.fate in FORGED_OR_DOUBLED or ends or event.intact is False:
             self._spoiled.add(event.conn)
 
     @on(Frame, "SEND_ERROR")

@@ -10,12 +10,11 @@ from assay_conformance.checks.consumption import entry_on
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.tracker import Entry
 from assay_conformance.model.direction import Direction
-from assay_conformance.model.event import Fate, Frame, Invoke, Member, Received, Stored
+from assay_conformance.model.event import FORGED, Fate, Frame, Invoke, Member, Received, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
 
 _ODD_FIELDS = frozenset({"key", "properties", "event_time_ms"})
-_TORN = (Fate.ALTERED, Fate.INJECTED)
 _PASSED, _TO_CLIENT = Fate.PASSED, Direction.TO_CLIENT
 
 
@@ -137,7 +136,7 @@ class MetadataRoundTrip(Check):
 
 
 def _is_altered(event: Frame) -> bool:
-    return event.intact is False or (event.fate is not _PASSED and event.fate in _TORN)
+    return event.intact is False or (event.fate is not _PASSED and event.fate in FORGED)
 
 
 def _member(stored: Stored | None, event: Received) -> Member | None:

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.tracker import ConsumerSession
-from assay_conformance.model.event import Fate, Frame, ReadBack, Stored
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, ReadBack, Stored
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
-
-_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
 
 @dataclass(slots=True)
@@ -65,7 +63,9 @@ class KeepsNothing(Check):
     def message(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         since = self._since.get((event.conn, event.consumer_id or 0))
-        if since is None or session is None or not event.from_sender or event.fate in _FORGED or event.unit is None:
+        if since is None or session is None or event.unit is None:
+            return
+        if not event.from_sender or event.fate in FORGED_OR_DOUBLED:
             return
         sent = self._sent.get((session.topic, event.unit))
         if sent is None:

@@ -222,6 +222,12 @@ class Fate(StrEnum):
     DUPLICATED = "duplicated"
 
 
+FORGED: Final = (Fate.ALTERED, Fate.INJECTED)
+"""Its receiver got what its sender did not send."""
+
+FORGED_OR_DOUBLED: Final = (*FORGED, Fate.DUPLICATED)
+
+
 # Members by names of their own: looked up in their class they take ten times as long (Python 3.11), and every frame is
 # asked for its sides by dozens of checks.
 _SENDER, _RECEIVER = Sides.SENDER, Sides.RECEIVER

@@ -143,31 +143,30 @@ def test_forbidden_lookup_is_not_to_be_tried_again() -> None:
 
 # --- follows-migration ------------------------------------------------------------------------------------------------
 
+TOLD = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
+MIGRATED = msgspec.structs.replace(ANY_CASE, steps=(Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),))
+
 
 def test_client_that_was_cut_off_may_not_have_heard_where_its_topic_went() -> None:
     story = Script()
     story.producer()
-    story.down("TOPIC_MIGRATED", fields={"resource_id": 0, "resource_type": "Producer"})
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.cut()
     story.opened(1, 0)
     story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    case = msgspec.structs.replace(ANY_CASE, steps=steps)
-    assert _codes(trial(FollowsMigration, story.at(5_000).done(), case)) == []
+    assert _codes(trial(FollowsMigration, story.at(5_000).done(), MIGRATED)) == []
 
 
 def _migrated(broker: int | None) -> Check:
     story = Script()
     story.producer()
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     if broker is not None:
         story.opened(1, broker)
         story.up("CONNECT", 1)
         story.down("CONNECTED", 1)
         story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    return trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    return trial(FollowsMigration, story.at(5_000).done(), MIGRATED)
 
 
 @pytest.mark.parametrize(("broker", "codes"), [(1, []), (0, ["stayed", "never-came"]), (None, ["never-came"])])
@@ -182,22 +181,18 @@ def test_producer_that_sends_no_more_need_not_follow_its_topic(error: str, codes
     story.producer()
     story.send_frame(0)
     story.down("SEND_ERROR", producer_id=0, sequence_id=0, fields={"error": error})
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    story.down("TOPIC_MIGRATED", fields=TOLD)
+    check = trial(FollowsMigration, story.at(5_000).done(), MIGRATED)
     assert _codes(check) == codes
 
 
 def _told_and_left(story: Script, after_ms: int = 10) -> list[str]:
     """Its producer is told that the topic went away, leaves the connection, and comes back to where it was."""
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.after(after_ms).closed()
     story.opened(1, 0)
     story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(9_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    check = trial(FollowsMigration, story.at(9_000).done(), MIGRATED)
     return _codes(check)
 
 
@@ -247,12 +242,10 @@ def test_client_that_left_over_a_receipt_ahead_may_not_have_heard_where_its_topi
 def test_client_that_cannot_look_its_topic_up_there_waits_to_ask_again(end_ms: int, codes: list[str]) -> None:
     story = Script()
     story.producer()
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.opened(1, 1)
     story.at(1_000).down("LOOKUP_RESPONSE", 1, request_id=7, fields={"error": "ServiceNotReady"})
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(end_ms).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    check = trial(FollowsMigration, story.at(end_ms).done(), MIGRATED)
     assert _codes(check) == codes
 
 
@@ -262,13 +255,11 @@ def test_client_whose_look_up_is_not_answered_waits_as_long_as_an_operation_may_
 ) -> None:
     story = Script()
     story.producer()
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.opened(1, 1)
     story.at(100).down("LOOKUP_RESPONSE", 1, request_id=7, fate=Fate.CUT, sides=Sides.SENDER)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
     config = ClientConfig(client={"operation_timeout_ms": 1_000})
-    case = msgspec.structs.replace(ANY_CASE, steps=steps, config=config)
+    case = msgspec.structs.replace(MIGRATED, config=config)
     facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms"}))
     assert _codes(trial(FollowsMigration, story.at(end_ms).done(), case, facts)) == codes
 
@@ -282,13 +273,10 @@ def test_producer_of_another_client_has_an_id_of_its_own(clients: tuple[int, ...
     story.connected(0)
     story.producer_asks(0, name="p1")
     story.producer_ready(0, name="p1")
-    story.down(
-        "TOPIC_MIGRATED", fields={"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b"}
-    )
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.opened(1, 0)
     story.producer_asks(1, name="p2")
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    check = trial(FollowsMigration, story.at(1_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    check = trial(FollowsMigration, story.at(1_000).done(), MIGRATED)
     assert _codes(check) == codes[:1]
 
 
@@ -298,40 +286,32 @@ def test_producer_whose_opening_failed_need_not_follow_its_topic(told_first: boo
     opening = story.invoke("open_producer", PRODUCER, args={"topic": "t"})
     story.connected()
     story.producer_asks()
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
     if told_first:
-        story.down("TOPIC_MIGRATED", fields=told)
+        story.down("TOPIC_MIGRATED", fields=TOLD)
     story.complete(opening, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
     if not told_first:
-        story.down("TOPIC_MIGRATED", fields=told)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    case = msgspec.structs.replace(ANY_CASE, steps=steps)
-    assert _codes(trial(FollowsMigration, story.at(5_000).done(), case)) == []
+        story.down("TOPIC_MIGRATED", fields=TOLD)
+    assert _codes(trial(FollowsMigration, story.at(5_000).done(), MIGRATED)) == []
 
 
 def test_producer_that_is_closed_need_not_follow_its_topic_nor_need_its_namesake_in_another_client() -> None:
     story = Script()
     story.producer()
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.complete(story.invoke("close", PRODUCER))
     story.opened(1, 0)
     story.producer_asks(1)
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    case = msgspec.structs.replace(ANY_CASE, steps=steps)
-    assert _codes(trial(FollowsMigration, story.at(5_000).done(), case)) == []
+    assert _codes(trial(FollowsMigration, story.at(5_000).done(), MIGRATED)) == []
 
 
 def _refused_where_it_went(error: str) -> Check:
     story = Script()
     story.producer()
-    told = {"resource_id": 0, "resource_type": "Producer", "brokerServiceUrl": "pulsar://b:1"}
-    story.down("TOPIC_MIGRATED", fields=told)
+    story.down("TOPIC_MIGRATED", fields=TOLD)
     story.connected(1)
     story.up("LOOKUP", 1, request_id=9, fields={"topic": story.full("t")})
     story.down("LOOKUP_RESPONSE", 1, request_id=9, fields={"response": "Failed", "error": error})
-    steps = (Step(Who.BROKER, "migrate", {"topic": "t", "broker": 1}),)
-    return trial(FollowsMigration, story.at(5_000).done(), msgspec.structs.replace(ANY_CASE, steps=steps))
+    return trial(FollowsMigration, story.at(5_000).done(), MIGRATED)
 
 
 @pytest.mark.parametrize(("error", "codes"), [("NotAllowedError", []), ("ServiceNotReady", ["never-came"])])

@@ -6,7 +6,7 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import to_client
 from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.model.event import Fate, Frame, Received
+from assay_conformance.model.event import FORGED, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 
@@ -19,7 +19,7 @@ class TakesBatchesOfOne(HandoverCheck):
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         session, meta = self.tracker.consumer_of(event), event.meta
-        whole = event.fate not in (Fate.ALTERED, Fate.INJECTED) and event.intact is not False
+        whole = event.fate not in FORGED and event.intact is not False
         if session is None or meta is None or meta.batch != 1 or not to_client(event) or not whole:
             return
         if len(event.members) == 1:

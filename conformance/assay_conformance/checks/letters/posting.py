@@ -15,7 +15,7 @@ from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import TimedCheck, in_force, number_in_force
 from assay_conformance.checks.lines import Unit
 from assay_conformance.checks.tracker import Entry, OpenedConsumer
-from assay_conformance.model.event import Fate, Frame, Invoke, Received, Stored
+from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, Invoke, Received, Stored
 from assay_conformance.model.topic_names import base_topic
 
 RECONSUME_TIMES = "RECONSUMETIMES"
@@ -23,8 +23,6 @@ DELAY_TIME = "DELAY_TIME"
 REAL_TOPIC = "REAL_TOPIC"
 ORIGINS = ("ORIGIN_MESSAGE_ID", "ORIGIN_MESSAGE_IDY_TIME")
 """The second is the Java client's own spelling of it, which the Go client took over."""
-
-_FORGED = (Fate.ALTERED, Fate.INJECTED, Fate.DUPLICATED)
 
 
 class Kind(StrEnum):
@@ -97,7 +95,7 @@ class LetterCheck(TimedCheck):
     def _sent(self, event: Frame) -> None:
         lines = self.tracker.lines
         session, unit = self.tracker.producer_of(event), lines.unit
-        if session is None or unit is None or lines.again or event.fate in _FORGED or event.meta is None:
+        if session is None or unit is None or lines.again or event.fate in FORGED_OR_DOUBLED or event.meta is None:
             return
         address = self.addresses.get(str(session.request.fields.get("topic", "")))
         if address is None or unit.line.handle is not None or not (event.members or event.meta.chunk_id is None):

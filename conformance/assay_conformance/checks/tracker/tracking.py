@@ -21,6 +21,7 @@ from assay_conformance.checks.tracker.values import (
 )
 from assay_conformance.ledger.from_history.evidence import HistoryJudged
 from assay_conformance.model.event import (
+    FORGED,
     AgentEnded,
     Began,
     Closed,
@@ -41,7 +42,6 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.topic_names import base_topic, named_topics, renamed
 
-_FORGED = (Fate.ALTERED, Fate.INJECTED)
 _DUPLICATED, _OK, _SENDER, _BOTH = Fate.DUPLICATED, Outcome.OK, Sides.SENDER, Sides.BOTH
 
 DEFAULT_SUBSCRIPTION = "s"
@@ -302,7 +302,7 @@ class Tracker:
 
     def _send(self, event: Frame) -> None:
         session = self.producer_of(event)
-        if event.fate in _FORGED:
+        if event.fate in FORGED:
             self.lines.forged(session, event)
         elif event.fate is _DUPLICATED and session is not None:
             self.lines.torn(session)
@@ -312,19 +312,16 @@ class Tracker:
             self.lines.sent(session, event)
 
     def _send_answer(self, event: Frame) -> None:
-        if event.fate in _FORGED:
+        if event.fate in FORGED:
             self.lines.forged_receipts = True
         if event.command == "SEND_RECEIPT":
             self._receipt_order(event)
         if event.to_receiver:
             self._refused(event)
-            if event.fate in _FORGED:
+            if event.fate in FORGED:
                 self.may_be_left.setdefault(event.conn, event)
             self.lines.answered(self.producer_of(event), event)
-            is_ahead = self.lines.unit is not None and self.lines.unit is not self.lines.head
-            if event.command == "SEND_RECEIPT" and is_ahead and not self.lines.stale:
-                # Of a SEND behind one that is still on its way.
-                self.may_be_left.setdefault(event.conn, event)
+            self._receipt_ahead(event)
             if event.fate is _DUPLICATED:
                 self.lines.receipted_twice()
 
@@ -335,6 +332,12 @@ class Tracker:
         elif event.sides is not _BOTH:
             self._kept_receipts.discard(producer)
         elif producer in self._kept_receipts:
+            self.may_be_left.setdefault(event.conn, event)
+
+    def _receipt_ahead(self, event: Frame) -> None:
+        """Of a SEND behind one that is still on its way."""
+        lines = self.lines
+        if event.command == "SEND_RECEIPT" and not lines.stale and lines.unit not in (None, lines.head):
             self.may_be_left.setdefault(event.conn, event)
 
     def _refused(self, event: Frame) -> None:

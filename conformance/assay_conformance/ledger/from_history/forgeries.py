@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from assay_conformance.model.event import Completion, Fate, Frame, Invoke
+from assay_conformance.model.event import FORGED, Completion, Fate, Frame, Invoke
 from assay_conformance.model.topic_names import base_topic, named_topics, renamed
-
-FORGED = (Fate.ALTERED, Fate.INJECTED)
 
 _OF_CONNECTION = frozenset({"SEND_RECEIPT", "SEND_ERROR", "PRODUCER_SUCCESS", "ERROR", "TOPIC_MIGRATED"})
 _OF_TOPIC = frozenset({"LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE"})
