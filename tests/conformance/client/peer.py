@@ -62,6 +62,7 @@ class Peer:
         self.last_sequence_id = -1
         self.max_message_bytes = 5 * 1024 * 1024
         self.partitions = 0
+        self.protocol_version = 21
         self.producer_id: int | None = None
         self._splitters: dict[int, Splitter] = {}
         self._inputs: deque[Callable[[], None]] = deque()
@@ -322,7 +323,7 @@ _ANSWERS: dict[CommandType | int, Callable[[Peer, Any], BaseCommand]] = {
     C.CONNECT: lambda peer, _: command(
         C.CONNECTED,
         server_version="x",
-        protocol_version=21,
+        protocol_version=peer.protocol_version,
         max_message_size=peer.max_message_bytes,
         feature_flags={"supports_topic_watchers": True},
     ),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.conformance.client.peer import CONSUMER, C, Peer
 
+from assay_conformance.client import Failed
+from assay_conformance.client.consumer import LAST_ID_SINCE
 from assay_conformance.client.reader import LATEST_ID, ReadingPlace
 from assay_conformance.client.seeking import Place
 from assay_conformance.client.settings import InitialPosition
@@ -37,3 +40,15 @@ def test_reader_that_takes_what_it_names_reads_what_it_sought_once() -> None:
     assert place.passes((1, 2), None)
     place.handed_over((1, 2), None)
     assert not place.passes((1, 2), None)
+
+
+@pytest.mark.parametrize(("version", "asks"), [(LAST_ID_SINCE - 1, 0), (LAST_ID_SINCE, 1)])
+def test_broker_is_asked_for_its_last_message_if_it_knows_the_question(version: int, asks: int) -> None:
+    peer = Peer()
+    peer.protocol_version = version
+    peer.open_consumer(durable=False)
+    op = peer.next_op()
+    peer.core.has_message_available(op, CONSUMER, peer.now_ns)
+    peer.run()
+    assert len(peer.written(C.GET_LAST_MESSAGE_ID)) == asks
+    assert isinstance(peer.results.get(op), Failed) is (not asks)
