@@ -190,6 +190,8 @@ class LeavesOnReceiptAhead(Check):
             if closed is not None and closed.by is ClosedBy.CLIENT and closed.t_ns == until_ns:
                 self.exercise(receipt)
             return
+        if not self.view.is_read_at_once():
+            return  # A broker that has stopped reading learns late of who has left.
         if self.tracker.load.timing(receipt.t_ns, receipt.t_ns, until_ns, tolerance) is Timing.UNDECIDED:
             self.undecided("the machine was too busy to say whether the client only left late")
             return

@@ -1,14 +1,17 @@
 from typing import Any
 
+import msgspec
 import pytest
 from tests.conformance.checks.chunk_story import CHUNKS, Story
 
 from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
 from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script
+from assay_conformance.model.case import Rate, Topology
 from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Outcome, Sides
 from assay_conformance.model.facts import ClientFacts
+from assay_conformance.model.policy import BrokerSettings
 
 
 def _in_flight(count: int = 3, **config: Any) -> Script:
@@ -455,6 +458,13 @@ def test_client_that_leaves_over_a_receipt_ahead_is_accepted() -> None:
 
 def test_client_that_stays_is_found() -> None:
     assert _codes(trial(LeavesOnReceiptAhead, _ahead().at(5000).done())) == ["stayed"]
+
+
+def test_broker_that_stops_reading_now_and_then_learns_late_of_who_leaves() -> None:
+    topology = Topology(settings=BrokerSettings(publish_rate=Rate(messages=20)))
+    case = msgspec.structs.replace(ANY_CASE, topology=topology)
+    check = trial(LeavesOnReceiptAhead, _ahead().at(5000).done(), case)
+    assert (check.findings, check.exercised) == ([], 0)
 
 
 def test_cut_right_after_a_receipt_ahead_proves_nothing() -> None:

@@ -418,6 +418,16 @@ def test_bytes_that_are_answered_do_not_count() -> None:
     assert _codes(trial(FullBufferPauses, _on_two_connections(6, 5, answered=2).done(), FULL)) == []
 
 
+def test_who_connects_when_nobody_knows_how_full_it_is_is_not_counted() -> None:
+    story = Script()
+    story.producer(conn=0)
+    story.send_frame(0, size=256 * 1024, sides=Sides.RECEIVER)
+    story.producer(conn=1)
+    for number in range(8):
+        story.send_frame(100 + number, conn=1, sequence_id=number, size=256 * 1024)
+    assert _codes(trial(FullBufferPauses, story.done(), FULL)) == []
+
+
 def test_who_connects_to_a_full_broker_is_not_counted() -> None:
     story = _on_two_connections(5, 5)
     story.producer(conn=2)

@@ -228,7 +228,7 @@ class FullBufferPauses(Check):
         self._unanswered: dict[int, list[Frame]] = {}
         self._bytes = 0
         self._odd: set[int] = set()
-        """Connections on which a fault lets SENDs go, or that came when the buffer was full."""
+        """Connections on which a fault lets SENDs go, or that came when the buffer was, or may have been, full."""
         self._told = False
 
     def concerned(self) -> bool:
@@ -236,7 +236,7 @@ class FullBufferPauses(Check):
 
     @on(Opened)
     def opened(self, event: Opened) -> None:
-        if self._bytes > self._most_bytes:
+        if self._odd or self._bytes > self._most_bytes:
             self._odd.add(event.conn)
 
     @on(Closed)
