@@ -74,8 +74,8 @@ RATES: Sequence[Rules] = (
 SIX_A_SECOND = _dispatch(_SIX)
 
 PUBLISHED: Sequence[Rules] = (
-    Rules(topic=Policies(publish_rate=Rate(messages=10))),
-    Rules(broker=BrokerSettings(publish_rate=Rate(messages=10))),
+    Rules(topic=Policies(publish_rate=Rate(messages=20))),
+    Rules(broker=BrokerSettings(publish_rate=Rate(messages=20))),
 )
 
 NOT_KEPT: Sequence[Rules] = (_dispatch(_TWO), _dispatch(subscription=_TWO), _dispatch(namespace=_TWO))

@@ -51,8 +51,8 @@ _AGES = (LONGEST, LONG, LONG)
 _REFUSE_ALL = (do(Do.NACK_ALL), PAUSE, do(Do.RECEIVE, 5))
 _REFUSE_FEW = (do(Do.NACK, 1), do(Do.NACK, 2), do(Do.NACK, 3), do(Do.RECEIVE, 5), LONG)
 _ACK_SOME = call(st.sampled_from((Do.ACK_ONE, Do.ACK)), number=FEW)
-_UNTIL_PUBLISHED_MS = 5_000
-"""A rate lets fifteen messages through before a send may time out."""
+_UNTIL_PUBLISHED_MS = 2_000
+"""A rate lets forty messages through before a send times out."""
 _NO_RECEIPTS = at(("SEND_RECEIPT",), st.just(Hold()), st.just(1), st.just(500), times=st.just(0))
 
 LIMITS: Mapping[str, Kind] = {
