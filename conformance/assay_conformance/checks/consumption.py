@@ -78,6 +78,12 @@ def buries(view: View, consumer: OpenedConsumer) -> bool:
     return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
+def comes_too_often(view: View, consumer: OpenedConsumer, frame: Frame) -> bool:
+    """Whether this MESSAGE was redelivered oftener than it may be, so that a dead letter takes its place."""
+    most = number_in_force(view, consumer, "max_redeliver_count")
+    return bool(most) and (frame.redelivery_count or 0) > (most or 0)
+
+
 GROUPS = "ack_grouping"
 """Capability of clients that collect acknowledgments; the others send each at once."""
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import View, ms, on
-from assay_conformance.checks.consumption import TimedCheck, buries, entry_on, is_acked, is_open, late, number_in_force
+from assay_conformance.checks.consumption import (
+    TimedCheck,
+    buries,
+    comes_too_often,
+    entry_on,
+    is_acked,
+    is_open,
+    late,
+)
 from assay_conformance.checks.readers import begins_at, is_reader
 from assay_conformance.checks.tracker import ConsumerSession, Entry, OpenedConsumer, Operation
 from assay_conformance.model.event import Completion, Frame, Outcome, Received
@@ -70,8 +78,7 @@ class Handover:
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought or begins_at(session, entry):
             return
-        most = number_in_force(self._view, session.consumer, "max_redeliver_count")
-        if most and (frame.redelivery_count or 0) > most:
+        if comes_too_often(self._view, session.consumer, frame):
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:

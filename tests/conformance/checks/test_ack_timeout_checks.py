@@ -328,6 +328,19 @@ def test_batch_that_came_again_when_a_part_had_been_handed_over_may_be_asked_for
     assert story.judged(EndedByAck)[0] == []
 
 
+def test_batch_of_which_two_copies_came_at_once_may_be_asked_for() -> None:
+    story = timed()
+    for _ in range(2):
+        story.message(0, 1, entry=0, batch=True)
+    for index in (0, 1, 0):
+        story.member(0, index, 2)
+    story.ack(2)
+    story.ack(3)
+    story.after(420)
+    story.redeliver_frame(0)
+    assert story.judged(EndedByAck)[0] == []
+
+
 def test_refused_message_may_be_asked_for() -> None:
     story = holding()
     story.nack(1)

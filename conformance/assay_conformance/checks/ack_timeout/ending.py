@@ -43,7 +43,8 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         self._taken: dict[EntryKey, set[int]] = {}
         """Indexes that were handed over since the entry came last."""
         self._mixed: set[EntryKey] = set()
-        """Batches that came again when a part had been handed over: which copy the others are of, nobody can tell."""
+        """Batches that came again before all of them had been handed over: which copy the others are of, nobody can
+        tell."""
         self._settled: dict[EntryKey, _Settled] = {}
         self._refused: set[EntryKey] = set()
         self._unsure: set[int] = set()
@@ -71,6 +72,7 @@ class EndedByAck(TimeoutCheck, RequestCheck):
         self._taken.setdefault(key, set()).add(max(event.message_id.batch_index, 0))
         if frame is None:
             self._unsure.add(consumer.handle)
+            self._mixed.add(key)
             self._since.pop(key, None)
         else:
             self._since[key] = event

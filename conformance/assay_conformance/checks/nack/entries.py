@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay_conformance.checks.base import ms, on
-from assay_conformance.checks.consumption import EntryKey, entry_on, late, listed, of_batch, sent_round, to_client
+from assay_conformance.checks.consumption import (
+    EntryKey,
+    comes_too_often,
+    entry_on,
+    late,
+    listed,
+    of_batch,
+    sent_round,
+    to_client,
+)
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
@@ -84,7 +93,8 @@ class WholeEntry(RequestCheck):
         self._sizes[key] = (event.meta.batch if event.meta is not None else None) or 0
         members = self._refused.get(key)
         if members is not None and members.request is not None and event.intact is not False:
-            if any(event.ack_sets) or members.dispatch is not None:
+            buried = comes_too_often(self.view, session.consumer, event)
+            if any(event.ack_sets) or members.dispatch is not None or buried:
                 del self._refused[key]
             else:
                 members.dispatch = event
