@@ -50,6 +50,9 @@ AT_ONCE: Final = 8
 MOST_BEGINNINGS: Final = 5
 """Over sockets an agent may be kept, by a busy machine, from its first answer, ahead of anything that is judged."""
 
+SOCKET_ROUND: Final = 25
+"""Lives of a round over sockets: a thousand of them are of all areas, as each round is of one."""
+
 OFTEN: Final = 100
 """A requirement whose precondition occurred less often has not been shown to be quiet."""
 
@@ -99,9 +102,9 @@ def trial(number: int) -> ReferenceTrial:
     return ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS)
 
 
-def drawn(seed: int) -> list[Case]:
+def drawn(seed: int, lives: int = ROUND) -> list[Case]:
     """As exploration draws: areas take turns."""
-    return plan.draw(areas.lives(areas.by_turns(seed)), ROUND, seed)
+    return plan.draw(areas.lives(areas.by_turns(seed)), lives, seed)
 
 
 def directed(seed: int, exercised: Counter[str]) -> list[Case]:
@@ -191,7 +194,7 @@ def play_over_sockets(rounds: Rounds, folder: Path, first_seed: int, lives: int)
     seeds = (seed for seed in count(first_seed) if seed not in rounds)
     while sum(map(len, rounds.values())) < lives:
         seed = next(seeds)
-        rounds[seed] = over_sockets(drawn(seed))
+        rounds[seed] = over_sockets(drawn(seed, SOCKET_ROUND))
         keep(folder, seed, rounds[seed])
         print(f"seed {seed}: {len(rounds[seed])} lives", file=sys.stderr, flush=True)
 

@@ -19,7 +19,16 @@ from assay_conformance.checks.delivery import (
     WithinContract,
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import CASE_NUMBER, CONSUMER, NAME, PRODUCER, Script, digest_of, entry_id
+from assay_conformance.history.script import (
+    CASE_NUMBER,
+    CONSUMER,
+    DUPLICATE,
+    NAME,
+    PRODUCER,
+    Script,
+    digest_of,
+    entry_id,
+)
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
 
@@ -339,6 +348,24 @@ def test_of_an_id_that_was_sent_twice_either_receipt_may_tell(chosen: int, codes
         s.ok(1, message_id=entry_id(0))
 
     assert judged(OkIsStored, story)[0] == codes
+
+
+@pytest.mark.parametrize(
+    ("other_name", "closed_first", "codes"),
+    [(NAME, False, []), (NAME, True, ["not-stored"]), ("other", False, ["not-stored"])],
+)
+def test_an_id_may_be_known_of_a_namesake_that_was_there_beside(
+    other_name: str, closed_first: bool, codes: list[str]
+) -> None:
+    def story(s: Script) -> None:
+        if closed_first:
+            s.invoke("close", PRODUCER, args={"handle": PRODUCER})
+        s.producer(9, conn=5, producer_id=1, producer_name=other_name)
+        s.send(0, handle=9)
+        s.ok(0, handle=9, message_id=DUPLICATE)
+
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(producer={"producer_name": NAME}))
+    assert judged(OkIsStored, story, case=case)[0] == codes
 
 
 def test_a_failover_consumer_that_comes_back_is_made_active_a_second_later() -> None:

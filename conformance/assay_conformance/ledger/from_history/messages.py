@@ -8,7 +8,7 @@ producer without a partition.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import combinations, groupby
 from operator import attrgetter
 
 from assay_conformance.ledger.certificates import of_outcomes
@@ -80,7 +80,8 @@ class Messages:
     forged: set[int] = field(default_factory=set)
     """Producer handles whose outcomes rest on what a fault may have made up."""
     choosing: set[int] = field(default_factory=set)
-    """Producer handles whose application says which sequence ids its messages have, or with which they begin."""
+    """Producer handles whose application says which sequence ids its messages have, or with which they begin; or that
+    had the name of another one beside it, and so gave out ids that the broker knew of that one."""
 
     def topic_number(self, name: str) -> int:
         return self.topics.setdefault(name, len(self.topics))
@@ -96,7 +97,7 @@ def collect(sorted_events: Sorted, case: Case) -> Messages:
     """Every message that rows can tell of, in its stream."""
     found = Messages()
     producers = _producers(sorted_events, case)
-    found.choosing = _choosing(sorted_events, case)
+    found.choosing = _choosing(sorted_events, case) | _of_shared_names(sorted_events, case, producers)
     first = case.topology.topics[0].name
     found.forged = sorted_events.forgeries.concerned(sorted_events.invokes, sorted_events.local, first)
     _asked_for(found, sorted_events, producers)
@@ -140,6 +141,28 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
         if chooses and event.handle is not None:
             found.add(event.handle)
     return found
+
+
+def _of_shared_names(events: Sorted, case: Case, producers: dict[int, _Producer]) -> set[int]:
+    """Of two producers with one name the later was opened before the earlier was to be closed."""
+    usual = case.config.producer.get("producer_name")
+    closed: dict[int | None, int] = {}
+    opened: dict[tuple[str, str], list[Invoke]] = {}
+    for event in events.invokes:
+        if event.verb == "close":
+            closed.setdefault(event.handle, event.seq)
+        elif event.verb == "open_producer" and event.handle in producers:
+            name = (event.args.get("config") or {}).get("producer_name", usual)
+            if name is not None:
+                opened.setdefault((str(name), producers[event.handle].topic), []).append(event)
+    return {
+        one.handle
+        for namesakes in opened.values()
+        for earlier, later in combinations(namesakes, 2)
+        if closed.get(earlier.handle, later.seq) >= later.seq
+        for one in (earlier, later)
+        if one.handle is not None
+    }
 
 
 def _asked_for(found: Messages, events: Sorted, producers: dict[int, _Producer]) -> None:
