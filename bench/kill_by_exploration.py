@@ -11,7 +11,8 @@ which the honest client passes; what counts is how far the exploration had come 
 directed Case is run.
 
 What came of each is kept in fixtures/golden/kills_by_exploration.json as it goes, and docs/mutants.md shows it: of one
-seed. `--only`, and mutants of which nothing is kept, go on with that one; `--anew` begins with any.
+seed. `--only`, and mutants of which nothing is kept, go on with that one; `--anew` begins with any. `--only` with
+another seed says what came of it and keeps nothing.
 """
 
 from __future__ import annotations
@@ -142,8 +143,11 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--anew", action="store_true")
     said = parser.parse_args()
+    if said.only and said.anew:
+        parser.error("--anew begins a record of all mutants: leave it out, and --only says what came of these")
     before = kill_matrix.found()
-    if not said.anew and (said.seed, said.cpu_s) != (before.seed, before.cpu_s):
+    keeps = said.anew or (said.seed, said.cpu_s) == (before.seed, before.cpu_s)
+    if not keeps and not said.only:
         sys.exit(f"seed {before.seed} and {before.cpu_s:.0f} s are kept: go on with these, or begin with --anew")
     exploration = kept(said.kept or Path("runs", f"explored-{said.seed}.jsonl"), said.seed, said.cpu_s)
     known = {str(mutant) for mutant in (*Mutation, *BrokerMutation)}
@@ -155,9 +159,11 @@ def main() -> None:
     ]
     for mutant, one in _all_sought(mutants, exploration, said.cpu_s, said.jobs):
         found[str(mutant)] = one
-        kill_matrix.keep_found(Search(said.seed, said.cpu_s, found))
         print(f"{mutant}: {one}", file=sys.stderr, flush=True)
-    kill_matrix.PAGE.write_text(kill_matrix.written(), "utf-8")
+        if keeps:
+            kill_matrix.keep_found(Search(said.seed, said.cpu_s, found))
+    if keeps:
+        kill_matrix.PAGE.write_text(kill_matrix.written(), "utf-8")
 
 
 if __name__ == "__main__":
