@@ -30,7 +30,7 @@ from assay_conformance.history.script import (
     entry_id,
 )
 from assay_conformance.model.case import Case, ClientConfig, ConfigValue, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import Fate, Identity, Member, Meta, Received, Sides
+from assay_conformance.model.event import AgentEnded, Fate, Identity, Member, Meta, Received, Sides
 
 Story = Callable[[Script], None]
 
@@ -351,15 +351,15 @@ def test_of_an_id_that_was_sent_twice_either_receipt_may_tell(chosen: int, codes
 
 
 @pytest.mark.parametrize(
-    ("other_name", "closed_first", "codes"),
-    [(NAME, False, []), (NAME, True, ["not-stored"]), ("other", False, ["not-stored"])],
+    ("other_name", "ends", "codes"),
+    [(NAME, "", []), (NAME, "close", ["not-stored"]), (NAME, "kill", ["not-stored"]), ("other", "", ["not-stored"])],
 )
-def test_an_id_may_be_known_of_a_namesake_that_was_there_beside(
-    other_name: str, closed_first: bool, codes: list[str]
-) -> None:
+def test_an_id_may_be_known_of_a_namesake_that_was_there_beside(other_name: str, ends: str, codes: list[str]) -> None:
     def story(s: Script) -> None:
-        if closed_first:
+        if ends == "close":
             s.invoke("close", PRODUCER, args={"handle": PRODUCER})
+        elif ends == "kill":
+            s.add(AgentEnded, reason="the agent was killed", killed=True)
         s.producer(9, conn=5, producer_id=1, producer_name=other_name)
         s.send(0, handle=9)
         s.ok(0, handle=9, message_id=DUPLICATE)

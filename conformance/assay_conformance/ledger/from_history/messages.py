@@ -144,24 +144,21 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
 
 
 def _of_shared_names(events: Sorted, case: Case, producers: dict[int, _Producer]) -> set[int]:
-    """Of two producers with one name the later was opened before the earlier was to be closed."""
+    """Of two producers with one name the later was opened before the earlier was to end."""
     usual = case.config.producer.get("producer_name")
-    closed: dict[int | None, int] = {}
-    opened: dict[tuple[str, str], list[Invoke]] = {}
+    opened: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for event in events.invokes:
-        if event.verb == "close":
-            closed.setdefault(event.handle, event.seq)
-        elif event.verb == "open_producer" and event.handle in producers:
+        if event.verb == "open_producer" and event.handle in producers:
             name = (event.args.get("config") or {}).get("producer_name", usual)
             if name is not None:
-                opened.setdefault((str(name), producers[event.handle].topic), []).append(event)
+                namesakes = opened.setdefault((str(name), producers[event.handle].topic), [])
+                namesakes.append((event.handle, event.seq))
     return {
-        one.handle
+        handle
         for namesakes in opened.values()
-        for earlier, later in combinations(namesakes, 2)
-        if closed.get(earlier.handle, later.seq) >= later.seq
-        for one in (earlier, later)
-        if one.handle is not None
+        for (earlier, _), (later, since) in combinations(namesakes, 2)
+        if events.parted.get(earlier, since) >= since
+        for handle in (earlier, later)
     }
 
 

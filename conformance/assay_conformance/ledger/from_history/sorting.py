@@ -50,6 +50,8 @@ class Sorted:
     received: list[Received] = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
     read_back: set[str] = field(default_factory=set)
+    parted: dict[int, int] = field(default_factory=dict)
+    """Producer handle -> the event that ends it: its close is asked for, or its client's, or its process dies."""
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)
     troubles: list[Event] = field(default_factory=list)
     """Faults, steps of the broker, ends of connections and agents; what the broker closed."""
@@ -146,6 +148,19 @@ class _Sorting:
             name = (event.args.get("config") or {}).get("producer_name")
             if name:
                 self.found.names.add(str(name))
+        elif event.verb == "close" and event.handle is not None:
+            self._parts(event, event.handle)
+
+    def agent_ended(self, event: AgentEnded) -> None:
+        self.trouble(event)
+        self._parts(event)
+
+    def _parts(self, event: Invoke | AgentEnded, closed: int | None = None) -> None:
+        """All producers so far, or this one, or those of this client."""
+        for asked in self.found.invokes:
+            mine = closed is None or closed in (asked.handle, asked.args.get("client"))
+            if asked.verb == "open_producer" and asked.handle is not None and mine:
+                self.found.parted.setdefault(asked.handle, event.seq)
 
     def completed(self, event: Completion) -> None:
         found = self.found
@@ -232,7 +247,7 @@ _HANDLERS: dict[type, Callable[[_Sorting, Any], None]] = {
     Fired: _Sorting.trouble,
     Healed: _Sorting.trouble,
     Closed: _Sorting.trouble,
-    AgentEnded: _Sorting.trouble,
+    AgentEnded: _Sorting.agent_ended,
     Stepped: _Sorting.trouble,
 }
 
