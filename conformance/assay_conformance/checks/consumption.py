@@ -78,10 +78,10 @@ def buries(view: View, consumer: OpenedConsumer) -> bool:
     return bool(number_in_force(view, consumer, "max_redeliver_count") or in_force(view, consumer, "retry_letters"))
 
 
-def comes_too_often(view: View, consumer: OpenedConsumer, frame: Frame) -> bool:
-    """Whether this MESSAGE was redelivered oftener than it may be, so that a dead letter takes its place."""
+def is_dead_letter(view: View, consumer: OpenedConsumer, frame: Frame) -> bool:
+    """Whether this MESSAGE was redelivered oftener than it may be, and is to be buried."""
     most = number_in_force(view, consumer, "max_redeliver_count")
-    return bool(most) and (frame.redelivery_count or 0) > (most or 0)
+    return bool(most and (frame.redelivery_count or 0) > most)
 
 
 GROUPS = "ack_grouping"

@@ -8,9 +8,9 @@ from assay_conformance.checks.base import View, ms, on
 from assay_conformance.checks.consumption import (
     TimedCheck,
     buries,
-    comes_too_often,
     entry_on,
     is_acked,
+    is_dead_letter,
     is_open,
     late,
 )
@@ -78,7 +78,7 @@ class Handover:
         entry = entry_on(session, frame.ids[0])
         if (entry.ledger, entry.entry) in session.consumer.sought or begins_at(session, entry):
             return
-        if comes_too_often(self._view, session.consumer, frame):
+        if is_dead_letter(self._view, session.consumer, frame):
             return
         limit = self._limits.get(frame.conn)
         if limit is not None and _size_of(frame) > limit:

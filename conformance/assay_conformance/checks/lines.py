@@ -156,7 +156,7 @@ class Lines:
             self.burst.add(event.handle)
         elif event.verb == "close":
             for handle, opening in self.openings.items():
-                if event.handle in (handle, opening.args.get("client")):
+                if event.closes(opening):
                     self._parts(handle, event)
 
     def killed(self, event: AgentEnded) -> None:

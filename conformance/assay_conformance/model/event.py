@@ -147,6 +147,10 @@ class Invoke(_Event, frozen=True, tag="invoke"):
         """As that of the message that is to come of it."""
         return (self.size, self.digest)
 
+    def closes(self, opening: Invoke) -> bool:
+        """Whether this asks to close what was opened there, or the client of that."""
+        return self.verb == "close" and self.handle in (opening.handle, opening.args.get("client"))
+
 
 class Completion(_Event, frozen=True, tag="completion"):
     """How operation `op` ended. `called_ns` / `done_ns`: the agent's stamps of the client call and of its callback."""

@@ -360,12 +360,11 @@ def test_an_id_may_be_known_of_a_namesake_that_was_there_beside(other_name: str,
             s.invoke("close", PRODUCER, args={"handle": PRODUCER})
         elif ends == "kill":
             s.add(AgentEnded, reason="the agent was killed", killed=True)
-        s.producer(9, conn=5, producer_id=1, producer_name=other_name)
+        s.producer(9, conn=5, producer_id=1, name=other_name)
         s.send(0, handle=9)
         s.ok(0, handle=9, message_id=DUPLICATE)
 
-    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(producer={"producer_name": NAME}))
-    assert judged(OkIsStored, story, case=case)[0] == codes
+    assert judged(OkIsStored, story)[0] == codes
 
 
 def test_a_failover_consumer_that_comes_back_is_made_active_a_second_later() -> None:

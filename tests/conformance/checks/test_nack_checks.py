@@ -333,24 +333,22 @@ def test_redeliver_of_a_batch_index_is_found() -> None:
     assert story.judged(WholeEntry)[0] == ["batch-index-sent"]
 
 
-def test_part_of_an_entry_is_found() -> None:
+def comes_in_part(redelivery_count: int) -> Story:
     story = refused_batch()
     story.redeliver_frame(0)
-    story.dispatch_batch(redelivery_count=1)
+    story.dispatch_batch(redelivery_count=redelivery_count)
     story.members(1)
     story.after(600)
     story.receive(asked=3, got=1)
-    assert story.judged(WholeEntry)[0] == ["part-of-entry"]
+    return story
+
+
+def test_part_of_an_entry_is_found() -> None:
+    assert comes_in_part(1).judged(WholeEntry)[0] == ["part-of-entry"]
 
 
 def test_entry_that_is_to_be_a_dead_letter_need_not_come_back() -> None:
-    story = refused_batch()
-    story.redeliver_frame(0)
-    story.dispatch_batch(redelivery_count=2)
-    story.members(1)
-    story.after(600)
-    story.receive(asked=3, got=1)
-    assert story.judged(WholeEntry, client(max_redeliver_count=1)) == ([], 0)
+    assert comes_in_part(2).judged(WholeEntry, client(max_redeliver_count=1)) == ([], 0)
 
 
 def test_entry_that_did_not_come_again_shows_nothing() -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import (
     EntryKey,
-    comes_too_often,
     entry_on,
+    is_dead_letter,
     late,
     listed,
     of_batch,
@@ -93,8 +93,8 @@ class WholeEntry(RequestCheck):
         self._sizes[key] = (event.meta.batch if event.meta is not None else None) or 0
         members = self._refused.get(key)
         if members is not None and members.request is not None and event.intact is not False:
-            buried = comes_too_often(self.view, session.consumer, event)
-            if any(event.ack_sets) or members.dispatch is not None or buried:
+            excused = any(event.ack_sets) or is_dead_letter(self.view, session.consumer, event)
+            if excused or members.dispatch is not None:
                 del self._refused[key]
             else:
                 members.dispatch = event

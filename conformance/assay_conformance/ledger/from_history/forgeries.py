@@ -28,7 +28,7 @@ class Forgeries:
 
     _names: dict[int, set[str]] = field(default_factory=dict)
     """Connection -> names of producers that wrote on it."""
-    _named: dict[int, set[str]] = field(default_factory=dict)
+    named: dict[int, set[str]] = field(default_factory=dict)
     """Producer handle -> its names."""
     _topics: dict[tuple[int, int | None], str] = field(default_factory=dict)
     """(connection, request id) -> full name of the topic that is looked up."""
@@ -45,7 +45,7 @@ class Forgeries:
     def opened(self, event: Completion) -> None:
         """A producer, as its application heard of it."""
         if event.handle is not None and event.producer_name:
-            self._named.setdefault(event.handle, set()).add(event.producer_name)
+            self.named.setdefault(event.handle, set()).add(event.producer_name)
 
     def sent(self, event: Frame) -> None:
         """A SEND."""
@@ -53,7 +53,7 @@ class Forgeries:
             self._writes(event.conn, event.meta.producer_name)
             for member in event.members:
                 if member.identity is not None:
-                    self._named.setdefault(member.identity.handle, set()).add(event.meta.producer_name)
+                    self.named.setdefault(member.identity.handle, set()).add(event.meta.producer_name)
         if event.fate is Fate.ALTERED and event.intact is True:
             self._forged_on.add(event.conn)
 
@@ -71,7 +71,7 @@ class Forgeries:
     def concerned(self, invokes: Iterable[Invoke], local: Mapping[str, str], first: str) -> set[int]:
         """Handles of producers. `local`: full name of a topic -> its name in the Case, `first` that of the first."""
         names = set().union(*(self._names.get(conn, ()) for conn in self._forged_on))
-        found = {handle for handle, mine in self._named.items() if not names.isdisjoint(mine)}
+        found = {handle for handle, mine in self.named.items() if not names.isdisjoint(mine)}
         topics = {base_topic(renamed(full, local)) for full in self._forged_topics}
         for event in invokes if topics or self._all else ():
             if event.verb == "open_producer" and event.handle is not None:

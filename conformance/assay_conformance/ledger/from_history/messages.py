@@ -97,7 +97,7 @@ def collect(sorted_events: Sorted, case: Case) -> Messages:
     """Every message that rows can tell of, in its stream."""
     found = Messages()
     producers = _producers(sorted_events, case)
-    found.choosing = _choosing(sorted_events, case) | _of_shared_names(sorted_events, case, producers)
+    found.choosing = _choosing(sorted_events, case) | _of_shared_names(sorted_events, producers)
     first = case.topology.topics[0].name
     found.forged = sorted_events.forgeries.concerned(sorted_events.invokes, sorted_events.local, first)
     _asked_for(found, sorted_events, producers)
@@ -143,22 +143,18 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
     return found
 
 
-def _of_shared_names(events: Sorted, case: Case, producers: dict[int, _Producer]) -> set[int]:
+def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int]:
     """Of two producers with one name the later was opened before the earlier was to end."""
-    usual = case.config.producer.get("producer_name")
-    opened: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for event in events.invokes:
-        if event.verb == "open_producer" and event.handle in producers:
-            name = (event.args.get("config") or {}).get("producer_name", usual)
-            if name is not None:
-                namesakes = opened.setdefault((str(name), producers[event.handle].topic), [])
-                namesakes.append((event.handle, event.seq))
+    named = events.forgeries.named
+    opened = [event for event in events.invokes if event.verb == "open_producer" and event.handle in producers]
     return {
         handle
-        for namesakes in opened.values()
-        for (earlier, _), (later, since) in combinations(namesakes, 2)
-        if events.parted.get(earlier, since) >= since
-        for handle in (earlier, later)
+        for earlier, later in combinations(opened, 2)
+        if earlier.handle is not None and later.handle is not None
+        if producers[earlier.handle].topic == producers[later.handle].topic
+        if not named.get(earlier.handle, set()).isdisjoint(named.get(later.handle, ()))
+        if events.parted.get(earlier.handle, later.seq) >= later.seq
+        for handle in (earlier.handle, later.handle)
     }
 
 

@@ -148,17 +148,17 @@ class _Sorting:
             name = (event.args.get("config") or {}).get("producer_name")
             if name:
                 self.found.names.add(str(name))
-        elif event.verb == "close" and event.handle is not None:
-            self._parts(event, event.handle)
+        elif event.verb == "close":
+            self._parts(event)
 
     def agent_ended(self, event: AgentEnded) -> None:
         self.trouble(event)
         self._parts(event)
 
-    def _parts(self, event: Invoke | AgentEnded, closed: int | None = None) -> None:
-        """All producers so far, or this one, or those of this client."""
+    def _parts(self, event: Invoke | AgentEnded) -> None:
+        """Producers so far that this ends."""
         for asked in self.found.invokes:
-            mine = closed is None or closed in (asked.handle, asked.args.get("client"))
+            mine = isinstance(event, AgentEnded) or event.closes(asked)
             if asked.verb == "open_producer" and asked.handle is not None and mine:
                 self.found.parted.setdefault(asked.handle, event.seq)
 
