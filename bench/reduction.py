@@ -73,17 +73,21 @@ PLANTED: Final[Mapping[Mutation, Area]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """What became of one mutant. `minimal` is None where the Case did not fail when it was run anew."""
+    """What became of one mutant. `minimal` is None where the Case did not fail when it was run anew. `left`: so many
+    more causes of the requirement are not small: the end of the exploration broke their reduction off, or what was
+    left did not show with an agent of its own."""
 
     found: Found
     minimal: bool | None
+    left: int = 0
 
     def __str__(self) -> str:
         found, words = self.found, {True: "1-minimal", False: "NOT 1-MINIMAL", None: "did not fail anew"}
-        left = "" if found.minimal else ", not reduced to the end"
+        end = "" if found.minimal else ", not reduced to the end"
+        beside = f" ({self.left} beside it not small)" if self.left else ""
         return (
             f"{found.requirement}: {found.code}, {found.took_s:.1f} s, {counted(found.steps, 'step')} and "
-            f"{counted(found.faults, 'fault')}, {words[self.minimal]}{left}"
+            f"{counted(found.faults, 'fault')}, {words[self.minimal]}{end}{beside}"
         )
 
 
@@ -124,10 +128,12 @@ def _has_found(runs: Path, planted: Mutation) -> bool:
 
 
 def first_of(causes: Sequence[Found], requirements: Collection[str]) -> Found | None:
-    """The first cause of one of these; else the first in whose Case one of these breaks as well."""
-    named = (cause for cause in causes if cause.requirement in requirements)
+    """The first cause of one of these that became small; else the first of them; else the first in whose Case one of
+    these breaks as well. The exploration ends with the first that is small, in the midst of others' reductions."""
+    named = [cause for cause in causes if cause.requirement in requirements]
+    small = (cause for cause in named if cause.minimal)
     beside = (cause for cause in causes if any(word.partition(":")[0] in requirements for word in cause.also))
-    return next(chain(named, beside), None)
+    return next(chain(small, named, beside), None)
 
 
 # --- is it minimal ----------------------------------------------------------------------------------------------------
@@ -182,7 +188,8 @@ def reduced(planted: Mutation, area: Area, seed: int, for_s: float, folder: Path
     if found is None:
         return None
     case = read_replay((run / found.replay).read_bytes(), found.replay).case
-    return Reduced(found, is_minimal(case, _ways(planted, (found.requirement, found.code))))
+    left = sum(one.requirement == found.requirement and not one.minimal for one in told.found if one is not found)
+    return Reduced(found, is_minimal(case, _ways(planted, (found.requirement, found.code))), left)
 
 
 def main() -> int:

@@ -39,7 +39,7 @@ def test_a_fault_need_not_act_on_what_is_left() -> None:
     assert is_minimal(_case("send", "seek"), [lambda case: len(case.steps) == 2 or case.faults[0].optional]) is False
 
 
-def _found(requirement: str, *also: str) -> Found:
+def _found(requirement: str, *also: str, minimal: bool = True) -> Found:
     return Found(
         requirement=requirement,
         code="lost",
@@ -54,7 +54,7 @@ def _found(requirement: str, *also: str) -> Found:
         faults=1,
         confirmed=3,
         tries=3,
-        minimal=True,
+        minimal=minimal,
         took_s=1.0,
         seen=1,
     )
@@ -65,3 +65,9 @@ def test_the_cause_that_is_named_after_a_requirement_comes_before_one_that_break
     assert first_of([beside, named], [LOST]) is named
     assert first_of([beside], [LOST]) is beside
     assert first_of([_found("ordering.keeps-send-order")], [LOST]) is None
+
+
+def test_a_cause_that_became_small_comes_before_one_that_the_end_broke_off() -> None:
+    broken_off, small = _found(LOST, minimal=False), _found(LOST)
+    assert first_of([broken_off, small], [LOST]) is small
+    assert first_of([broken_off, _found("ordering.keeps-send-order", LOST)], [LOST]) is broken_off

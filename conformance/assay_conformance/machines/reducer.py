@@ -33,7 +33,7 @@ _PARTS: Final = ("client", "producer", "consumer")
 _NUMBERS = ("count", "number", "size")
 """Arguments of a step that are lowered: messages and bytes."""
 
-_ROUND: Final = 20
+_ROUND: Final = 40
 """Runs that take hardly longer side by side than one: a round with fewer is filled with what would come next."""
 
 _FEW: Final = 16
@@ -202,9 +202,9 @@ def _said_of_topic(topology: Topology) -> tuple[str, ...]:
 
 
 def _lower_values(value: int) -> Iterator[int]:
-    """1, an eighth, the half, and of a small number one less: each smaller than `value` and at least 1."""
-    wanted = (1, value // 8, value // 2, *((value - 1,) if value <= _FEW else ()))
-    return (lower for lower in dict.fromkeys(wanted) if 1 <= lower < value)
+    """1, an eighth, the half, and of a small number four, two and one less: each smaller than `value`, at least 1."""
+    wanted = (1, value // 8, value // 2, *((value - 4, value - 2, value - 1) if value <= _FEW else ()))
+    return (lower for lower in sorted(set(wanted)) if 1 <= lower < value)
 
 
 def _text(case: Case) -> bytes:
