@@ -1,4 +1,4 @@
-"""Is an honest client ever blamed? Mixed lives of the reference client under faults, judged by every check.
+"""Is an honest client ever blamed? Lives of the reference client under faults, of all areas, judged by every check.
 
     python -m bench.no_false_alarm [--lives 10000] [--sockets] [--seed 1] [--kept FOLDER]
 
@@ -11,8 +11,8 @@ show too little: too few with a fault, a requirement too seldom exercised, too m
 Lives come rarely to what needs a world of its own. So in virtual time each round of them is followed by one of directed
 Cases under harm that they were not written for, of requirements that were exercised too seldom so far, and when there
 are lives enough such rounds go on until no requirement is left; these are kept in FOLDER/directed, and the Case of one
-who was blamed with them. They are counted apart from the lives. What a rule of its own keeps silent under harm is named
-with the reason.
+who was blamed with them. How often a requirement was exercised is counted in both together; whatever else is told, in
+the lives alone. What a rule of its own keeps silent under harm is named with the reason.
 """
 
 from __future__ import annotations
@@ -211,26 +211,28 @@ def exercise(*kinds: Rounds) -> Counter[str]:
 
 
 class Figures(NamedTuple):
-    """Of lives and directed Cases together. `seldom`: requirements that were not exercised often enough, and how often
-    they were."""
+    """`harmed`, `judged` and `inconclusive` are of the lives alone; `by_lives`, requirements that they exercised often.
+    `seldom`: those that were not, with the directed Cases, and how often they were."""
 
     lives: int
     harmed: float
     judged: int
     inconclusive: float
+    by_lives: int
     seldom: dict[str, int]
 
 
 def figures(rounds: Rounds, others: Rounds, pack: Pack) -> Figures:
-    lives = [life for kind in (rounds, others) for round_ in kind.values() for life in round_]
-    exercised = exercise(rounds, others)
+    lives = [life for round_ in rounds.values() for life in round_]
+    alone, together = exercise(rounds), exercise(rounds, others)
     judged = sum(len(life.exercised) for life in lives)
     return Figures(
         len(lives),
         sum(life.fired > 0 for life in lives) / (len(lives) or 1),
         judged,
         sum(life.inconclusive for life in lives) / (judged or 1),
-        {one: exercised[one] for one in seldom(pack, exercised)},
+        sum(times >= OFTEN for times in alone.values()),
+        {one: together[one] for one in seldom(pack, together)},
     )
 
 
@@ -252,14 +254,17 @@ def report(rounds: Rounds, others: Rounds, pack: Pack, known: Figures) -> Iterat
         return
     steps = sorted(life.steps for life in lives)
     yield f"{len(lives)} lives of {steps[len(steps) // 2]} steps (median), {_blamed(lives)} blamed"
-    if directed:
-        yield f"{len(directed)} directed Cases under harm, {_blamed(directed)} blamed"
     if again := sum(life.begun_again for life in lives):
         yield f"{again} beginnings, of which nothing was judged, for the agent was kept from its first answer"
     yield f"{known.harmed:.0%} with a fault that fired"
     yield f"{known.inconclusive:.2%} of {known.judged} judgements inconclusive"
+    if directed:
+        yield f"besides, {len(directed)} directed Cases under harm, {_blamed(directed)} blamed"
     heard = len(pack.checks.keys() - SILENT_UNDER_HARM.keys())
-    yield f"{len(known.seldom)} of {heard} requirements exercised less than {OFTEN} times"
+    yield (
+        f"{len(known.seldom)} of {heard} requirements exercised less than {OFTEN} times; "
+        f"{known.by_lives} as often by lives alone"
+    )
     yield from (f"  {one}: {times}" for one, times in known.seldom.items())
     yield from (f"besides, not under harm: {one}, {why}" for one, why in SILENT_UNDER_HARM.items())
 

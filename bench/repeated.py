@@ -5,8 +5,8 @@
 Every run is to have the plan of the first, byte for byte, and its verdicts, Case by Case, as `assay compare`
 tells them. What a busy machine leaves inconclusive is counted, and is no other verdict, nor is a failure that the
 client's list says may show and need not: `occurs` is `sometimes`, or the Case is a permutation of the one it is listed
-for, as where four threads send, and nobody knows which messages share a batch. A plan, a verdict or a finding code that
-differs otherwise ends with status 1.
+for, as where four threads send, and nobody knows which messages share a batch. A plan, a verdict, a finding code or an
+exit code that differs otherwise ends with status 1.
 With `--busy` a process that computes keeps one core from every run but the first. A busy client takes another way
 through a Case, and what is timed there may stay open beside what was found: then no failure is another verdict that is
 listed for its requirement at all.
@@ -27,6 +27,7 @@ from typing import Final
 from assay_conformance.model.verdict import Verdict
 from assay_reports.compare import CellDifference, Comparison, compare
 from assay_reports.expectations import Expectation, read_expectations
+from assay_reports.outcome import EXIT_CODE, Cause
 from assay_reports.verdicts import Verdicts, read_verdicts
 
 ASSAY: Final = (sys.executable, "-c", "from assay_fixtures.cli import main; main()")
@@ -47,18 +48,31 @@ class Again:
     left_open: tuple[CellDifference, ...]
     not_both: tuple[str, ...]
     """Cases that only one of them judged."""
+    other_exit: str = ""
+    """How `assay certify` ended otherwise than at first; not where all there is to it is what was left open."""
 
     @property
     def is_same(self) -> bool:
-        return self.same_plan and not self.otherwise and not self.not_both
+        return self.same_plan and not (self.otherwise or self.not_both or self.other_exit)
 
 
-def again(same_plan: bool, told: Comparison, entries: Sequence[Expectation] = (), *, busy: bool = False) -> Again:
-    """`entries` are the failures that are listed for the client; `busy`: one of the runs had a core less."""
+def again(
+    same_plan: bool,
+    told: Comparison,
+    entries: Sequence[Expectation] = (),
+    *,
+    busy: bool = False,
+    exits: tuple[int, int] = (0, 0),
+) -> Again:
+    """`entries` are the failures that are listed for the client; `busy`: one of the runs had a core less; `exits`: the
+    exit codes of both."""
     left_open = tuple(one for one in told.cells if Verdict.INCONCLUSIVE in (one.before, one.after))
     listed = tuple(one for one in told.cells if one not in left_open and _comes_and_goes(one, entries, busy))
     otherwise = tuple(one for one in told.cells if one not in (*left_open, *listed))
-    return Again(same_plan, otherwise, listed, left_open, (*told.only_before, *told.only_after))
+    before, after = exits
+    ended_alike = before == after or (bool(left_open) and EXIT_CODE[Cause.INCONCLUSIVE] in exits)
+    other_exit = "" if ended_alike else f"exit code {before} -> {after}"
+    return Again(same_plan, otherwise, listed, left_open, (*told.only_before, *told.only_after), other_exit)
 
 
 def _comes_and_goes(difference: CellDifference, entries: Sequence[Expectation], busy: bool) -> bool:
@@ -130,13 +144,19 @@ def main() -> int:
     plan, said = (first / "plan.jsonl").read_bytes(), _said(first)
     entries = read_expectations(first / EXPECTATIONS).entries if (first / EXPECTATIONS).exists() else ()
     compared = {
-        run: again((run / "plan.jsonl").read_bytes() == plan, compare(said, _said(run)), entries, busy=options.busy)
+        run: again(
+            (run / "plan.jsonl").read_bytes() == plan,
+            compare(said, other := _said(run)),
+            entries,
+            busy=options.busy,
+            exits=(said.exit_code, other.exit_code),
+        )
         for run in others
     }
     for run, one in compared.items():
         if not one.same_plan:
             print(f"{run}: its plan is not that of {first}")
-        for difference in (*one.otherwise, *one.left_open, *one.not_both):
+        for difference in (*one.otherwise, *one.left_open, *one.not_both, *filter(None, [one.other_exit])):
             print(f"{run}: {difference}")
         for difference in one.listed:
             print(f"{run}: {difference}, as is listed")

@@ -1,9 +1,9 @@
-"""An honest client is never blamed: mixed lives in virtual time, with faults of every kind, and no finding in any.
+"""An honest client is never blamed: lives of all areas in virtual time, faults of every kind, and no finding in any.
 
     python fuzz/lives.py --lives 10000 --seed 7
 
-The same lives as tests/exam/test_no_false_alarm.py, and as many as there is time for. They are drawn in rounds, each of
-a seed of its own, so that a run goes on where another one ended: `--seed` is that of the first round. Whoever is blamed
+The lives of an exploration, as many as there is time for. They are drawn in rounds, each of a seed of its own, so that
+a run goes on where another one ended: `--seed` is that of the first round. Whoever is blamed
 is printed with seed, number and what was said, and the Case is written to `--keep`, for `assay replay` and the reducer.
 """
 

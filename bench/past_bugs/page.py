@@ -84,8 +84,9 @@ def counts(told: Mapping[str, Result]) -> Iterator[str]:
     there = [row for row, result in told.items() if result.detection is Detection.DETECTED and not result.everywhere]
     silent = [row for row in everywhere if told[row].rests_on == {Verdict.UNTESTABLE}]
     beside = f"; without {', '.join(there)}" if there else ""
-    resting = f"; {', '.join(silent)} by what was untestable" if silent else ""
-    yield f"- the same requirement in all Cases: **{len(everywhere)} of {len(told)}**{beside}{resting}"
+    found = len(everywhere) - len(silent)
+    resting = f", {found} of them by a finding, {', '.join(silent)} by what was untestable" if silent else ""
+    yield f"- the same requirement in all Cases: **{len(everywhere)} of {len(told)}**{resting}{beside}"
     yield f"- the same requirement in the Case that showed it: {len(everywhere) + len(there)} of {len(told)}"
 
 
@@ -102,10 +103,10 @@ def table(told: Mapping[str, Result]) -> Iterator[str]:
 
 
 def _not_run() -> Iterator[str]:
-    yield "| bugs of the same list | why |"
+    yield "| bug | why |"
     yield "|---|---|"
-    for why, rows in NOT_RUN.items():
-        yield f"| {', '.join(rows)} | {why} |"
+    for row, (issue, why) in NOT_RUN.items():
+        yield f"| [{row}]({issue}) | {why} |"
 
 
 def _how(result: Result) -> str:

@@ -7,7 +7,7 @@ from bench.no_false_alarm import OFTEN, SILENT_UNDER_HARM, Figures, Life, figure
 
 from assay_fixtures.packs import load_packs
 
-GOOD = Figures(lives=10, harmed=0.7, judged=100, inconclusive=0.01, seldom={})
+GOOD = Figures(lives=10, harmed=0.7, judged=100, inconclusive=0.01, by_lives=1, seldom={})
 
 
 def test_lives_that_reach_every_goal_miss_none() -> None:
@@ -37,3 +37,8 @@ def test_what_no_fault_lets_a_check_say_is_not_missed() -> None:
     often = {str(one): OFTEN for one in pack.catalogue.requirements if one not in SILENT_UNDER_HARM}
     known = figures({1: [Life(often, fired=1), Life({}, fired=0)]}, {}, pack)
     assert (known.harmed, known.seldom) == (0.5, {})
+
+
+def test_a_directed_case_is_none_of_the_lives_with_a_fault() -> None:
+    known = figures({1: [Life({"a.b": OFTEN}, fired=0)]}, {1: [Life({"a.c": OFTEN}, fired=1)]}, load_packs())
+    assert (known.lives, known.harmed, known.by_lives) == (1, 0.0, 1)

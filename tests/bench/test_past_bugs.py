@@ -92,7 +92,7 @@ def test_finding_that_the_bug_would_not_make_does_not_count() -> None:
 
 
 def test_no_bug_is_both_tried_and_not() -> None:
-    assert PAIRS.keys() & {row for rows in NOT_RUN.values() for row in rows} == set()
+    assert PAIRS.keys() & NOT_RUN.keys() == set()
 
 
 @pytest.mark.parametrize("row", PAIRS)

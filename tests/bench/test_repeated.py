@@ -88,3 +88,19 @@ def test_another_plan_is_another_run() -> None:
 
 def test_a_case_that_only_one_run_judged_is_another_run() -> None:
     assert not again(True, told("no finding", "inconclusive", ("resend/cut",))).is_same
+
+
+@pytest.mark.parametrize(
+    ("after", "exits", "same"),
+    [
+        ("fail (reordered)", (0, 0), True),
+        ("fail (reordered)", (0, 1), False),
+        ("inconclusive", (0, 3), True),
+        ("inconclusive", (0, 1), False),
+    ],
+)
+def test_a_run_that_ends_otherwise_is_another_run_unless_it_is_for_what_was_left_open(
+    after: str, exits: tuple[int, int], same: bool
+) -> None:
+    entry = listed("resend/other")
+    assert again(True, told("no finding", after), [entry], busy=True, exits=exits).is_same is same

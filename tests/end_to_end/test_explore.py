@@ -179,9 +179,9 @@ def test_other_areas_go_on_without_one_of_which_nothing_can_be_drawn(tmp_path: P
 
 
 @contextmanager
-def exploring(runs: Path) -> Iterator[subprocess.Popen[str]]:
+def exploring(runs: Path, agent: str = "reference", *words: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        command_line("explore", "reference", "--for", "5m", "--jobs", "4", "--run-dir", str(runs)),
+        command_line("explore", agent, "--for", "5m", "--jobs", "4", "--run-dir", str(runs), *words),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -208,6 +208,18 @@ def test_an_interrupted_exploration_keeps_what_is_known(number: signal.Signals, 
     assert stored.plan
     assert read_exploration((folder / "exploration.json").read_bytes(), "").interrupted
     eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children), "the end of its processes", 10)
+
+
+def test_an_interrupted_exploration_keeps_what_it_found(tmp_path: Path) -> None:
+    agent, runs = mutant(tmp_path, PLANTED.value), tmp_path / "runs"
+    with exploring(runs, str(agent), "--area", "resend", "--seed", str(SEED)) as process:
+        eventually(lambda: any(runs.glob("*/history/generated/*.*-*")), "a Case that is reduced", 180)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    (folder,) = runs.iterdir()
+    found = read_exploration((folder / "exploration.json").read_bytes(), "").found
+    assert found
+    assert all(read_replay((folder / one.replay).read_bytes(), one.replay).case.steps for one in found)
 
 
 def test_a_killed_exploration_leaves_a_plan_of_what_was_kept(tmp_path: Path) -> None:

@@ -22,57 +22,9 @@ SHOWN_ALL = 60
 LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
 
-OF_OTHER_WORLDS = (
-    "ack-timeout.least-refused",
-    "chunking.bounded-buffer",
-    "chunking.expires-incomplete",
-    "connection.answers-challenge",
-    "connection.limit-of-each",
-    "dedup.bounds-what-it-remembers",
-    "dedup.forgets-unused-names",
-    "dedup.keeps-old-ids-apart",
-    "flow.bounded-memory",
-    "flow.unacked-limit",
-    "letters.",
-    "nack.backoff-grows",
-    "producer.echoes-topic-epoch",
-    "producer.fenced-is-final",
-    "producer.waits-for-its-turn",
-    "routing.default-hash",
-    "subscription.readers-stand-alone",
-    "topics.deleted-is-final",
-    "topics.follows-migration",
-    "compression.garbled",
-    "connection.agreed-version",
-    "connection.answers-ping",
-    "connection.follows-redirects",
-    "connection.leaves-silent-peer",
-    "dedup.batch-stands-or-falls",
-    "dedup.records-highest-id",
-    "dedup.takes-failed-again",
-    "producer.access-modes",
-    "producer.name-has-one-holder",
-    "robustness.bad-",
-    "robustness.unknown-command",
-    "subscription.exclusive-has-one",
-    "throttling.",
-    "topics.goes-to-assigned-broker",
-    "topics.non-persistent-keeps-nothing",
-    "ack.no-receipt-from-old-broker",
-    "chunking.excludes-batching",
-    "compression.doubts-sizes",
-    "connection.names-broker-to-proxy",
-    "flow.across-partitions",
-    "flow.permit-for-receive",
-    "flow.waiting-receive-asks-again",
-    "nack.short-behind-long",
-    "routing.window-not-below-delay",
-)
-"""Requirements that these lives have nothing to say about: none is long enough for a ping, no topic has a rate, nobody
-wants to be alone where another is, or a name that another has, there is one broker, of the newest version, no write
-fails, everything is stored, nothing is malformed but by a flipped bit, nobody has letters, readers, backoff, limits of
-memory or across partitions, batches and chunks at once, or a consumer without a queue, there is no proxy, and topics
-neither end nor migrate. Directed Cases under harm (`bench.no_false_alarm`) come to all of these."""
+LEAST_EXERCISED = 0.6
+"""Share of all checks: the others want a world of their own, which other areas have, and directed Cases under harm
+(`bench.no_false_alarm`)."""
 
 
 @cache
@@ -109,10 +61,8 @@ def test_every_kind_of_harm_is_done() -> None:
 
 
 def test_most_checks_had_something_to_judge() -> None:
-    judged = ReferenceTrial().pack.checks
-    of_this_world = {id for id in judged if not id.startswith(OF_OTHER_WORLDS)}
     exercised = {j.requirement for tried in _tried() for j in tried.judgements if j.exercised}
-    assert len(exercised) >= 0.8 * len(of_this_world)
+    assert len(exercised) >= LEAST_EXERCISED * len(load_packs().checks)
 
 
 def test_what_checks_are_not_shown_would_say_nothing_to_them() -> None:

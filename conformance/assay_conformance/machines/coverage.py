@@ -11,7 +11,18 @@ from collections.abc import Iterable
 import msgspec
 
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Closed, Completion, Event, Fired, Frame, Invoke, Opened, Received, Stepped
+from assay_conformance.model.event import (
+    AgentEnded,
+    Closed,
+    Completion,
+    Event,
+    Fired,
+    Frame,
+    Invoke,
+    Opened,
+    Received,
+    Stepped,
+)
 from assay_conformance.model.fault import Fault, OnFrame
 
 Pair = tuple[str, str]
@@ -26,7 +37,8 @@ _DOING = {"send": SENDING, "burst": SENDING, "flush": SENDING, "receive": RECEIV
 
 
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """`steps` were carried out, waits not counted. `touched`: a fault acted on a frame. `pairs` without repetition."""
+    """`steps` were carried out, waits not counted. `touched`: a fault acted on a frame. `reconnected`: a client that
+    had lost a connection opened another one. `pairs` without repetition."""
 
     wall_ms: int = 0
     steps: int = 0
@@ -65,6 +77,10 @@ class _Sight:
         self._under_way: dict[int, str] = {}
         self._held = 0
         self._lost = False
+        self._clients: set[int | None] = set()
+        self._leaving = False
+        """A client is being closed, or its process has ended: that its connections end is no loss, and whoever opens
+        the next one has lost none."""
         self.wall_ms = 0
         self.steps = 0
         self.fired: set[int] = set()
@@ -80,18 +96,27 @@ class _Sight:
             case Invoke():
                 self._under_way[event.op] = _DOING.get(event.verb, REQUESTING)
                 self._held -= event.verb in ("ack", "nack")
+                self._note_client(event)
             case Completion():
                 self._under_way.pop(event.op, None)
             case Received():
                 self._held += 1
+            case AgentEnded():
+                self._leaving, self._lost = True, False
             case Closed():
-                self._lost = True
+                self._lost |= not self._leaving
             case Opened():
                 self.reconnected |= self._lost
+                self._leaving = False
             case Frame() if event.command in _BACK:
                 self._lost = False
             case Fired():
                 self._fire(event)
+
+    def _note_client(self, event: Invoke) -> None:
+        if event.verb == "open_client":
+            self._clients.add(event.handle)
+        self._leaving |= event.verb == "close" and event.handle in self._clients
 
     def _fire(self, event: Fired) -> None:
         self.fired.add(event.fault)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.history.script import Script
 from assay_conformance.machines.coverage import IDLE, Coverage, coverage, label
 from assay_conformance.model.case import Case, Step, Who
-from assay_conformance.model.event import Stepped
+from assay_conformance.model.event import AgentEnded, Stepped
 from assay_conformance.model.fault import Cut, CutHow, Direction, Drop, Fault, OnFrame
 
 LOST = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Drop())
@@ -56,6 +56,28 @@ def test_a_second_connection_is_a_reconnect_once_the_first_is_lost() -> None:
     story.closed()
     story.opened(1)
     assert _covered(story).reconnected
+
+
+def test_a_client_that_is_closed_has_lost_nothing() -> None:
+    story = Script()
+    story.invoke("open_client", handle=1)
+    story.producer()
+    story.invoke("close", handle=1)
+    story.closed()
+    story.opened(1)
+    assert not _covered(story).reconnected
+    story.closed(1)
+    story.opened(2)
+    assert _covered(story).reconnected
+
+
+def test_who_comes_behind_a_process_that_ended_has_lost_nothing() -> None:
+    story = Script()
+    story.producer()
+    story.closed()
+    story.add(AgentEnded, reason="killed", killed=True)
+    story.opened(1)
+    assert not _covered(story).reconnected
 
 
 def test_waits_and_skipped_steps_are_none_that_were_carried_out() -> None:
