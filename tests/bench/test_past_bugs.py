@@ -56,7 +56,7 @@ def test_clause_that_the_fixed_version_breaks_elsewhere_counts_by_the_second_alo
 
 def test_clause_that_the_affected_version_never_came_to_is_told_apart() -> None:
     told = {"CPP-01": _judged({"a": Seen(Verdict.UNTESTABLE, ("untestable",))}, {"a": PASSED})}
-    assert next(counts(told)).endswith("**1 of 1**; CPP-01 by what was untestable")
+    assert next(counts(told)).endswith("**1 of 1**, 0 of them by a finding, CPP-01 by what was untestable")
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNTESTABLE, Verdict.FAIL])
