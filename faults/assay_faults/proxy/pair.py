@@ -292,12 +292,9 @@ class Pair:
             self.client.reset(abrupt=abrupt)
         else:
             self.client.finish()
-        if how is CutHow.RST and abrupt:
-            self.broker.reset(abrupt=True)
-        else:
-            # What passed in front of the cut has arrived. A broker that is reset reads no more of what lies in its
-            # socket; to FIN it comes in its turn.
-            self.broker.finish()
+        # What passed in front of the cut has arrived, an abrupt one, too. A broker that is reset reads no more of what
+        # lies in its socket, and what lies here is thrown away; to FIN it comes in its turn.
+        self.broker.finish()
 
     def drop(self) -> None:
         """Over, whatever its state."""

@@ -95,7 +95,7 @@ def test_address_that_nobody_can_stand_for_ends_the_connection_and_is_told(tappe
     async def main(tap: Any) -> None:
         near, far = await tap.connect()
         far.transport.write(_answer(url))
-        await asyncio.gather(*(ear.until(lambda ear: bool(ear.lost)) for ear in (near, far)))
+        await asyncio.gather(*(ear.until(lambda ear: ear.eof or bool(ear.lost)) for ear in (near, far)))
         assert [str(trouble) for trouble in tap.proxy.troubles] == [
             f"a broker sends clients to {url!r}: expected pulsar://HOST:PORT or pulsar+ssl://HOST:PORT, one broker"
         ]
