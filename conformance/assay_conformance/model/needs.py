@@ -2,8 +2,8 @@
 
 A need is a word: a broker verb (`step:hold_store`), a setting of broker.conf that it changes
 (`setting:expiry_check_ms`), a constant of the protocol (`announces:keep_alive_ms`), several brokers, a process of a
-role (`process:bookie`), one with a network (`network:broker`) or a disk of its own (`disk:bookie`), leave to harm more
-than its own world (`harm:broker`), or what `Case.needs` adds.
+role (`process:bookie`), one with a network (`network:broker`) or a disk of its own (`disk:bookie`), a rate where not
+every broker keeps one, leave to harm more than its own world (`harm:broker`), or what `Case.needs` adds.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from assay_conformance.model.case import Case, Destructive, Topology, Who
+from assay_conformance.model.case import Case, Destructive, Topic, Topology, Who
 from assay_conformance.model.outside import Disconnect, Means, OnDisk, Role, Target, means_of
+from assay_conformance.model.policy import Rate
 
 Need = str
 
@@ -22,6 +23,7 @@ HOLD_STORE: Need = "step:hold_store"
 CLIENT: Need = f"process:{Role.CLIENT.value}"
 RESTART: Need = "step:restart"
 STORE_BESIDE: Need = "step:store_entries beside an exclusive producer"
+TRANSIENT_RATE: Need = "rate:dispatch from a non-persistent topic"
 PROXIED: Need = "setting:proxied"
 _BEHIND_PROXY = frozenset({PROXIED, f"process:{Role.PROXY.value}"})
 _ANNOUNCED = ("max_message_bytes", "keep_alive_ms", "protocol_version")
@@ -50,6 +52,8 @@ def _needs(case: Case) -> Iterator[Need]:
         yield SEVERAL_BROKERS
     if _stores_beside_an_exclusive_producer(case):
         yield STORE_BESIDE
+    if any(not topic.persistent and _dispatches_at_a_rate(topic) for topic in case.topology.topics):
+        yield TRANSIENT_RATE
     if case.destructive in (Destructive.BROKER, Destructive.DATA):
         yield f"harm:{case.destructive.value}"
     for fault in case.faults:
@@ -60,6 +64,10 @@ def _needs(case: Case) -> Iterator[Need]:
             yield f"network:{fault.action.target.role.value}"
         if isinstance(fault.action, OnDisk):
             yield f"disk:{fault.action.target.role.value}"
+
+
+def _dispatches_at_a_rate(topic: Topic) -> bool:
+    return (topic.dispatch_rate, topic.subscription_rate) != (Rate(), Rate())
 
 
 def _stores_beside_an_exclusive_producer(case: Case) -> bool:

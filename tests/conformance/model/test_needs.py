@@ -7,11 +7,19 @@ from typing import Any
 import pytest
 
 from assay_conformance.cases.build import Schedule
-from assay_conformance.model.case import Case, Topology
+from assay_conformance.model.case import Case, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Fault
-from assay_conformance.model.needs import PROXIED, SEVERAL_BROKERS, STORE_BESIDE, behind_proxy, means, needs
+from assay_conformance.model.needs import (
+    PROXIED,
+    SEVERAL_BROKERS,
+    STORE_BESIDE,
+    TRANSIENT_RATE,
+    behind_proxy,
+    means,
+    needs,
+)
 from assay_conformance.model.outside import Disconnect, FillDisk, Kill, Latency, Means, Role, Target
-from assay_conformance.model.policy import BrokerSettings
+from assay_conformance.model.policy import BrokerSettings, Rate
 
 
 def case(*verbs: str, **fields: Any) -> Case:
@@ -80,3 +88,16 @@ def test_nobody_stores_beside_a_producer_that_has_its_topic_for_itself(mode: str
     if not first:
         plan.broker("store_entries", topic="t", entries=())
     assert (STORE_BESIDE in needs(plan.case("x/y", "t", ("x.y",)))) is needed
+
+
+@pytest.mark.parametrize(
+    ("topic", "needed"),
+    [
+        (Topic(name="t", persistent=False, dispatch_rate=Rate(messages=3)), True),
+        (Topic(name="t", persistent=False, subscription_rate=Rate(messages=3)), True),
+        (Topic(name="t", persistent=False, publish_rate=Rate(messages=3)), False),
+        (Topic(name="t", dispatch_rate=Rate(messages=3)), False),
+    ],
+)
+def test_not_every_broker_holds_what_it_does_not_keep_to_a_rate(topic: Topic, needed: bool) -> None:
+    assert (TRANSIENT_RATE in needs(case(topology=Topology(topics=(topic,))))) is needed
