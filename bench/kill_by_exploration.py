@@ -28,7 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
-from bench.no_false_alarm import trial
+from fuzz.lives import trial
 from tests.exam import kill_matrix
 from tests.exam.kill_matrix import Found, Search
 from tests.exam.test_both_ways import PACK, failed_in, named

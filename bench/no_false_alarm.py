@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-from fuzz.lives import LATENCY_MS, ROUND, blamed
+from fuzz.lives import ROUND, blamed, trial
 from hypothesis import strategies as st
 
 from assay_conformance.machines import areas, plan
@@ -41,7 +41,7 @@ from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents.errors import AgentHung
 from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.packs import Pack, load_packs
-from assay_fixtures.reference.probe import ReferenceTrial, Tried, in_memory
+from assay_fixtures.reference.probe import Tried, in_memory
 from assay_fixtures.runner.load import LoadSampler
 
 AT_ONCE: Final = 8
@@ -95,11 +95,6 @@ def life_of(tried: Tried) -> Life:
         inconclusive=len(undecided),
         said=tuple(blamed(decided)),
     )
-
-
-def trial(number: int) -> ReferenceTrial:
-    """Every other life has latency, frames and the agent's words alike."""
-    return ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS)
 
 
 def drawn(seed: int, lives: int = ROUND) -> list[Case]:

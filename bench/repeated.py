@@ -70,7 +70,7 @@ def again(
     listed = tuple(one for one in told.cells if one not in left_open and _comes_and_goes(one, entries, busy))
     otherwise = tuple(one for one in told.cells if one not in (*left_open, *listed))
     before, after = exits
-    ended_alike = before == after or (bool(left_open) and EXIT_CODE[Cause.INCONCLUSIVE] in exits)
+    ended_alike = before == after or (bool(left_open) and {*exits} == {0, EXIT_CODE[Cause.INCONCLUSIVE]})
     other_exit = "" if ended_alike else f"exit code {before} -> {after}"
     return Again(same_plan, otherwise, listed, left_open, (*told.only_before, *told.only_after), other_exit)
 

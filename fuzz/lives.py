@@ -3,8 +3,9 @@
     python fuzz/lives.py --lives 10000 --seed 7
 
 The lives of an exploration, as many as there is time for. They are drawn in rounds, each of a seed of its own, so that
-a run goes on where another one ended: `--seed` is that of the first round. Whoever is blamed
-is printed with seed, number and what was said, and the Case is written to `--keep`, for `assay replay` and the reducer.
+a run goes on where another one ended: `--seed` is that of the first round. Whoever is
+blamed is printed with seed, number and what was said, and the Case is written to `--keep`, for `assay replay` and the
+reducer.
 """
 
 from __future__ import annotations
@@ -27,10 +28,15 @@ LATENCY_MS: Final = 8
 """How late frames and the agent's words are, at most, in every other life."""
 
 
+def trial(number: int) -> ReferenceTrial:
+    """Every other life has latency, frames and the agent's words alike."""
+    return ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS)
+
+
 def tried(seed: int) -> Iterator[Tried]:
     """One round: every life that the seed draws, of the area whose turn it is."""
     for number, case in enumerate(plan.draw(areas.lives(areas.by_turns(seed)), ROUND, seed)):
-        yield ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS).in_virtual_time(case)
+        yield trial(number).in_virtual_time(case)
 
 
 def blamed(life: Tried) -> list[str]:

@@ -97,6 +97,7 @@ def test_a_case_that_only_one_run_judged_is_another_run() -> None:
         ("fail (reordered)", (0, 1), False),
         ("inconclusive", (0, 3), True),
         ("inconclusive", (0, 1), False),
+        ("inconclusive", (3, 1), False),
     ],
 )
 def test_a_run_that_ends_otherwise_is_another_run_unless_it_is_for_what_was_left_open(

@@ -6,18 +6,17 @@ from collections import Counter
 from functools import cache
 
 import msgspec
+from fuzz.lives import trial
 
 from assay_conformance.machines import areas, plan
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Fired
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.packs import load_packs
-from assay_fixtures.reference.probe import FACTS, ReferenceTrial, Tried
+from assay_fixtures.reference.probe import FACTS, Tried
 from assay_fixtures.runner.judging import judge
 
 LIVES, SEED = 500, 5
-LATENCY_MS = 8
-"""How late frames and the agent's words are, at most, in every other life."""
 SHOWN_ALL = 60
 LEAST_LIVES = 300
 """Fewer may come of a seed: a life that was drawn before is not drawn again."""
@@ -34,10 +33,7 @@ def _drawn() -> tuple[Case, ...]:
 
 @cache
 def _tried() -> tuple[Tried, ...]:
-    return tuple(
-        ReferenceTrial(seed=number, latency_ms=number % 2 * LATENCY_MS).in_virtual_time(case)
-        for number, case in enumerate(_drawn())
-    )
+    return tuple(trial(number).in_virtual_time(case) for number, case in enumerate(_drawn()))
 
 
 def test_an_honest_client_is_never_blamed() -> None:

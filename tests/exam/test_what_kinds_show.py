@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from bench.no_false_alarm import trial
+from fuzz.lives import trial
 from tests.exam.test_both_ways import failed_in, named
 
 from assay_conformance.broker import BrokerMutation

@@ -274,18 +274,12 @@ class EffectivelyOnce(HoldingsCheck):
     def _shares_its_name(self, holding: Holding) -> bool:
         """Another producer of that name was opened before this one was to be closed, or the other way round."""
         lines, name = self.tracker.lines, self.view.producer_setting(holding.handle, "producer_name")
-
-        def over_before(first: int, then: int) -> bool:
-            closing = lines.closings.get(first)
-            return closing is not None and closing.seq < lines.openings[then].seq
-
         return any(
             handle != holding.handle
             and topic_of(self, handle) == holding.topic
             and self.view.producer_setting(handle, "producer_name") == name
-            and not over_before(handle, holding.handle)
-            and not over_before(holding.handle, handle)
-            for handle in lines.openings
+            and opening.is_beside(lines.openings[holding.handle], lines.closings)
+            for handle, opening in lines.openings.items()
         )
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:

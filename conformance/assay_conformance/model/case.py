@@ -72,8 +72,8 @@ class Topic(Policies, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Topology(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Brokers and topics. A broker's constants are Pulsar's own; a Case lowers them where it must wait.
-    `namespace` are the policies of the namespace all topics are in."""
+    """Brokers and topics. A broker's constants are Pulsar's own; a Case lowers them where it must wait. `namespace` are
+    the policies of the namespace all topics are in."""
 
     topics: tuple[Topic, ...] = (Topic(name="t"),)
     brokers: int = 1

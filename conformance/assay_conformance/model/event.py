@@ -14,6 +14,7 @@ unknown, and no check may assume either.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -150,6 +151,15 @@ class Invoke(_Event, frozen=True, tag="invoke"):
     def closes(self, opening: Invoke) -> bool:
         """Whether this asks to close what was opened there, or the client of that."""
         return self.verb == "close" and self.handle in (opening.handle, opening.args.get("client"))
+
+    def is_beside(self, other: Invoke, ended: Mapping[int, _Event]) -> bool:
+        """Whether neither of what both opened was to end before the other was opened; `ended`: by handle, what ends
+        it."""
+        for first, then in ((self, other), (other, self)):
+            end = None if first.handle is None else ended.get(first.handle)
+            if end is not None and end.seq < then.seq:
+                return False
+        return True
 
 
 class Completion(_Event, frozen=True, tag="completion"):

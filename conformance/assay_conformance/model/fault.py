@@ -167,6 +167,7 @@ class Cut(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cu
     """The connection ends at this frame, which still passes unless `before`.
 
     FIN and RST close it towards both sides; RST waits until earlier bytes have left the send queue unless `abrupt`.
+    A broker behind the frame proxy sees FIN: a reset would take what passed from it.
     BLACKHOLE keeps it open and swallows everything in `direction` (both when None) until healed; healing a black hole
     resets the connection, since its bytes are gone.
     """

@@ -144,7 +144,7 @@ def _choosing(events: Sorted, case: Case) -> set[int]:
 
 
 def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int]:
-    """Of two producers with one name the later was opened before the earlier was to end."""
+    """Those that had one name at one time."""
     named = events.forgeries.named
     opened = [event for event in events.invokes if event.verb == "open_producer" and event.handle in producers]
     return {
@@ -153,7 +153,7 @@ def _of_shared_names(events: Sorted, producers: dict[int, _Producer]) -> set[int
         if earlier.handle is not None and later.handle is not None
         if producers[earlier.handle].topic == producers[later.handle].topic
         if not named.get(earlier.handle, set()).isdisjoint(named.get(later.handle, ()))
-        if events.parted.get(earlier.handle, later.seq) >= later.seq
+        if earlier.is_beside(later, events.parted)
         for handle in (earlier.handle, later.handle)
     }
 

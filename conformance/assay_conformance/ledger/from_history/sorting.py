@@ -50,8 +50,8 @@ class Sorted:
     received: list[Received] = field(default_factory=list)
     stored: list[Stored] = field(default_factory=list)
     read_back: set[str] = field(default_factory=set)
-    parted: dict[int, int] = field(default_factory=dict)
-    """Producer handle -> the event that ends it: its close is asked for, or its client's, or its process dies."""
+    parted: dict[int, Invoke | AgentEnded] = field(default_factory=dict)
+    """Producer handle -> what ends it: its close is asked for, or its client's, or its process dies."""
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)
     troubles: list[Event] = field(default_factory=list)
     """Faults, steps of the broker, ends of connections and agents; what the broker closed."""
@@ -160,7 +160,7 @@ class _Sorting:
         for asked in self.found.invokes:
             mine = isinstance(event, AgentEnded) or event.closes(asked)
             if asked.verb == "open_producer" and asked.handle is not None and mine:
-                self.found.parted.setdefault(asked.handle, event.seq)
+                self.found.parted.setdefault(asked.handle, event)
 
     def completed(self, event: Completion) -> None:
         found = self.found
