@@ -8,6 +8,7 @@ comes to, at a fifth of the time; a test compares them.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
 from hypothesis import strategies as st
@@ -30,7 +31,7 @@ def values(
     strategy: st.SearchStrategy[T], count: int, random: Numbers, provider: type[PrimitiveProvider]
 ) -> list[T] | None:
     """So many values, as the engine draws them with this provider; None where it would have thrown one away."""
-    known = _Known()
+    known = _known(strategy)
     try:
         return [_value(_Unwritten(random, provider, known), strategy) for _ in range(count)]
     except (StopTest, UnsatisfiedAssumption):
@@ -49,6 +50,12 @@ class _Known(dict[st.SearchStrategy[Any], Any]):
         strategy.validate()
         self[strategy] = draw = unwrap_strategies(strategy).do_draw  # type: ignore[no-untyped-call]
         return draw
+
+
+@lru_cache(maxsize=32)
+def _known(_strategy: st.SearchStrategy[Any]) -> _Known:
+    """What draws for the parts of one, for as long as it is asked for again and again."""
+    return _Known()
 
 
 class _Unwritten(ConjectureData):
