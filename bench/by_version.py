@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from bench.judged_by import UNKNOWN, sentence
 from bench.past_bugs.certifying import AGENT, certified
 from bench.versions import COUNTS_AGAINST
 from packaging.version import Version
@@ -55,22 +56,24 @@ was measured in.
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """`cases`: requirement -> finding code -> how many Cases showed it."""
+    """`cases`: requirement -> finding code -> how many Cases showed it; `catalogue`: what they were judged by."""
 
     version: str
     cases: dict[str, dict[str, int]]
+    catalogue: str = UNKNOWN
 
 
 def shown(version: str, run: Path) -> Shown:
     """What a run broke."""
     counted: Counter[Deviation] = Counter()
-    for cell in json.loads((run / "verdicts.json").read_text("utf-8"))["cells"]:
+    told = json.loads((run / "verdicts.json").read_text("utf-8"))
+    for cell in told["cells"]:
         if cell["verdict"] in COUNTS_AGAINST:
             counted.update({(cell["requirement"], finding["code"]) for finding in cell.get("findings", ())})
     cases: dict[str, dict[str, int]] = {}
     for (requirement, code), count in sorted(counted.items()):
         cases.setdefault(requirement, {})[code] = count
-    return Shown(version, cases)
+    return Shown(version, cases, told["catalogue"])
 
 
 def kept() -> list[Shown]:
@@ -98,7 +101,18 @@ def section(found: list[Shown], entries: Iterable[Expectation]) -> str:
     for entry in entries:
         if (deviation := (str(entry.requirement), entry.code)) not in rows(found):
             beyond.setdefault(deviation, []).append(entry)
-    return TITLE + _HEAD + "\n" + "\n".join(_table(found)) + "\n" + _OLDER + _BEYOND + "\n".join(_others(beyond)) + "\n"
+    by = sentence({one.version: one.catalogue for one in found})
+    return (
+        TITLE
+        + _HEAD
+        + "\n"
+        + "\n".join(_table(found))
+        + f"\n\n{by}\n"
+        + _OLDER
+        + _BEYOND
+        + "\n".join(_others(beyond))
+        + "\n"
+    )
 
 
 def _table(found: list[Shown]) -> Iterator[str]:

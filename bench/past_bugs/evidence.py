@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from bench.judged_by import UNKNOWN
 
 from assay_conformance.model.verdict import Verdict
 from assay_reports.standing import Cell
@@ -27,9 +28,10 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """`cells`: requirement -> Case -> what came of it."""
+    """`cells`: requirement -> Case -> what came of it; `catalogue`: the revision it was judged by."""
 
     version: str
+    catalogue: str = UNKNOWN
     cells: dict[str, dict[str, Seen]]
 
 
@@ -39,16 +41,17 @@ def evidence(runs: Iterable[Path], requirements: Collection[str]) -> Evidence:
     What one run broke is broken; what one kept, and none broke, is kept.
     """
     cells: dict[str, dict[str, Seen]] = {}
-    version = ""
+    version, catalogues = "", set[str]()
     for run in runs:
         file = run / "verdicts.json"
         told = read_verdicts(file.read_bytes(), str(file))
         version = told.subject.version
+        catalogues.add(told.catalogue)
         for cell in told.cells:
             if cell.requirement in requirements:
                 of_requirement = cells.setdefault(str(cell.requirement), {})
                 of_requirement[cell.case] = _worse(of_requirement.get(cell.case), _seen(cell))
-    return Evidence(version=version, cells=cells)
+    return Evidence(version=version, catalogue=", ".join(sorted(catalogues)), cells=cells)
 
 
 def _seen(cell: Cell) -> Seen:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from bench.judged_by import sentence
 from bench.past_bugs.evidence import Evidence
 from bench.past_bugs.judging import Detection, Result, judged
 from bench.past_bugs.pairs import NOT_RUN, PAIRS, Pair
@@ -69,6 +70,7 @@ def page(found: Mapping[str, Evidence]) -> str:
         "",
         *table(others),
     ]
+    parts += ["", sentence({version: one.catalogue for version, one in found.items()})]
     return "\n".join((*parts, "", "## Not tried", "", *_not_run())) + "\n"
 
 

@@ -44,6 +44,7 @@ NAMED: dict[Mutation | BrokerMutation, str] = {
     Mutation.PATTERN_IS_READ_ONCE: "subscription.pattern-follows-topics",
     Mutation.IGNORES_TOPIC_UPDATES: "subscription.hears-of-topics",
     Mutation.FIRST_TOPIC_FIRST: "subscription.no-topic-starves",
+    Mutation.ACKS_ON_FIRST_TOPIC: "subscription.acks-where-it-came",
     Mutation.ASKS_ROUTER_TWICE: "routing.asks-the-router-once",
     Mutation.OUT_OF_RANGE_WRAPS: "routing.bad-answer-fails-one",
     Mutation.TIME_SOUGHT_HAS_MORE: "seek.knows-whether-more",

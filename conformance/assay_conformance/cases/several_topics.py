@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay_conformance.cases.ack import FLUSHED_MS, GROUPED
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Topic, Topology
@@ -55,6 +56,23 @@ def busy_and_quiet() -> Case:
     )
 
 
+def acked_on_both() -> Case:
+    plan = Schedule()
+    plan.broker("store_entries", topic="busy", entries=plains(range(3)))
+    plan.broker("store_entries", topic="quiet", entries=plains(range(3, 6)))
+    consumer = plan.consumer(plan.client(), ("busy", "quiet"))
+    plan.wait_ops(plan.receive(consumer, 6, STARVED_MS))
+    plan.ack(consumer)
+    plan.wait_ms(FLUSHED_MS)
+    return plan.case(
+        "subscription/acked-on-both",
+        "A consumer of two topics acknowledges three messages of each",
+        ("subscription.acks-where-it-came",),
+        topology=TWO,
+        consumer=GROUPED,
+    )
+
+
 CASES = (
     _pattern(
         "pattern",
@@ -72,4 +90,5 @@ CASES = (
         "topic_watcher",
     ),
     busy_and_quiet(),
+    acked_on_both(),
 )

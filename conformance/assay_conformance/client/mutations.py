@@ -223,6 +223,7 @@ class Mutation(StrEnum):
     PATTERN_IS_READ_ONCE = "pattern-is-read-once"
     IGNORES_TOPIC_UPDATES = "ignores-topic-updates"
     FIRST_TOPIC_FIRST = "first-topic-first"
+    ACKS_ON_FIRST_TOPIC = "acks-on-first-topic"
     WINDOW_OF_ONE_NEVER_ENDS = "window-of-one-never-ends"
     STEERS_AROUND_FULL = "steers-around-full"
     ASKS_ROUTER_TWICE = "asks-router-twice"
@@ -1216,6 +1217,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "SUB-008",
         "of several topics the one named first is read to its end first",
         "queues looked at in one order, always from the first",
+    ),
+    Mutation.ACKS_ON_FIRST_TOPIC: Broken(
+        "SUB-008",
+        "whatever topic a message came from, it is acknowledged on the consumer's first one",
+        "one tracker of acknowledgments for all topics, and ids without theirs",
     ),
     Mutation.WINDOW_OF_ONE_NEVER_ENDS: Broken(
         "V-3",

@@ -112,11 +112,16 @@ class Subscription:
             text = f"no cumulative acknowledgment on a {self._settings.subscription_type} subscription"
             self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
             return
-        for each in handed:
-            each.consumer.ack(each, cumulative=cumulative)
-        consumers = tuple(dict.fromkeys(each.consumer for each in handed))
-        together = AllOf(len(consumers), partial(self._shared.sink.completed, op))
-        for consumer in consumers:
+        self._ack_on([each.consumer for each in handed], op, handed, cumulative=cumulative)
+
+    def _ack_on(self, consumers: Sequence[Consumer], op: int, handed: Sequence[Handed], *, cumulative: bool) -> None:
+        """Each where its topic is."""
+        if self._shared.mutated(Mutation.ACKS_ON_FIRST_TOPIC):
+            consumers = [self.consumers[0]] * len(handed)
+        for each, consumer in zip(handed, consumers, strict=True):
+            consumer.ack(each, cumulative=cumulative)
+        together = AllOf(len(set(consumers)), partial(self._shared.sink.completed, op))
+        for consumer in dict.fromkeys(consumers):
             consumer.acked(together.one)
 
     def nack(self, op: int, numbers: Sequence[int]) -> None:
@@ -294,12 +299,7 @@ class Subscription:
                 text = f"{foreign[0]} is none of this consumer's topics"
                 self._shared.sink.completed(op, Failed(ErrorClass.INVALID_CONFIG, text, certain=True))
             return
-        consumers = [own[each.consumer.topic] for each in handed]
-        for each, consumer in zip(handed, consumers, strict=True):
-            consumer.ack(each, cumulative=cumulative)
-        together = AllOf(len(set(consumers)), partial(self._shared.sink.completed, op))
-        for consumer in dict.fromkeys(consumers):
-            consumer.acked(together.one)
+        self._ack_on([own[each.consumer.topic] for each in handed], op, handed, cumulative=cumulative)
 
     def _leave(self) -> None:
         self._closed = True

@@ -19,8 +19,8 @@ _PLAIN = Topology()
 @dataclass(frozen=True, slots=True)
 class Edit:
     """`steps`, `faults` and `keys` go; of the `topic` these fields, and the whole `topology`, become what they are
-    where nobody says a word. Faults become `plainer`; numbers of steps (by step and argument) and of faults are
-    lowered. With a fault go the steps that name it."""
+    where nobody says a word. Faults become `plainer`; numbers of steps (by step and argument), of faults and of the
+    configuration (`values`) are lowered. With a fault go the steps that name it."""
 
     steps: frozenset[int] = frozenset()
     faults: frozenset[int] = frozenset()
@@ -31,6 +31,7 @@ class Edit:
     arguments: Mapping[tuple[int, str], int] = field(default_factory=dict)
     ks: Mapping[int, int] = field(default_factory=dict)
     after_ms: Mapping[int, int] = field(default_factory=dict)
+    values: Mapping[Key, int] = field(default_factory=dict)
 
     def __or__(self, other: Edit) -> Edit:
         """Both; where they say different things of one place, what this one says."""
@@ -44,6 +45,7 @@ class Edit:
             {**other.arguments, **self.arguments},
             {**other.ks, **self.ks},
             {**other.after_ms, **self.after_ms},
+            {**other.values, **self.values},
         )
 
     def of(self, case: Case) -> Case:
@@ -55,7 +57,7 @@ class Edit:
             steps=tuple(_naming(self._step(i, case.steps[i]), faults) for i in steps),
             faults=tuple(_behind(self._fault(i, case.faults[i]), steps) for i in faults),
             topology=_PLAIN if self.topology else self._topology(case.topology),
-            config=self._config(case.config) if self.keys else case.config,
+            config=self._config(case.config) if self.keys or self.values else case.config,
         )
 
     def _step(self, index: int, step: Step) -> Step:
@@ -81,8 +83,12 @@ class Edit:
 
     def _config(self, config: ClientConfig) -> ClientConfig:
         less = {
-            part: {key: value for key, value in getattr(config, part).items() if (part, key) not in self.keys}
-            for part, _ in self.keys
+            part: {
+                key: self.values.get((part, key), value)
+                for key, value in getattr(config, part).items()
+                if (part, key) not in self.keys
+            }
+            for part, _ in (*self.keys, *self.values)
         }
         return msgspec.structs.replace(config, **less)
 

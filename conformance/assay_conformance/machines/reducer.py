@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from assay_conformance.machines.edit import Edit, Key
+from assay_conformance.machines.terms import SEND_TIMEOUT_MS
 from assay_conformance.model.case import Case, ClientConfig, Topic, Topology, Who
 from assay_conformance.model.fault import Cut, Fault, OnFrame
 from assay_conformance.model.needs import changed
@@ -27,6 +28,10 @@ _WIDEST: Final = 4
 
 _KEPT = frozenset({"send_timeout_ms", "operation_timeout_ms", "producer_name", "initial_position"})
 """Without these a Case takes its client's patience, or another position, and a bug of a name cannot show."""
+
+_TIME_OUTS: Final[tuple[Key, ...]] = (("producer", "send_timeout_ms"), ("client", "operation_timeout_ms"))
+_SHORTEST_MS: Final = SEND_TIMEOUT_MS // 2
+"""As short as time-outs are drawn; a Case that waits for one takes that long in every run."""
 
 _PARTS: Final = ("client", "producer", "consumer")
 
@@ -111,6 +116,7 @@ def _bold(case: Case) -> Iterator[Edit]:
         yield Edit(faults=frozenset(range(len(case.faults))))
         yield from _faults(case)
     keys = frozenset(_keys(case.config))
+    yield from _sooner(case)
     yield Edit(topology=True, keys=keys)
     yield Edit(topology=True)
     yield Edit(keys=keys)
@@ -169,6 +175,18 @@ def _pauses(case: Case) -> Iterator[Edit]:
     if len(found) > 1:
         yield Edit(steps=frozenset(found))
     yield from (Edit(steps=frozenset({index})) for index in found)
+
+
+def _sooner(case: Case) -> Iterator[Edit]:
+    """Time-outs as short as can be: all, and each."""
+    long = {
+        (part, key): _SHORTEST_MS
+        for part, key in _TIME_OUTS
+        if isinstance(value := getattr(case.config, part).get(key), int) and value > _SHORTEST_MS
+    }
+    if len(long) > 1:
+        yield Edit(values=long)
+    yield from (Edit(values={key: shorter}) for key, shorter in long.items())
 
 
 def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:

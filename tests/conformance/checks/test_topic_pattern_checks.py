@@ -9,9 +9,10 @@ from tests.conformance.checks.consuming import client
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.fairness import NoTopicStarves
+from assay_conformance.checks.own_topic import AcksWhereItCame
 from assay_conformance.checks.topic_patterns import FollowsPattern, HearsOfTopics
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.history.script import CONSUMER, Script, entry_id
 from assay_conformance.model.event import Member, Outcome, Sides
 
 FULL = {name: f"persistent://public/default/{name}" for name in ("news-a", "news-b", "sports")}
@@ -186,3 +187,41 @@ def test_batch_is_taken_as_a_whole_where_there_is_room_for_one_of_its_messages()
 
 def test_message_that_comes_again_waits_from_then_on() -> None:
     assert _merging(*range(1, 13), 0, again=0)[0] == []
+
+
+def _acknowledging(*acks: tuple[int, int], cumulative: bool = False, both: bool = False) -> tuple[list[str], int]:
+    """A consumer of two topics gets message 0 on the first and 1 on the second, `both`: that on the first, too; then
+    it says (topic, message)."""
+    story = Script(FULL)
+    story.connected()
+    story.invoke("open_consumer", CONSUMER, args={"topics": ["news-a", "sports"], "subscription": "s"})
+    for number, topic in enumerate(("news-a", "sports")):
+        story.subscribed(consumer_id=number, topic=FULL[topic])
+        story.message(number, consumer_id=number)
+    if both:
+        story.message(1, consumer_id=0)
+    for consumer_id, entry in acks:
+        story.up(
+            "ACK",
+            consumer_id=consumer_id,
+            ids=(entry_id(entry),),
+            ack_type="Cumulative" if cumulative else "Individual",
+        )
+    said = trial(AcksWhereItCame, story.done(), ANY_CASE)
+    return [finding.code for finding in said.findings], said.exercised
+
+
+def test_each_message_is_acknowledged_on_its_own_topic() -> None:
+    assert _acknowledging((0, 0), (1, 1)) == ([], 2)
+
+
+def test_message_that_is_acknowledged_on_another_topic_is_found() -> None:
+    assert _acknowledging((0, 0), (0, 1))[0] == ["on-another"]
+
+
+def test_place_that_two_topics_have_is_taken_on_either() -> None:
+    assert _acknowledging((0, 1), both=True)[0] == []
+
+
+def test_what_is_acknowledged_up_to_somewhere_is_of_no_message() -> None:
+    assert _acknowledging((0, 1), cumulative=True)[0] == []
