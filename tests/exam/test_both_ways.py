@@ -112,6 +112,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"DDP-010", "DLV-004"}),
         "ids used twice are dropped as duplicates, and lost",
     ),
+    Mutation.ACKS_ON_FIRST_TOPIC: (
+        frozenset({"ACK-001", "ACK-006"}),
+        "where an acknowledgment was to be sent, none is",
+    ),
     Mutation.SEEK_KEEPS_PREFETCH: (frozenset({"SEK-001"}), "what was left in the queue is handed out first"),
     Mutation.SEEK_KEEPS_ACKS: (frozenset({"SEK-001"}), "what a stale acknowledgment takes away does not come first"),
     Mutation.APPENDS_REPEATED_CHUNK: (

@@ -79,6 +79,7 @@ NARROWER: dict[str, str] = {
     "ack.cumulative-names-one": "a cumulative command names one, grouped or not",
     "subscription.pattern-follows-topics": "who has no watcher asks from time to time",
     "subscription.no-topic-starves": "it takes no watcher",
+    "subscription.acks-where-it-came": "it takes no watcher",
 }
 """A requirement of a flag's rows that no capability of the flag gates, and why."""
 
