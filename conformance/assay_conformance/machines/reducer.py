@@ -99,6 +99,11 @@ class Reducer:
         return found
 
 
+def impatient(case: Case) -> Case:
+    """With time-outs as short as they are drawn."""
+    return Edit(values=_long(case)).of(case)
+
+
 def without_unfired(case: Case, fired: Collection[int]) -> Case:
     """The Case as it really happened: an optional fault that did not act leaves the record."""
     idle = (index for index, fault in enumerate(case.faults) if index not in fired and fault.optional)
@@ -179,14 +184,19 @@ def _pauses(case: Case) -> Iterator[Edit]:
 
 def _sooner(case: Case) -> Iterator[Edit]:
     """Time-outs as short as can be: all, and each."""
-    long = {
+    long = _long(case)
+    if len(long) > 1:
+        yield Edit(values=long)
+    yield from (Edit(values={key: shorter}) for key, shorter in long.items())
+
+
+def _long(case: Case) -> dict[Key, int]:
+    """What the time-outs could be that are longer."""
+    return {
         (part, key): _SHORTEST_MS
         for part, key in _TIME_OUTS
         if isinstance(value := getattr(case.config, part).get(key), int) and value > _SHORTEST_MS
     }
-    if len(long) > 1:
-        yield Edit(values=long)
-    yield from (Edit(values={key: shorter}) for key, shorter in long.items())
 
 
 def _stretches(steps: int, width: int, least: int = 1) -> Iterator[Edit]:
