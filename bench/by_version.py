@@ -56,11 +56,11 @@ was measured in.
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """`cases`: requirement -> finding code -> how many Cases showed it; `catalogue`: what they were judged by."""
+    """`cases`: requirement -> finding code -> how many Cases showed it; `catalogues`: what they were judged by."""
 
     version: str
     cases: dict[str, dict[str, int]]
-    catalogue: str = UNKNOWN
+    catalogues: tuple[str, ...] = UNKNOWN
 
 
 def shown(version: str, run: Path) -> Shown:
@@ -73,7 +73,7 @@ def shown(version: str, run: Path) -> Shown:
     cases: dict[str, dict[str, int]] = {}
     for (requirement, code), count in sorted(counted.items()):
         cases.setdefault(requirement, {})[code] = count
-    return Shown(version, cases, told["catalogue"])
+    return Shown(version, cases, (told["catalogue"],))
 
 
 def kept() -> list[Shown]:
@@ -101,7 +101,7 @@ def section(found: list[Shown], entries: Iterable[Expectation]) -> str:
     for entry in entries:
         if (deviation := (str(entry.requirement), entry.code)) not in rows(found):
             beyond.setdefault(deviation, []).append(entry)
-    by = sentence({one.version: one.catalogue for one in found})
+    by = sentence({one.version: one.catalogues for one in found})
     return (
         TITLE
         + _HEAD

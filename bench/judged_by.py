@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-UNKNOWN = ""
+UNKNOWN = ()
 
 
-def sentence(catalogues: Mapping[str, str]) -> str:
-    """Version -> revision of the catalogue (UNKNOWN: it was not written down)."""
-    versions: dict[str, list[str]] = {}
-    for version, revision in catalogues.items():
-        versions.setdefault(revision, []).append(version)
+def sentence(catalogues: Mapping[str, Sequence[str]]) -> str:
+    """Version -> revisions of the catalogues of its runs (none: UNKNOWN, they were not written down)."""
+    versions: dict[tuple[str, ...], list[str]] = {}
+    for version, revisions in catalogues.items():
+        versions.setdefault(tuple(revisions), []).append(version)
     if not versions:
         return "Nothing is kept."
-    if len(versions) == 1:
-        return f"All were judged by {_named(*versions)}."
-    told = "; ".join(f"{', '.join(those)} by {_named(revision)}" for revision, those in versions.items())
+    if len(versions) == 1 and len(next(iter(versions))) < 2:
+        return f"All were judged by {_named(*next(iter(versions)))}."
+    told = "; ".join(f"{', '.join(those)} by {_named(*revisions)}" for revisions, those in versions.items())
     return f"Not all were judged alike: {told}."
 
 
-def _named(revision: str) -> str:
-    return f"catalogue `{revision}`" if revision else "a catalogue that was not written down"
+def _named(*revisions: str) -> str:
+    named = " and ".join(f"`{revision}`" for revision in revisions)
+    return f"catalogue {named}" if named else "a catalogue that was not written down"

@@ -28,10 +28,11 @@ class Seen(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """`cells`: requirement -> Case -> what came of it; `catalogue`: the revision it was judged by."""
+    """`cells`: requirement -> Case -> what came of it; `catalogues`: the revisions that its runs were
+    judged by."""
 
     version: str
-    catalogue: str = UNKNOWN
+    catalogues: tuple[str, ...] = UNKNOWN
     cells: dict[str, dict[str, Seen]]
 
 
@@ -51,7 +52,7 @@ def evidence(runs: Iterable[Path], requirements: Collection[str]) -> Evidence:
             if cell.requirement in requirements:
                 of_requirement = cells.setdefault(str(cell.requirement), {})
                 of_requirement[cell.case] = _worse(of_requirement.get(cell.case), _seen(cell))
-    return Evidence(version=version, catalogue=", ".join(sorted(catalogues)), cells=cells)
+    return Evidence(version=version, catalogues=tuple(sorted(catalogues)), cells=cells)
 
 
 def _seen(cell: Cell) -> Seen:

@@ -70,7 +70,7 @@ def page(found: Mapping[str, Evidence]) -> str:
         "",
         *table(others),
     ]
-    parts += ["", sentence({version: one.catalogue for version, one in found.items()})]
+    parts += ["", sentence({version: one.catalogues for version, one in found.items()})]
     return "\n".join((*parts, "", "## Not tried", "", *_not_run())) + "\n"
 
 

@@ -11,14 +11,14 @@ and then taken together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from assay_conformance.machines.edit import Edit, Key
-from assay_conformance.machines.terms import SEND_TIMEOUT_MS
+from assay_conformance.machines.terms import OPERATION_TIMEOUT_MS, SEND_TIMEOUT_MS
 from assay_conformance.model.case import Case, ClientConfig, Topic, Topology, Who
 from assay_conformance.model.fault import Cut, Fault, OnFrame
 from assay_conformance.model.needs import changed
@@ -29,8 +29,10 @@ _WIDEST: Final = 4
 _KEPT = frozenset({"send_timeout_ms", "operation_timeout_ms", "producer_name", "initial_position"})
 """Without these a Case takes its client's patience, or another position, and a bug of a name cannot show."""
 
-_TIME_OUTS: Final[tuple[Key, ...]] = (("producer", "send_timeout_ms"), ("client", "operation_timeout_ms"))
-_SHORTEST_MS: Final = SEND_TIMEOUT_MS // 2
+_SHORTEST_MS: Final[Mapping[Key, int]] = {
+    ("producer", "send_timeout_ms"): SEND_TIMEOUT_MS // 2,
+    ("client", "operation_timeout_ms"): OPERATION_TIMEOUT_MS,
+}
 """As short as time-outs are drawn; a Case that waits for one takes that long in every run."""
 
 _PARTS: Final = ("client", "producer", "consumer")
@@ -193,9 +195,9 @@ def _sooner(case: Case) -> Iterator[Edit]:
 def _long(case: Case) -> dict[Key, int]:
     """What the time-outs could be that are longer."""
     return {
-        (part, key): _SHORTEST_MS
-        for part, key in _TIME_OUTS
-        if isinstance(value := getattr(case.config, part).get(key), int) and value > _SHORTEST_MS
+        (part, key): shortest_ms
+        for (part, key), shortest_ms in _SHORTEST_MS.items()
+        if isinstance(value := getattr(case.config, part).get(key), int) and value > shortest_ms
     }
 
 
