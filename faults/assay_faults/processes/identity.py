@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final
 
 _PROC: Final = Path("/proc")
-# Places in /proc/PID/stat behind the program's name, which may hold blanks and brackets itself: proc(5), fields 3, 22.
-_STATE, _START = 0, 19
+# Places in /proc/PID/stat behind the program's name, which may hold blanks and brackets itself: proc(5), fields 3, 4
+# and 22.
+_STATE, _PARENT, _START = 0, 1, 19
 
 
 class ProcessState(StrEnum):
@@ -42,6 +43,12 @@ def identify(pid: int) -> Identity | None:
     """Who has this pid now; None when nobody has."""
     fields = _stat(pid)
     return Identity(pid, int(fields[_START])) if fields else None
+
+
+def parent_of(pid: int) -> int | None:
+    """Whose child it is, until that one has waited for it; None when nobody has this pid."""
+    fields = _stat(pid)
+    return int(fields[_PARENT]) if fields else None
 
 
 def state(process: Identity) -> ProcessState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import pytest
 
 from assay_conformance.model.errors import HarnessError
 from assay_faults.processes import acts
-from assay_faults.processes.identity import Identity, ProcessState, identify, state
+from assay_faults.processes.identity import Identity, ProcessState, identify, parent_of, state
 
 DEAF = "trap '' TERM; echo up; while :; do read line; done"
 HEARS = "trap 'exit 3' TERM; echo up; while :; do read line; done"
@@ -70,3 +71,9 @@ def test_another_process_with_the_pid_is_not_touched(act: Callable[[str, Identit
 def test_a_process_that_is_down_cannot_be_harmed() -> None:
     with pytest.raises(HarnessError, match="bookie 2 is down"):
         acts.known("bookie 2", None)
+
+
+def test_a_process_has_a_parent_until_it_was_waited_for() -> None:
+    with subprocess.Popen(["true"]) as child:
+        assert parent_of(child.pid) == os.getpid()
+    assert parent_of(child.pid) is None
