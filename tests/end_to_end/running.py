@@ -27,17 +27,18 @@ IMPOSTOR = str(HERE / "impostor.py")
 ORDER = "ordering.keeps-send-order"
 ANY_TOPIC = Topic(name="t")
 
-_COMMAND = 'command = ["{python}", "-m", "assay_fixtures.reference"]'
+_REFERENCE = "assay_fixtures.reference"
+_COMMAND = f'command = ["{{python}}", "-m", "{_REFERENCE}"]\nnursery = ["{{python}}", "-m", "{_REFERENCE}.nursery"]'
 
 
-def agent_toml(folder: Path, *command: str) -> Path:
-    """The manifest of the reference client, started by another command."""
+def agent_toml(folder: Path, *command: str, nursery: Sequence[str] = ()) -> Path:
+    """The manifest of the reference client, started by another command, and by another nursery or none."""
     text = manifest.find("reference").path.read_text("utf-8")
     assert _COMMAND in text
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "agent.toml"
-    words = msgspec.json.encode(command).decode()
-    path.write_text(text.replace(_COMMAND, f"command = {words}"), "utf-8")
+    words, forked = (msgspec.json.encode(one).decode() for one in (command, nursery))
+    path.write_text(text.replace(_COMMAND, f"command = {words}\nnursery = {forked}"), "utf-8")
     return path
 
 
@@ -48,7 +49,10 @@ def impostor(folder: Path, behaviour: str, *, beside: int = 0) -> Path:
 
 def mutant(folder: Path, mutation: str) -> Path:
     """The manifest of a reference client that breaks one rule."""
-    return agent_toml(folder, "{python}", "-m", "assay_fixtures.reference", "--mutation", mutation)
+    started, forked = (
+        ("{python}", "-m", module, "--mutation", mutation) for module in (_REFERENCE, f"{_REFERENCE}.nursery")
+    )
+    return agent_toml(folder, *started, nursery=forked)
 
 
 def three_sends(

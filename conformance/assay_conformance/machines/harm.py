@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from assay_conformance.model.fault import Action, Direction, Fault, OnFrame, Refuse, Rewrite, Scope, Until
+from assay_conformance.model.outside import Kill, Role
 
 Strategy = st.SearchStrategy[Any]
 
@@ -59,6 +60,11 @@ def changes_process(faults: Iterable[Fault]) -> bool:
     """Whether a client may be another one behind them for as long as its process lives: the C++ core keeps the message
     limit that a broker told last for all brokers of the process."""
     return any(isinstance(fault.action, Rewrite) and "max_message_size" in fault.action.fields for fault in faults)
+
+
+def ends_process(faults: Iterable[Fault]) -> bool:
+    """Whether a client's process dies of them."""
+    return any(isinstance(fault.action, Kill) and fault.action.target.role is Role.CLIENT for fault in faults)
 
 
 ANYTIME = st.sampled_from((1, 1, 1, 2, 2, 3, 5))
