@@ -97,7 +97,9 @@ class FrameStream(asyncio.Protocol):
             self.write(data)
             return
         self.flush()
-        self._transport.write(data)
+        # One that its peer has reset is closed before anybody is told, and uvloop refuses what asyncio passes over.
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def flush(self) -> None:
         """What was gathered leaves now."""
