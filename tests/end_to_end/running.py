@@ -28,7 +28,7 @@ ORDER = "ordering.keeps-send-order"
 ANY_TOPIC = Topic(name="t")
 
 _REFERENCE = "assay_fixtures.reference"
-_COMMAND = f'command = ["{{python}}", "-m", "{_REFERENCE}"]\nnursery = ["{{python}}", "-m", "{_REFERENCE}.nursery"]'
+_COMMAND = f'command = ["{{python}}", "-m", "{_REFERENCE}"]'
 
 
 def agent_toml(folder: Path, *command: str, nursery: Sequence[str] = ()) -> Path:
