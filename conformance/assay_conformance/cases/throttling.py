@@ -45,21 +45,21 @@ def backlog_at_the_dispatch_rate() -> Case:
 
 
 def overshoot_is_repaid() -> Case:
-    """Ten entries of three messages take the tokens of three periods, and the next one has to wait for them.
+    """Ten entries of four messages take the tokens of four periods, and the next one has to wait for them.
 
     They are there when the consumer comes: a read that waits for messages is served with what has flowed in meanwhile.
     """
     plan = Schedule()
-    batches = [batch(range(number * 3, number * 3 + 3)) for number in range(10)]
-    consumer = _asking(plan, [*batches, plain(30)], 31)
-    plan.wait_received(consumer, 31)
+    batches = [batch(range(number * 4, number * 4 + 4)) for number in range(10)]
+    consumer = _asking(plan, [*batches, plain(40)], 41)
+    plan.wait_received(consumer, 41)
     return plan.case(
         "throttling/overshoot-is-repaid",
-        "Thirty messages of ten leave at once, and nothing in the next two periods",
+        "Forty messages of ten leave at once, and nothing in the next three periods",
         ("throttling.repays-overshoot",),
         capabilities=("consumer",),
         topology=DISPATCH,
-        limits=Limits(least_wall_ms=3_000),
+        limits=Limits(least_wall_ms=4_000),
     )
 
 

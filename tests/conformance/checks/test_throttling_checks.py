@@ -90,8 +90,13 @@ def test_overshoot_repaid_from_the_earliest_period_on_is_accepted() -> None:
     assert _codes(trial(RepaysOvershoot, _dispatched((100, 1), (2110, 1), batch=30), DISPATCH)) == []
 
 
+def test_what_flowed_in_before_a_read_and_was_added_after_it_pays_too() -> None:
+    """A bucket that was made 0.9 periods before the read holds 16 tokens more when it is asked 0.75 periods later."""
+    assert _codes(trial(RepaysOvershoot, _dispatched((100, 1), (850, 1), batch=25), DISPATCH)) == []
+
+
 def test_overshoot_that_is_forgiven_is_found() -> None:
-    assert _codes(trial(RepaysOvershoot, _dispatched((100, 1), (1100, 1), batch=30), DISPATCH)) == ["not-repaid"]
+    assert _codes(trial(RepaysOvershoot, _dispatched((100, 1), (1100, 1), batch=40), DISPATCH)) == ["not-repaid"]
 
 
 def test_reads_within_the_rate_repay_nothing() -> None:

@@ -43,8 +43,9 @@ class RepaysOvershoot(DispatchCheck):
     """After a read that overdrew, nothing leaves until the periods since then have paid for it.
 
     A read is what leaves within a tenth of a period. When one begins, the tokens there were at some earlier read (R at
-    most) and those added since (one period's more than have passed) must exceed what has left since that read. A read
-    may have had its tokens as soon as the one before it had left: a broker takes its time.
+    most) and those that have flowed in by then must exceed what has left since that read. A read may have had its
+    tokens as soon as the one before it had left: a broker takes its time; and what had flowed in before that, for
+    almost a period, may have been added after it (AsyncTokenBucket adds all at once, once a period at most).
     Several subscriptions on one limiter may read side by side and are not judged.
     """
 
@@ -62,14 +63,15 @@ class RepaysOvershoot(DispatchCheck):
             for number, (earlier, count) in reversed(list(enumerate(reads[:place]))):
                 since += count
                 granted_ns = reads[number - 1][0].t_ns if number else limiter.began_ns
-                passed = (began.t_ns - granted_ns + limiter.period_ns // 8) // limiter.period_ns
-                if since >= rate * (passed + 2):
+                flows_ns = began.t_ns - granted_ns + limiter.period_ns + limiter.period_ns // 8
+                allowed = rate + rate * flows_ns // limiter.period_ns
+                if since >= allowed:
                     self.found(
                         "not-repaid",
                         f"{limiter.what} has a rate of {rate} messages per {limiter.rate.period_s} s; {since} "
                         "left from "
                         f"{ms(earlier.t_ns)} on, and the next one already at {ms(began.t_ns)}, when no more than "
-                        f"{rate * (passed + 2)} can have been allowed",
+                        f"{allowed} can have been allowed",
                         earlier,
                         began,
                     )
