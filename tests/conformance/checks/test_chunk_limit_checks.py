@@ -78,6 +78,15 @@ def test_metadata_that_leave_no_room_may_be_refused_for_another_reason_first(err
     assert _codes(_no_room(error)) == []
 
 
+def test_metadata_that_leave_no_room_show_nothing_as_their_producer_is_closed() -> None:
+    story = Script()
+    story.producer(chunking=True)
+    story.send(0, properties={"long": "x" * LIMIT})
+    story.invoke("close", PRODUCER)
+    story.fail(0, ErrorClass.OTHER)
+    assert _codes(trial(ChunksFitLimit, story.done(), CASE)) == []
+
+
 def test_metadata_that_leave_no_room_go_nowhere_if_the_router_says_so() -> None:
     assert _codes(_no_room(ErrorClass.OTHER, router="out_of_range")) == []
 

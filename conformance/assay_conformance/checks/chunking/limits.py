@@ -17,8 +17,8 @@ but for the uuid."""
 PADDING_BYTES = 10 * 1024
 """By so much may any frame exceed the limit; a broker closes the connection over a larger one."""
 
-OTHERWISE_ENDED = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, ErrorClass.TERMINATED)
-"""What ends a send for reasons of its queue or its producer, whatever its size."""
+_OTHERWISE_ENDED = (ErrorClass.CLOSED, ErrorClass.FENCED, ErrorClass.QUEUE_FULL, ErrorClass.TERMINATED)
+"""What ends a send for reasons of its queue or its producer, before anybody looks at how large it is."""
 
 
 class UuidNamesMessage(Check):
@@ -41,10 +41,6 @@ class UuidNamesMessage(Check):
                 f"{chunk_of(event)} at {ms(event.t_ns)} is a chunk of {meta.uuid!r}, expected {expected!r}",
                 event,
             )
-
-
-_FOR_ANOTHER_REASON = (ErrorClass.CLOSED, ErrorClass.QUEUE_FULL, ErrorClass.FENCED, ErrorClass.TERMINATED)
-"""How a send may end before anybody looks at how large it is."""
 
 
 class ChunksFitLimit(Check):
@@ -86,7 +82,7 @@ class ChunksFitLimit(Check):
         invoke = self.tracker.operations[event.op].invoke
         properties = properties_bytes(invoke)
         chunking = self.view.producer_setting(event.handle or 0, "chunking") is True
-        if not chunking or not 0 < self._limit < properties or event.error in _FOR_ANOTHER_REASON:
+        if not chunking or not 0 < self._limit < properties or _ended_unmeasured(self, event):
             return
         if event.error is ErrorClass.TOO_LARGE:
             self.exercise(event)
@@ -233,11 +229,9 @@ class RefusesOversize(Check):
     @on(Completion, "send")
     def ended(self, event: Completion) -> None:
         invoke = self._oversize.get(event.op)
-        if invoke is None or event.error in OTHERWISE_ENDED:
+        if invoke is None or _ended_unmeasured(self, event):
             return
         if event.error is ErrorClass.TIMEOUT and self._outwaits(event.handle or 0):
-            return
-        if event.error is ErrorClass.OTHER and event.handle in self.tracker.lines.closings:
             return
         if event.error is ErrorClass.TOO_LARGE:
             self.exercise(event)
@@ -256,6 +250,13 @@ class RefusesOversize(Check):
         timeout_ms = int(self.view.producer_setting(handle, "send_timeout_ms") or DEFAULT_SEND_TIMEOUT_MS)
         delay_ms = int(self.view.producer_setting(handle, "batching_max_publish_delay_ms") or 0)
         return self.view.producer_setting(handle, "batching") is True and delay_ms >= timeout_ms
+
+
+def _ended_unmeasured(check: Check, event: Completion) -> bool:
+    """Whether this send ended for a reason of its queue or its producer: one that waits for room when its producer is
+    closed is interrupted, which has no class of its own."""
+    is_interrupted = event.error is ErrorClass.OTHER and event.handle in check.tracker.lines.closings
+    return is_interrupted or event.error in _OTHERWISE_ENDED
 
 
 def told_limit(event: Frame, otherwise: int) -> int:
