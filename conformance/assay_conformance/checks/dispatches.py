@@ -127,14 +127,16 @@ class DispatchLedger(Check):
         return frozenset(changed | {topic.name for topic in topics if topic.message_ttl_s or not topic.persistent})
 
     def orphan(self, group: Group) -> Position | None:
-        """The first chunk that lacks its acknowledgement when the first one of its message has it. A Shared
-        subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
-        begun: set[str | None] = set()
+        """The first chunk that lacks its acknowledgement when the first one of its message has it, or is not stored
+        ahead of it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
+        stored_first, begun = set[str | None](), set[str | None]()
         for stored in self.tracker.stored.get(group.topic, ()):
             position, meta = stored.id.position, stored.meta
-            if meta.chunk_id == 0 and position in group.acked:
-                begun.add(meta.uuid)
-            elif meta.chunk_id and meta.uuid in begun and position not in group.acked:
+            is_acked = position in group.acked
+            if meta.chunk_id == 0:
+                stored_first.add(meta.uuid)
+                begun |= {meta.uuid} if is_acked else set()
+            elif meta.chunk_id and not is_acked and (meta.uuid in begun or meta.uuid not in stored_first):
                 return position
         return None
 

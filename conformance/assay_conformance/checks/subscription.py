@@ -122,8 +122,9 @@ class SharedGivesToOne(DispatchLedger):
 
     Where rates, delays or limits of unacknowledged messages may hold an entry back, only the first is judged. Chunks of
     a message wait for permits of the consumer that got its others. What a fault repeats is read twice, and an entry
-    that is asked for twice may have gone out again in between. A chunk whose first one is acknowledged waits for
-    ever in a broker of Pulsar 4.0 (SharedConsumerAssignor), and what is stored behind it with it.
+    that is asked for twice may have gone out again in between. A chunk whose first one is acknowledged, or not stored
+    ahead of it, waits for ever in a broker of Pulsar 4.0 (SharedConsumerAssignor), and what is stored behind it with
+    it.
     """
 
     requirement = RequirementId("subscription.shared-gives-to-one")

@@ -266,6 +266,18 @@ def test_chunk_that_is_stored_ahead_of_the_first_is_for_nobody() -> None:
     assert _said(SharedGivesToOne, story)[0] == []
 
 
+def test_entry_behind_a_chunk_that_is_stored_ahead_of_the_first_waits_with_it() -> None:
+    """The chunk was not due when the entry went out for the first time."""
+    story = _two("Shared")
+    chunks = [Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2) for number in (1, 0, 1)]
+    for number, meta in enumerate([*chunks, Meta(producer_name="p", sequence_id=1)]):
+        story.stored(number, meta=meta)
+    story.message(3)
+    story.cut(0)
+    story.after(1_000)
+    assert _said(SharedGivesToOne, story)[0] == []
+
+
 def test_permits_for_a_consumer_that_the_broker_closed_are_none() -> None:
     story = _left_behind(permits=0)
     story.down("CLOSE_CONSUMER", 1, consumer_id=0)
