@@ -36,7 +36,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
     """Seen by who comes to the topic, or back to it: from the first entry that is sent in order.
 
     Time to live is judged where it and the interval of the broker's look are over; deletion where a topic says that
-    nothing is retained, and some time after an unload.
+    nothing is retained, and some time after it was loaded again: a broker deletes in the background.
     """
 
     requirement = RequirementId("subscription.keeps-what-is-unacked")
@@ -51,6 +51,8 @@ class KeepsWhatIsUnacked(DispatchLedger):
         self._sought: set[tuple[str, str]] = set()
         """Topic and name of subscriptions that begin where they were told to."""
         self._unloaded: dict[str, _Unloaded] = {}
+        self._loaded_ns: dict[str, int] = {}
+        """The first that was seen of a topic since it was unloaded."""
         self._held: dict[str, ReadBack] = {}
         self._cursors: list[Cursor] = []
 
@@ -75,6 +77,11 @@ class KeepsWhatIsUnacked(DispatchLedger):
             for group in durable
         }
         self._unloaded[topic] = _Unloaded(event, acked)
+        self._loaded_ns.pop(topic, None)
+
+    @on(Stored)
+    def entry(self, event: Stored) -> None:
+        self._loaded_ns.setdefault(event.topic, event.t_ns)
 
     @on(ReadBack)
     def read_back(self, event: ReadBack) -> None:
@@ -94,6 +101,7 @@ class KeepsWhatIsUnacked(DispatchLedger):
 
     def joined(self, group: Group, member: Member) -> None:
         self._began.setdefault(group, member.joined)
+        self._loaded_ns.setdefault(group.topic, member.joined.t_ns)
 
     def sent(self, group: Group, member: Member, frame: Frame, position: Position) -> None:
         if member.served or group.kind not in IN_ORDER or not group.durable:
@@ -129,10 +137,9 @@ class KeepsWhatIsUnacked(DispatchLedger):
     def _judge_kept(self, group: Group, member: Member, frame: Frame, first: Stored) -> None:
         """Without retention it does not begin with what all had acknowledged when the topic was unloaded."""
         unloaded = self._unloaded.get(group.topic)
-        tolerance = TOLERANCES["answer"]
         if unloaded is None or not self._retains_nothing(group.topic):
             return
-        if self._began[group].t_ns - unloaded.step.t_ns <= tolerance.slack_ns:
+        if self._began[group].t_ns - self._loaded_ns[group.topic] <= TOLERANCES["answer"].slack_ns:
             return
         log = self.tracker.stored[group.topic]
         gone = [entry for entry in log if unloaded.may_go(entry, log)]

@@ -120,6 +120,13 @@ def test_subscription_that_comes_at_once_may_find_it_still() -> None:
     assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
 
 
+def test_subscription_that_comes_as_soon_as_the_topic_is_loaded_may_find_it_still() -> None:
+    """A broker took its time to load it."""
+    story = _subscribe(_all_acked(), "late", 9)
+    story.message(0, conn=9)
+    assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
+
+
 def _back(first: int, away_ms: int, *, seeks: bool = False) -> Script:
     """A subscription whose consumer left before three messages came is asked for again, one more stored since."""
     story = _subscribe(Script(), "s", 0)
