@@ -76,6 +76,12 @@ class Reducer:
             self._stage += 1
         return []
 
+    @property
+    def is_settled(self) -> bool:
+        """All that was proposed last has been refused before: it is as small as it gets, unless a busy machine had its
+        hand in."""
+        return all(_text(one.of(self.case)) in self._refused for one in self._asked)
+
     def _filled(self, round: list[Edit]) -> list[Edit]:
         """With some of what would come next."""
         for stage in range(self._stage + 1, len(_STAGES)):
