@@ -4,10 +4,11 @@
 
 `assay explore` is run on the reference client with one rule broken after the other, until a finding of the requirement
 that tells of it is confirmed and reduced. Of that are printed the seconds from its first confirmation to the last run
-of what was left, steps and faults of the reduced Case, and whether it is 1-minimal: without any one of them it passes.
-That is tried anew, one removal after the other, in virtual time; a Case that needs real time to fail is tried over
-sockets, where a breach counts if two of three runs show it. The status is 1 where a Case was not shown to be minimal,
-or a mutant was not found; how long it took is printed, for that is the machine's matter, too.
+of what was left, without those in which it waited for another failure's reduction; steps and faults of the reduced
+Case; and whether it is 1-minimal: without any one of them it passes. That is tried anew, one removal after the other,
+in virtual time. A Case that needs real time to fail is tried over sockets, and one that needs a client with a process
+of its own is replayed, where a breach counts if two of three runs show it. The status is 1 where a Case was not shown
+to be minimal, or a mutant was not found; how long it took is printed, for that is the machine's matter, too.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ from assay_fixtures.reference.probe import ReferenceTrial
 from assay_fixtures.runner.explore import Confirmation
 from assay_fixtures.runner.load import LoadSampler
 from assay_reports.exploration import Exploration, Found, read_exploration
-from assay_reports.replay import read_replay
+from assay_reports.replay import Replay, read_replay, render
 from assay_reports.text import counted
 
 GOAL_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
 LAST_WORDS_S: Final = 60.0
+STILL_FAILS: Final = 1
+"""Exit code of `assay replay`."""
 
 PLANTED: Final[Mapping[Mutation, Area]] = {
     Mutation.FAILS_PENDING_ON_LOSS: Area.RESEND,
@@ -157,9 +160,12 @@ def is_minimal(case: Case, shows: Sequence[Callable[[Case], bool]]) -> bool | No
     return None
 
 
-def _ways(planted: Mutation, breach: Breach) -> tuple[Callable[[Case], bool], ...]:
-    """To run a Case with this client, and see whether it fails so."""
+def _ways(planted: Mutation, breach: Breach, replay: Replay, folder: Path) -> tuple[Callable[[Case], bool], ...]:
+    """To run a Case with this client, whose manifest is in the folder, and see whether it fails so."""
     trial, wanted = ReferenceTrial(client=frozenset({planted})), Confirmation()
+    file = folder / "anew.json"
+    alike = tuple(one for one in replay.breaches if (one.requirement, one.code) == breach)
+    words = ("replay", str(file), "--agent", str(folder / "agent.toml"), "--run-dir", str(folder / "anew"))
 
     def in_virtual_time(case: Case) -> bool:
         return breach in trial.in_virtual_time(case).probed.breaches
@@ -167,7 +173,12 @@ def _ways(planted: Mutation, breach: Breach) -> tuple[Callable[[Case], bool], ..
     def over_sockets(case: Case) -> bool:
         return sum(asyncio.run(_breaks(trial, case, breach)) for _ in range(wanted.tries)) >= wanted.needed
 
-    return in_virtual_time, over_sockets
+    def as_a_process(case: Case) -> bool:
+        file.write_bytes(render(msgspec.structs.replace(replay, case=case, breaches=alike)))
+        said = [subprocess.run(command_line(*words), capture_output=True, check=False) for _ in range(wanted.tries)]
+        return sum(one.returncode == STILL_FAILS for one in said) >= wanted.needed
+
+    return in_virtual_time, over_sockets, as_a_process
 
 
 async def _breaks(trial: ReferenceTrial, case: Case, breach: Breach) -> bool:
@@ -187,9 +198,10 @@ def reduced(planted: Mutation, area: Area, seed: int, for_s: float, folder: Path
     found = first_of(told.found, _requirements(planted))
     if found is None:
         return None
-    case = read_replay((run / found.replay).read_bytes(), found.replay).case
+    replay = read_replay((run / found.replay).read_bytes(), found.replay)
+    ways = _ways(planted, (found.requirement, found.code), replay, folder)
     left = sum(one.requirement == found.requirement and not one.minimal for one in told.found if one is not found)
-    return Reduced(found, is_minimal(case, _ways(planted, (found.requirement, found.code))), left)
+    return Reduced(found, is_minimal(replay.case, ways), left)
 
 
 def main() -> int:
