@@ -38,6 +38,14 @@ def test_chunks_are_assembled_by_the_table(arriving: list[tuple[int, int]], fate
     assert [assembly.add(chunk_meta(chunk), Entry("t", 1, entry)) for chunk, entry in arriving] == fates
 
 
+def test_what_was_held_when_everything_was_asked_for_again_may_be_held_or_not_until_it_begins_anew() -> None:
+    assembly, entries = Assembly(), [Entry("t", 1, number) for number in range(3)]
+    assembly.add(chunk_meta(0), entries[0])
+    assembly.everything_again()
+    fates = [assembly.add(chunk_meta(chunk), entries[chunk]) for chunk in (1, 2, 0, 2)]
+    assert fates == [ChunkFate.UNSURE, ChunkFate.UNSURE, ChunkFate.STARTED, ChunkFate.GAP]
+
+
 # --- chunking.splits-large-message ---
 
 
@@ -169,6 +177,35 @@ def test_fragment_that_is_delivered_is_found(arriving: list[int]) -> None:
     for entry, chunk in enumerate(arriving):
         story.arrives(chunk, entry)
     story.gets(len(arriving) - 1)
+    assert story.judged(WholeOnly)[0] == ["fragment-delivered"]
+
+
+def _asked_for_everything(chunks_before: int) -> Story:
+    """The others come behind that, for they were on their way."""
+    story = Story()
+    for chunk in range(CHUNKS):
+        if chunk == chunks_before:
+            story.redeliver_frame(conn=9)
+        story.arrives(chunk, chunk)
+    return story
+
+
+@pytest.mark.parametrize("chunks_before", [1, 2])
+def test_message_may_be_joined_of_chunks_held_when_everything_is_asked_for_again(chunks_before: int) -> None:
+    story = _asked_for_everything(chunks_before)
+    story.gets(2)
+    assert story.judged(WholeOnly)[0] == []
+
+
+def test_fragment_that_is_delivered_when_everything_was_asked_for_again_is_found() -> None:
+    story = _asked_for_everything(1)
+    story.gets(1)
+    assert story.judged(WholeOnly)[0] == ["fragment-delivered"]
+
+
+def test_last_chunk_alone_when_everything_was_asked_for_again_is_found() -> None:
+    story = _asked_for_everything(1)
+    story.gets(2, size=800, digest=7)
     assert story.judged(WholeOnly)[0] == ["fragment-delivered"]
 
 

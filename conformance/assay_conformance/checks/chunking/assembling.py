@@ -8,8 +8,9 @@
 | 1 .. last                 | held               | the same           | REDELIVERED        |
 | 1 .. last                 | held               | another            | REPEATED           |
 | beyond last + 1, or not 0 | held, or unknown   |                    | GAP                |
+| not 0                     | may be let go      |                    | UNSURE             |
 
-A gap discards what was held.
+A gap discards what was held. A consumer that has asked for everything again may let go of it, until that begins anew.
 """
 
 from __future__ import annotations
@@ -29,14 +30,26 @@ class ChunkFate(Enum):
     REDELIVERED = "redelivered"
     REPEATED = "repeated"
     GAP = "gap"
+    UNSURE = "unsure"
 
 
 @dataclass(slots=True)
 class Assembly:
-    """The incomplete messages of one consumer session. `most` is the largest number held at once."""
+    """The incomplete messages of one consumer session. `most` is the largest number held at once. `loose`: those that
+    may be held or not."""
 
     held: dict[str, list[Entry]] = field(default_factory=dict)
     most: int = 0
+    loose: dict[str, list[Entry]] = field(default_factory=dict)
+
+    def everything_again(self) -> None:
+        """All is asked for anew: it comes from the beginning, and who lets go of what is held loses nothing."""
+        self.loose.update(self.held)
+        self.held.clear()
+
+    def of(self, uuid: str) -> tuple[Entry, ...]:
+        """The chunks of a message that are held, or may be."""
+        return tuple(self.held.get(uuid, self.loose.get(uuid, [])))
 
     def add(self, meta: Meta, entry: Entry) -> ChunkFate:
         """`meta` is that of a chunk."""
@@ -44,6 +57,9 @@ class Assembly:
         ids = self.held.get(uuid)
         if number == 0:
             return self._start(uuid, ids, entry, alone=meta.chunks == 1)
+        if uuid in self.loose:
+            self.loose[uuid].append(entry)
+            return ChunkFate.UNSURE
         if ids is None or number > len(ids):
             self.held.pop(uuid, None)
             return ChunkFate.GAP
@@ -58,6 +74,7 @@ class Assembly:
     def _start(self, uuid: str, ids: list[Entry] | None, entry: Entry, alone: bool) -> ChunkFate:
         if alone:
             return ChunkFate.COMPLETE
+        self.loose.pop(uuid, None)
         self.held[uuid] = [entry]
         self.most = max(self.most, len(self.held))
         return ChunkFate.STARTED if ids is None else ChunkFate.RESTARTED

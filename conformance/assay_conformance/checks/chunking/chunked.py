@@ -78,10 +78,12 @@ class ChunkedCheck(ConsumerCheck):
         if consumer is None:
             return
         entry = entry_on(session, event.ids[0])
-        before = tuple(self.assembly(session).held.get(meta.uuid or "", ()))
+        before = self.assembly(session).of(meta.uuid or "")
         arrival = Arrival(session, consumer, event, meta, entry, self.assembly(session).add(meta, entry), before)
         if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
             self._began_ns[arrival.key] = event.t_ns
+        elif arrival.fate is ChunkFate.UNSURE:
+            self._pieces.setdefault(entry, set()).update((*before, entry))
         elif arrival.fate is ChunkFate.COMPLETE:
             self._pieces.setdefault(entry, set()).update((*before, entry))
             if event.members and not self._may_be_given_up(arrival):
@@ -100,10 +102,9 @@ class ChunkedCheck(ConsumerCheck):
 
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def everything_again(self, event: Frame) -> None:
-        """All of it comes from the beginning: a client may let go of what it holds, and loses nothing if it does."""
         session = self.tracker.consumer_of(event)
         if session is not None and from_client(event) and not event.ids:
-            self.assembly(session).held.clear()
+            self.assembly(session).everything_again()
             self.handover.asked_again(session, event)
 
     def assembly(self, session: ConsumerSession) -> Assembly:
