@@ -100,6 +100,14 @@ def resend_terminated_fails_all__wrong_error() -> str:
     return f"the topic was said to be terminated, and {other[0]}" if "TopicTerminatedError" in told and other else ""
 
 
+def batching_closes_at_first_limit__too_late() -> str:
+    for one in CALLS:
+        delay_s = float(one.handle.options.get("batching_max_publish_delay_ms", 10)) / 1000
+        if one.what == "send_async" and (took_s(one) or 0) > delay_s + 0.2:
+            return f"a message waited for longer than {delay_s} s in its batch: {one}"
+    return ""
+
+
 def resend_send_timeout__late() -> str:
     late = [one for one in CALLS if one.what == "send_async" and (took_s(one) or 99) > 1.4]
     return f"send {late[0].details['number']} ended as late as this: {late[0]}" if late else ""
