@@ -133,7 +133,7 @@ class SharedGivesToOne(DispatchLedger):
     def start(self) -> None:
         super().start()
         self._assembling: dict[tuple[Group, str], Member] = {}
-        """Who was sent the last chunk of a message, by its uuid."""
+        """Who was sent the latest chunk of a message, by its uuid, until that was the last one."""
         self._begins: dict[tuple[Group, str], Position] = {}
         """Where a message begins: its first chunk, as far as that was sent to anybody."""
         self._inherited: set[tuple[Member, Position]] = set()
@@ -167,6 +167,8 @@ class SharedGivesToOne(DispatchLedger):
             return
         if frame.meta is not None and frame.meta.uuid is not None:
             self._assembling[group, frame.meta.uuid] = member
+            if (frame.meta.chunk_id or 0) + 1 == frame.meta.chunks:
+                del self._assembling[group, frame.meta.uuid]
             if frame.meta.chunk_id == 0:
                 self._begins[group, frame.meta.uuid] = position
         for other in group.members:
@@ -200,7 +202,7 @@ class SharedGivesToOne(DispatchLedger):
         for position, frame in member.out.items():
             if orphan is not None and position > orphan:
                 continue
-            heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, member, position)), None)
+            heir = next((heir for heir in heirs if self._may_assemble(group, heir, frame, position)), None)
             waits = position in group.unacked and (member, position) not in self._inherited
             if end is not None and heir is not None and waits:
                 self.breach(
@@ -212,17 +214,18 @@ class SharedGivesToOne(DispatchLedger):
                 )
                 return
 
-    def _may_assemble(self, group: Group, heir: Member, frame: Frame, gone: Member, position: Position) -> bool:
-        """Whether a chunk is for this one: the first of a message for anybody who came after the one that is gone, any
-        other for who got those before it. Where the first one is acknowledged already, the rest is for nobody, and so
-        is a chunk that is stored ahead of the first."""
+    def _may_assemble(self, group: Group, heir: Member, frame: Frame, position: Position) -> bool:
+        """Whether a chunk is for this one: the first of a message for anybody, any other for who got those before it.
+        Where the first one is acknowledged already, the rest is for nobody, and so is a chunk that is stored ahead of
+        the first; and a message that its consumer did not get to the end when it went: a broker of Pulsar 4.0 holds the
+        rest for that one, and sends it the first chunk again, too (apache/pulsar#26396)."""
         meta = frame.meta
         if meta is None or meta.uuid is None:
             return True
         if position < self._begins.get((group, meta.uuid), position):
             return False
-        holder = self._assembling.get((group, meta.uuid), gone)
-        return holder is heir or (holder is gone and not meta.chunk_id)
+        holder = self._assembling.get((group, meta.uuid))
+        return not meta.chunk_id if holder is None else holder is heir
 
     def _inherits(self, heir: Member, gone_ns: int) -> bool:
         ended_ns = self.tracker.end_ns if heir.session.ended is None else heir.session.ended.t_ns

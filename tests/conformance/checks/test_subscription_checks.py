@@ -221,6 +221,18 @@ def test_chunk_that_does_not_come_to_the_consumer_that_has_the_others_is_found()
     assert _chunks_left_behind(heir_has=1) == ["left-behind"]
 
 
+@pytest.mark.parametrize(("came", "codes"), [(1, []), (2, ["left-behind"])])
+def test_message_that_came_in_part_is_for_nobody_else(came: int, codes: list[str]) -> None:
+    """A broker of Pulsar 4.0 holds it for the consumer that is gone; a whole one is for anybody."""
+    story = _two("Shared")
+    for number in range(came):
+        meta = Meta(producer_name="p", sequence_id=0, uuid="p-0", chunk_id=number, chunks=2)
+        story.message(number, meta=meta)
+    story.cut(0)
+    story.after(1_000)
+    assert _said(SharedGivesToOne, story)[0] == codes
+
+
 def test_chunk_whose_first_one_is_acknowledged_is_for_nobody() -> None:
     story = _two("Shared")
     for number in range(2):
