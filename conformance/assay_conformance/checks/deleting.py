@@ -78,6 +78,9 @@ class KeepsWhatIsUnacked(DispatchLedger):
         }
         self._unloaded[topic] = _Unloaded(event, acked)
         self._loaded_ns.pop(topic, None)
+        if any(group.living() for group in self.groups.values() if group.topic == topic):
+            # Whoever was there is gone with the topic: somebody has come back before the step was over.
+            self._loaded_ns[topic] = event.t_ns
 
     @on(Stored)
     def entry(self, event: Stored) -> None:
@@ -139,7 +142,8 @@ class KeepsWhatIsUnacked(DispatchLedger):
         unloaded = self._unloaded.get(group.topic)
         if unloaded is None or not self._retains_nothing(group.topic):
             return
-        if self._began[group].t_ns - self._loaded_ns[group.topic] <= TOLERANCES["answer"].slack_ns:
+        began_ns = self._began[group].t_ns
+        if began_ns - self._loaded_ns.get(group.topic, began_ns) <= TOLERANCES["answer"].slack_ns:
             return
         log = self.tracker.stored[group.topic]
         gone = [entry for entry in log if unloaded.may_go(entry, log)]

@@ -197,6 +197,19 @@ def test_message_may_be_joined_of_chunks_held_when_everything_is_asked_for_again
     assert story.judged(WholeOnly)[0] == []
 
 
+def test_chunk_that_came_twice_before_everything_was_asked_for_again_is_forgotten() -> None:
+    """Joined of what was held, and of what came again: it is handed over twice, as was asked for."""
+    story = Story()
+    for chunk in (0, 1, 1):
+        story.arrives(chunk, chunk)
+    story.redeliver_frame(conn=9)
+    for chunk in (2, 0, 1, 2):
+        story.arrives(chunk, chunk)
+    story.gets(2)
+    story.gets(2)
+    assert story.judged(RepeatedChunk)[0] == []
+
+
 def test_fragment_that_is_delivered_when_everything_was_asked_for_again_is_found() -> None:
     story = _asked_for_everything(1)
     story.gets(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.deleting import KeepsWhatIsUnacked
@@ -82,7 +83,8 @@ def _all_acked(after_ms: int = 1_000, pause_ms: int = 300) -> Script:
     for number in range(4):
         story.message(number)
     story.ack_frame(*range(4))
-    story.after(pause_ms).add(Stepped, step=0)
+    story.after(pause_ms).down("CLOSE_CONSUMER", 0, consumer_id=0)
+    story.add(Stepped, step=0)
     story.after(after_ms).stored(4)
     return story
 
@@ -123,6 +125,30 @@ def test_subscription_that_comes_at_once_may_find_it_still() -> None:
 def test_subscription_that_comes_as_soon_as_the_topic_is_loaded_may_find_it_still() -> None:
     """A broker took its time to load it."""
     story = _subscribe(_all_acked(), "late", 9)
+    story.message(0, conn=9)
+    assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
+
+
+@pytest.mark.parametrize(("after_ms", "codes"), [(50, []), (1_000, ["kept"])])
+def test_who_comes_back_before_the_unload_is_over_tells_that_the_topic_is_loaded(
+    after_ms: int, codes: list[str]
+) -> None:
+    story = _subscribe(Script(), "only", 0)
+    for number in range(4):
+        story.stored(number)
+        story.message(number)
+    story.ack_frame(*range(4))
+    story.after(300).closed()
+    _subscribe(story, "only", 1)
+    story.add(Stepped, step=0)
+    _subscribe(story.after(after_ms), "late", 9).message(0, conn=9)
+    assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == codes
+
+
+def test_who_comes_and_is_served_about_an_unload_is_not_judged() -> None:
+    story = _all_acked()
+    _subscribe(story, "late", 9)
+    story.add(Stepped, step=0)
     story.message(0, conn=9)
     assert _codes(trial(KeepsWhatIsUnacked, story.done(), NOTHING_RETAINED)) == []
 

@@ -142,7 +142,7 @@ class BoundedBuffer(_GivingUp):
         elif uuid in dropped:
             if arrival.fate is ChunkFate.COMPLETE:
                 self._gone[arrival.consumer.handle, arrival.entry] = (dropped.pop(uuid), arrival)
-        elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.GAP) and uuid in order:
+        elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.GAP, ChunkFate.UNSURE) and uuid in order:
             order.remove(uuid)
             # What was dropped, came again with all its chunks, and found room this time.
             self._gone.pop((arrival.consumer.handle, arrival.entry), None)
@@ -154,7 +154,7 @@ class BoundedBuffer(_GivingUp):
             if uuid in begun:
                 doubted.add(uuid)
             begun.add(uuid)
-        elif arrival.fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED):
+        elif arrival.fate in (ChunkFate.REPEATED, ChunkFate.REDELIVERED, ChunkFate.UNSURE):
             doubted.add(uuid)
         elif arrival.fate is ChunkFate.COMPLETE or (arrival.fate is ChunkFate.GAP and arrival.before):
             begun.discard(uuid)

@@ -67,7 +67,7 @@ class RepeatedChunk(ChunkedCheck):
             repeat = _Repeat(arrival.session, arrival.frame, arrival.entry, fate is ChunkFate.REPEATED, began_ns)
             self._repeats.setdefault(key, []).append(repeat)
             self._all.append(repeat)
-        elif fate in (ChunkFate.RESTARTED, ChunkFate.GAP):
+        elif fate in (ChunkFate.STARTED, ChunkFate.RESTARTED, ChunkFate.GAP, ChunkFate.UNSURE):
             for repeat in self._repeats.pop(key, ()):
                 self._all.remove(repeat)
         elif fate is ChunkFate.COMPLETE:
