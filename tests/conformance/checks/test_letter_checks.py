@@ -385,6 +385,16 @@ def test_large_message_that_never_comes_again_is_found_unless_it_was_acknowledge
     assert _codes(story.judged(LargeIsBuried)) == codes
 
 
+def test_large_message_does_not_come_again_where_the_permits_for_it_were_lost() -> None:
+    story = _Letters(chunk=0)
+    story.comes(0)
+    story.refuse()
+    waiting = story.invoke("receive", CONSUMER, args={"count": 1})
+    story.up("FLOW", consumer_id=0, permits=1_000, sides=Sides.SENDER, fate=Fate.DROPPED)
+    story.at(3_000).complete(waiting, count=0)
+    assert _codes(story.judged(LargeIsBuried)) == []
+
+
 @pytest.mark.parametrize("refused", [None, "before", "behind"])
 def test_letter_a_chunk_of_which_is_refused_is_none(refused: str | None) -> None:
     """Whether that is known when the last chunk leaves or not, and whatever receipt that one has."""

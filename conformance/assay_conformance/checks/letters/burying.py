@@ -142,7 +142,7 @@ class BuriedThenAcked(_Buried):
 
 class LargeIsBuried(_Buried):
     """One that is refused and does not come again, as when only some of its chunks do, never gets there. Where a fault
-    took chunks on their way, that is no wonder, nor where its consumer is not subscribed."""
+    took chunks on their way, or the permits for them, that is no wonder, nor where its consumer is not subscribed."""
 
     requirement = RequirementId("letters.large-is-buried")
     large = True
@@ -150,7 +150,7 @@ class LargeIsBuried(_Buried):
     def start(self) -> None:
         super().start()
         self._torn: set[int] = set()
-        """Consumers to whom something did not come as it was sent."""
+        """Consumers to whom something did not come as it was sent, or whose permits did not get there."""
         self._refused: dict[Entry, tuple[Call, int]] = {}
         """Original -> the refusal below its maximum, and when it should have been asked for."""
 
@@ -168,7 +168,7 @@ class LargeIsBuried(_Buried):
         if entry is not None:
             self._refused.pop(entry, None)
 
-    @on(Frame, "MESSAGE")
+    @on(Frame, "MESSAGE", "FLOW")
     def came(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if session is not None and session.consumer is not None and is_torn(event):
