@@ -36,18 +36,17 @@ from assay_conformance.client.mutations import MUTATIONS
 from assay_conformance.machines.areas import Area
 from assay_conformance.machines.causes import Breach
 from assay_conformance.model.case import Case
+from assay_fixtures.cli.replay import EXIT_CODE
 from assay_fixtures.reference.probe import ReferenceTrial
 from assay_fixtures.runner.explore import Confirmation
 from assay_fixtures.runner.load import LoadSampler
 from assay_reports.exploration import Exploration, Found, read_exploration
-from assay_reports.replay import Replay, read_replay, render
+from assay_reports.replay import Answer, Replay, read_replay, render
 from assay_reports.text import counted
 
 GOAL_S: Final = 20.0
 LOOK_EVERY_S: Final = 0.2
 LAST_WORDS_S: Final = 60.0
-STILL_FAILS: Final = 1
-"""Exit code of `assay replay`."""
 
 PLANTED: Final[Mapping[Mutation, Area]] = {
     Mutation.FAILS_PENDING_ON_LOSS: Area.RESEND,
@@ -176,7 +175,7 @@ def _ways(planted: Mutation, breach: Breach, replay: Replay, folder: Path) -> tu
     def as_a_process(case: Case) -> bool:
         file.write_bytes(render(msgspec.structs.replace(replay, case=case, breaches=alike)))
         said = [subprocess.run(command_line(*words), capture_output=True, check=False) for _ in range(wanted.tries)]
-        return sum(one.returncode == STILL_FAILS for one in said) >= wanted.needed
+        return sum(one.returncode == EXIT_CODE[Answer.STILL_FAILS] for one in said) >= wanted.needed
 
     return in_virtual_time, over_sockets, as_a_process
 

@@ -82,12 +82,10 @@ class ChunkedCheck(ConsumerCheck):
         arrival = Arrival(session, consumer, event, meta, entry, self.assembly(session).add(meta, entry), before)
         if arrival.fate in (ChunkFate.STARTED, ChunkFate.RESTARTED):
             self._began_ns[arrival.key] = event.t_ns
-        elif arrival.fate is ChunkFate.UNSURE:
+        elif arrival.fate in (ChunkFate.COMPLETE, ChunkFate.UNSURE):
             self._pieces.setdefault(entry, set()).update((*before, entry))
-        elif arrival.fate is ChunkFate.COMPLETE:
-            self._pieces.setdefault(entry, set()).update((*before, entry))
-            if event.members and not self._may_be_given_up(arrival):
-                self.handover.offer(session, event)
+        if arrival.fate is ChunkFate.COMPLETE and event.members and not self._may_be_given_up(arrival):
+            self.handover.offer(session, event)
         self.arrived(arrival)
 
     def _may_be_given_up(self, arrival: Arrival) -> bool:
