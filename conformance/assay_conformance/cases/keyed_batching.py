@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.cases.batching import LONG
+from assay_conformance.cases.batching import LONG, REQUIREMENT
 from assay_conformance.cases.build import Schedule, up
 from assay_conformance.cases.chunking import LIMIT_BYTES, SMALL
 from assay_conformance.cases.dedup import DEDUPLICATED, NAMED
@@ -72,6 +72,24 @@ def keyed_ids_across_an_early_reconnect() -> Case:
     )
 
 
+def new_key_while_one_waits() -> Case:
+    """Some clients have one timer for the batches of all keys, and start it anew with each key."""
+    plan = Schedule()
+    producer = plan.producer(plan.client())
+    plan.agent("send", {"producer": producer, "messages": [{"key": "a"}]})
+    plan.wait_ms(300)
+    plan.agent("send", {"producer": producer, "messages": [{"key": "b"}]})
+    plan.wait_ops()
+    return plan.case(
+        "batching/new-key-while-one-waits",
+        "A batch leaves 500 ms after its first message, and has been open for 300 ms when one of another key comes",
+        REQUIREMENT,
+        capabilities=("key_based_batcher",),
+        producer={**KEYED, "batching_max_publish_delay_ms": 500},
+        limits=QUICK,
+    )
+
+
 def oversize_among_keys() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
@@ -91,4 +109,10 @@ def oversize_among_keys() -> Case:
     )
 
 
-CASES = (keys_apart(), interleaved_keys(), keyed_ids_across_an_early_reconnect(), oversize_among_keys())
+CASES = (
+    keys_apart(),
+    interleaved_keys(),
+    keyed_ids_across_an_early_reconnect(),
+    new_key_while_one_waits(),
+    oversize_among_keys(),
+)

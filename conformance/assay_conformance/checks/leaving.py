@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay_conformance.checks.base import Check, View, on
+from assay_conformance.checks.base import CAME, Check, View, on
 from assay_conformance.model.event import Fate, Fired, Frame, Invoke
 from assay_conformance.model.fault import Inject
 from assay_conformance.wire import ProtocolError, decode
@@ -12,6 +12,19 @@ LEAVING = ("close", "crash", "exit")
 
 BORNE = ("corrupt", "resegment")
 """Actions that leave no reason to end a connection."""
+
+
+ANSWERS = ("ERROR", "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+"""What an error comes in, to whatever was asked."""
+
+BUSY = frozenset({"ServiceNotReady", "TooManyRequests"})
+"""Errors of a broker that is not to be asked just now. Clients end the connection over them: the C++ one over either,
+and the Java one over the first, or over many of the second (`checkServerError` in both)."""
+
+
+def is_busy(answer: Frame) -> bool:
+    """Whether one of `ANSWERS` is a reason to end the connection it came over."""
+    return answer.fields.get("error") in BUSY
 
 
 class LeavingCheck(Check):
@@ -50,6 +63,11 @@ class LeavingCheck(Check):
     def _send_refused(self, event: Frame) -> None:
         """Clients send again over a new connection."""
         self.reasons_to_leave.add(event.conn)
+
+    @on(Frame, *ANSWERS, seen=CAME)
+    def _answered(self, event: Frame) -> None:
+        if is_busy(event):
+            self.reasons_to_leave.add(event.conn)
 
     @on(Frame, "SEND_RECEIPT")
     def _receipted(self, event: Frame) -> None:

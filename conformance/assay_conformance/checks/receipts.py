@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import CAME, Check, ms, on
-from assay_conformance.checks.leaving import is_readable
+from assay_conformance.checks.leaving import ANSWERS, is_busy, is_readable
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
@@ -55,6 +55,11 @@ class IgnoresStaleReceipt(Check):
     @on(Frame, "SEND_ERROR")
     def error(self, event: Frame) -> None:
         self._spoiled.add(event.conn)
+
+    @on(Frame, *ANSWERS, seen=CAME)
+    def answered(self, event: Frame) -> None:
+        if is_busy(event):
+            self._spoiled.add(event.conn)
 
     @on(Fired)
     def fired(self, event: Fired) -> None:

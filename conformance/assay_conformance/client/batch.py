@@ -48,6 +48,10 @@ class OpenBatch:
         self.sent.append(sent)
         self._bytes += len(sent.message.payload)
 
+    def begins_key(self, sent: Sent) -> bool:
+        """Whether a batch by key that is open holds none of its key."""
+        return self._keyed and bool(self.sent) and _key_of(sent) not in map(_key_of, self.sent)
+
     @property
     def full(self) -> bool:
         by_bytes = self._max_bytes is not None and self._bytes >= self._max_bytes
@@ -59,12 +63,15 @@ class OpenBatch:
             return [Group(self.sent, self.first_ns)]
         by_key: dict[str | None, Group] = {}
         for sent, begun_ns in zip(self.sent, self._begun_ns, strict=True):
-            key = sent.message.key if sent.message.ordering_key is None else sent.message.ordering_key
-            by_key.setdefault(key, Group([], begun_ns)).sent.append(sent)
+            by_key.setdefault(_key_of(sent), Group([], begun_ns)).sent.append(sent)
         if Mutation.KEYED_BATCHES_UNSORTED in mutations:
             return list(by_key.values())
         told = 0 if Mutation.KEYED_BATCH_TELLS_LOWEST in mutations else -1
         return sorted(by_key.values(), key=lambda group: group.sent[told].sequence_id)
+
+
+def _key_of(sent: Sent) -> str | None:
+    return sent.message.key if sent.message.ordering_key is None else sent.message.ordering_key
 
 
 class Batching:
@@ -98,6 +105,8 @@ class Batching:
             self.close()
         if self._batch is None:
             self._batch = self._begin()
+        if self._shared.mutated(Mutation.NEW_KEY_RESTARTS_DELAY) and self._batch.begins_key(sent):
+            self._arm(self._batch, self._settings.batching_max_publish_delay_ms)
         self._batch.add(sent, self._shared.now_ns)
         waits = len(self._pending) and self._shared.mutated(Mutation.BATCH_WAITS_FOR_RECEIPT)
         if (self._batch.full and not waits) or self._closed_by_queue():
@@ -142,13 +151,19 @@ class Batching:
         delay_ms = 1 if shared.mutated(Mutation.BATCH_DELAY_UNREAD) else settings.batching_max_publish_delay_ms
         if before_ns is None and shared.mutated(Mutation.FIRST_BATCH_HURRIES):
             delay_ms = 1
-        delay_ns = delay_ms * MS + shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
-        due_ns = self._pending.due_ns(first_ns)
-        if due_ns is not None and due_ns <= shared.now_ns + delay_ns:
-            batch.timer = shared.timers.at(due_ns, self._expire)
-        else:
-            batch.timer = shared.after(delay_ns, self.close)
+        self._arm(batch, delay_ms)
         return batch
+
+    def _arm(self, batch: OpenBatch, delay_ms: int) -> None:
+        """Let it close in `delay_ms` from now, unless its first message has waited too long by then."""
+        if batch.timer is not None:
+            batch.timer.cancel()
+        delay_ns = delay_ms * MS + self._shared.lateness_ns(Mutation.BATCH_DELAY_LATE)
+        due_ns = self._pending.due_ns(batch.first_ns)
+        if due_ns is not None and due_ns <= self._shared.now_ns + delay_ns:
+            batch.timer = self._shared.timers.at(due_ns, self._expire)
+        else:
+            batch.timer = self._shared.after(delay_ns, self.close)
 
     def _expire(self) -> None:
         """The oldest message of the open batch has waited for as long as a send may."""

@@ -154,6 +154,7 @@ class Mutation(StrEnum):
     KEYED_BATCH_TELLS_RANGE = "keyed-batch-tells-range"
     KEYED_BATCH_TELLS_LOWEST = "keyed-batch-tells-lowest"
     KEYED_BATCHES_UNSORTED = "keyed-batches-unsorted"
+    NEW_KEY_RESTARTS_DELAY = "new-key-restarts-delay"
     BATCH_OF_ONE_UNOPENED = "batch-of-one-unopened"
     OVERSIZE_BATCH_FAILS_PENDING = "oversize-batch-fails-pending"
     DEFAULT_HASH_IS_MURMUR3 = "default-hash-is-murmur3"
@@ -916,6 +917,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "BAT-006",
         "key-based batches leave in the order in which their keys came first",
         "a map of batches, written as it is iterated",
+    ),
+    Mutation.NEW_KEY_RESTARTS_DELAY: Broken(
+        "BAT-001",
+        "under the key-based batcher the first message of each key starts the delay anew",
+        "C++ client (read in its source): one timer for the batches of all keys, started where one of them is begun",
     ),
     Mutation.BATCH_OF_ONE_UNOPENED: Broken(
         "BAT-007",

@@ -44,6 +44,9 @@ _NUMBERS = ("count", "number", "size")
 _ROUND: Final = 40
 """Runs that take hardly longer side by side than one: a round with fewer is filled with what would come next."""
 
+_MOST_OPEN: Final = 3
+"""Rounds that leave open whether something can be taken, until it counts as needed."""
+
 _FEW: Final = 16
 """Up to here a number is lowered to the last one; that a thousand bytes are one too many nobody wants to know."""
 
@@ -60,6 +63,8 @@ class Reducer:
     """What was run and does not fail."""
     _needed: set[bytes] = field(default_factory=set)
     """The Case without one step or fault, where that was run a second time."""
+    _left_open: Counter[bytes] = field(default_factory=Counter)
+    """How often a machine that was too busy could not say whether it fails."""
 
     def proposals(self) -> list[Edit]:
         """What may be taken from the Case, each alone, the boldest first; empty when there is nothing left to try.
@@ -89,12 +94,15 @@ class Reducer:
             round = [*round, *more[: max(0, _ROUND - len(round))]]
         return round
 
-    def accept(self, edit: Edit | None) -> None:
-        """Go on without this; None: the Case needs each of the proposals."""
+    def accept(self, edit: Edit | None, left_open: Collection[Edit] = ()) -> None:
+        """Go on without this; None: the Case needs each of the proposals, those apart that were left open: they are
+        proposed again."""
         if edit is not None:
             self.case = edit.of(self.case)
             return
-        asked = Counter(_text(one.of(self.case)) for one in self._asked)
+        self._left_open.update({_text(one.of(self.case)) for one in left_open})
+        again = {text for text, times in self._left_open.items() if times < _MOST_OPEN}
+        asked = Counter(text for one in self._asked if (text := _text(one.of(self.case))) not in again)
         self._needed |= {text for text, times in asked.items() if times > 1 or text in self._refused}
         self._refused |= asked.keys()
 

@@ -46,6 +46,15 @@ def test_what_was_held_when_everything_was_asked_for_again_may_be_held_or_not_un
     assert fates == [ChunkFate.UNSURE, ChunkFate.UNSURE, ChunkFate.STARTED, ChunkFate.GAP]
 
 
+def test_what_was_held_over_one_connection_may_be_held_over_the_next_or_not() -> None:
+    assembly, entries = Assembly(), [Entry("t", 1, number) for number in range(3)]
+    assembly.add(chunk_meta(0), entries[0])
+    after = assembly.carried_over()
+    fates = [after.add(chunk_meta(chunk), entries[chunk]) for chunk in (1, 2, 0, 2)]
+    assert fates == [ChunkFate.UNSURE, ChunkFate.UNSURE, ChunkFate.STARTED, ChunkFate.GAP]
+    assert assembly.of(chunk_meta(0).uuid or "") == (entries[0],)
+
+
 # --- chunking.splits-large-message ---
 
 
@@ -188,6 +197,30 @@ def _asked_for_everything(chunks_before: int) -> Story:
             story.redeliver_frame(conn=9)
         story.arrives(chunk, chunk)
     return story
+
+
+def _come_back(chunks_before: int) -> Story:
+    """A consumer that got some chunks, and those behind them over another connection."""
+    story = Story()
+    for chunk in range(CHUNKS):
+        if chunk == chunks_before:
+            story.closed(9)
+            story.consumer(CONSUMER, conn=10)
+        story.arrives(chunk, chunk, conn=9 if chunk < chunks_before else 10)
+    return story
+
+
+@pytest.mark.parametrize("chunks_before", [1, 2])
+def test_message_may_be_joined_of_chunks_held_from_the_connection_before(chunks_before: int) -> None:
+    story = _come_back(chunks_before)
+    story.gets(2)
+    assert story.judged(WholeOnly)[0] == []
+
+
+def test_fragment_that_is_delivered_over_another_connection_is_found() -> None:
+    story = _come_back(1)
+    story.gets(1)
+    assert story.judged(WholeOnly)[0] == ["fragment-delivered"]
 
 
 @pytest.mark.parametrize("chunks_before", [1, 2])

@@ -378,6 +378,14 @@ def test_client_that_leaves_where_bytes_were_made_up_is_accepted() -> None:
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
 
 
+@pytest.mark.parametrize(("error", "codes"), [("TooManyRequests", []), ("AuthorizationError", ["left-the-connection"])])
+def test_client_that_leaves_a_busy_broker_is_accepted(error: str, codes: list[str]) -> None:
+    story = _stale()
+    story.down("PARTITIONED_METADATA_RESPONSE", request_id=77, fields={"error": error})
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == codes
+
+
 @pytest.mark.parametrize("unreadable", [{"fate": Fate.ALTERED}, {"meta": None}, {"members": ()}])
 def test_client_that_leaves_over_a_message_it_cannot_read_is_accepted(unreadable: dict[str, Any]) -> None:
     story = _stale()

@@ -11,7 +11,7 @@ from assay_conformance.checks.throttling import (
     RepaysOvershoot,
 )
 from assay_conformance.checks.trial import ANY_CASE, trial
-from assay_conformance.history.script import Script
+from assay_conformance.history.script import DUPLICATE, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.policy import BrokerSettings
 
@@ -307,6 +307,17 @@ def test_message_under_an_id_that_another_had_is_not_lost_by_the_rate() -> None:
     story.stored(0)
     story.ok(0)
     story.ok(1)
+    story.read_back()
+    assert _codes(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+
+
+def test_message_whose_receipt_calls_it_a_duplicate_is_not_lost_by_the_rate() -> None:
+    story = Script()
+    story.producer()
+    story.send(0)
+    story.send_frame(0)
+    story.receipt(0, id=DUPLICATE)
+    story.ok(0)
     story.read_back()
     assert _codes(trial(PublishRateHolds, story.done(), PUBLISH)) == []
 

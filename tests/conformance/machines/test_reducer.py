@@ -141,6 +141,16 @@ def test_of_a_case_that_needs_all_it_has_each_step_and_fault_is_tried_twice_and_
     assert max(tried.values()) == 2
 
 
+def test_what_was_left_open_is_tried_again_and_counts_as_needed_after_three_rounds() -> None:
+    case, hard_to_say = _case("send", "ack", "nack", size=8), Edit(steps=frozenset({0}))
+    reducer, tried = Reducer(case), 0
+    while edits := reducer.proposals():
+        left_open = [edit for edit in edits if edit == hard_to_say]
+        tried += len(left_open)
+        reducer.accept(None, left_open)
+    assert tried == 4  # Three times, and once more as all of which a Case is told to be in need.
+
+
 def test_a_round_with_little_to_try_gets_what_would_be_tried_next() -> None:
     edits = Reducer(_case("send", size=8)).proposals()
     assert Edit(steps=frozenset({0})) in edits

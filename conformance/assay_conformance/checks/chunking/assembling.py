@@ -10,7 +10,8 @@
 | beyond last + 1, or not 0 | held, or unknown   |                    | GAP                |
 | not 0                     | may be let go      |                    | UNSURE             |
 
-A gap discards what was held. A consumer that has asked for everything again may let go of it, until that begins anew.
+A gap discards what was held. A consumer that has asked for everything again, or comes back over another connection, may
+let go of it, until that begins anew.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Assembly:
         """All is asked for anew: it comes from the beginning, and who lets go of what is held loses nothing."""
         self.loose.update(self.held)
         self.held.clear()
+
+    def carried_over(self) -> Assembly:
+        """What the next session of its consumer begins with: what is held here may be kept, or let go of."""
+        return Assembly(loose={uuid: list(ids) for uuid, ids in (self.loose | self.held).items()})
 
     def of(self, uuid: str) -> tuple[Entry, ...]:
         """The chunks of a message that are held, or may be."""

@@ -59,6 +59,9 @@ class ChunkedCheck(ConsumerCheck):
 
     def start(self) -> None:
         self._assemblies: dict[int, Assembly] = {}
+        """SUBSCRIBE -> what its session holds."""
+        self._newest: dict[tuple[int, str], Assembly] = {}
+        """Consumer handle and topic -> that of its last session there."""
         self._pieces: dict[Entry, set[Entry]] = {}
         self._began_ns: dict[tuple[int, str], int] = {}
         """Session and uuid -> when the first chunk of the message came."""
@@ -101,12 +104,20 @@ class ChunkedCheck(ConsumerCheck):
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def everything_again(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
-        if session is not None and from_client(event) and not event.ids:
+        if session is not None and session.consumer is not None and from_client(event) and not event.ids:
             self.assembly(session).everything_again()
             self.handover.asked_again(session, event)
 
     def assembly(self, session: ConsumerSession) -> Assembly:
-        return self._assemblies.setdefault(session.request.seq, Assembly())
+        """What a session's consumer holds there, since it was subscribed or from the session before."""
+        assert session.consumer is not None
+        assembly = self._assemblies.get(session.request.seq)
+        if assembly is None:
+            place = (session.consumer.handle, session.topic)
+            before = self._newest.get(place)
+            assembly = Assembly() if before is None else before.carried_over()
+            self._assemblies[session.request.seq] = self._newest[place] = assembly
+        return assembly
 
     def asked(self, call: Call) -> None:
         if call.invoke.verb != "ack":

@@ -7,12 +7,14 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.holdings import Holding, HoldingsCheck, keeps_call_order
+from assay_conformance.checks.lines import is_duplicate
 from assay_conformance.checks.throttling.dispatching import (
     NS_PER_S,
     unchanged_topics,
 )
 from assay_conformance.checks.tolerance import TOLERANCES
-from assay_conformance.checks.worlds import Kind
+from assay_conformance.checks.tracker import Operation
+from assay_conformance.checks.worlds import Kind, Standing
 from assay_conformance.ledger.pace import busiest
 from assay_conformance.model.case import Topic, Who
 from assay_conformance.model.event import Closed, Event, Frame, Opened, Sides, Stored
@@ -72,6 +74,15 @@ class PublishRateHolds(HoldingsCheck):
         """What came under an id that another message had may be a duplicate, and the rate has no part in it."""
         reuses_ids = holding.handle in self.tracker.lines.reuses_ids
         return holding.topic.name in self._topics and not reuses_ids and keeps_call_order(self, holding)
+
+    def standing(self, holding: Holding, send: Operation) -> Standing:
+        """One that was taken for a duplicate is not missed: that it was none is a matter of deduplication."""
+        unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
+        told = send.completion.message_id if send.completion is not None else None
+        called_duplicate = unit is not None and any(map(is_duplicate, unit.receipts))
+        if called_duplicate or (told is not None and told.is_duplicate_marker):
+            return Standing.POSSIBLE
+        return super().standing(holding, send)
 
     def exercised_by(self, holding: Holding) -> Iterator[Event]:
         for log in holding.logs.values():

@@ -16,6 +16,10 @@ def _short() -> str:
     return ""
 
 
+def batching_batch_of_one_is_opened__not_delivered() -> str:
+    return _short()
+
+
 def chunking_restarts_at_first_chunk__not_delivered() -> str:
     return _short()
 
