@@ -177,7 +177,7 @@ _EVENTS: dict[type, Callable[[Any], str]] = {
     ev.Cursor: _cursor,
     ev.Began: lambda e: f"Case began, attempt {e.attempt}",
     ev.Stepped: lambda e: f"step {e.step} {'skipped: ' + e.skipped if e.skipped else 'issued'}",
-    ev.Waited: lambda e: f"wait of step {e.step} {'met' if e.met else 'not met by its deadline'}",
+    ev.Waited: lambda e: f"wait of step {e.step} {'met' if e.met else 'not met'}",
     ev.Fired: _fired,
     ev.Healed: lambda e: _joined(f"fault {e.fault} healed", _facts(e)),
     ev.Overdue: lambda e: f"{e.verb} not ended after {e.deadline_ms} ms · op {e.op}",

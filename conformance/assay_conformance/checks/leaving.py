@@ -14,16 +14,16 @@ BORNE = ("corrupt", "resegment")
 """Actions that leave no reason to end a connection."""
 
 
-ANSWERS = ("ERROR", "LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
-"""What an error comes in, to whatever was asked."""
+LOOKUPS = ("LOOKUP_RESPONSE", "PARTITIONED_METADATA_RESPONSE")
+"""Answers to look-ups."""
 
 BUSY = frozenset({"ServiceNotReady", "TooManyRequests"})
-"""Errors of a broker that is not to be asked just now. Clients end the connection over them: the C++ one over either,
-and the Java one over the first, or over many of the second (`checkServerError` in both)."""
+"""Errors in them that say that this broker is not to be asked just now. Clients may end the connection over them: the
+C++ one over either, and the Java one over the first, or over many of the second (`checkServerError` in both)."""
 
 
 def is_busy(answer: Frame) -> bool:
-    """Whether one of `ANSWERS` is a reason to end the connection it came over."""
+    """Whether one of `LOOKUPS` is a reason to end the connection it came over."""
     return answer.fields.get("error") in BUSY
 
 
@@ -64,8 +64,8 @@ class LeavingCheck(Check):
         """Clients send again over a new connection."""
         self.reasons_to_leave.add(event.conn)
 
-    @on(Frame, *ANSWERS, seen=CAME)
-    def _answered(self, event: Frame) -> None:
+    @on(Frame, *LOOKUPS, seen=CAME)
+    def _looked_up(self, event: Frame) -> None:
         if is_busy(event):
             self.reasons_to_leave.add(event.conn)
 

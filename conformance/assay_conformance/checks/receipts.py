@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import CAME, Check, ms, on
-from assay_conformance.checks.leaving import ANSWERS, is_busy, is_readable
+from assay_conformance.checks.leaving import LOOKUPS, is_busy, is_readable
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
@@ -56,8 +56,8 @@ class IgnoresStaleReceipt(Check):
     def error(self, event: Frame) -> None:
         self._spoiled.add(event.conn)
 
-    @on(Frame, *ANSWERS, seen=CAME)
-    def answered(self, event: Frame) -> None:
+    @on(Frame, *LOOKUPS, seen=CAME)
+    def looked_up(self, event: Frame) -> None:
         if is_busy(event):
             self._spoiled.add(event.conn)
 

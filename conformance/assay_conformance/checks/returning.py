@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.leaving import ends_reading
+from assay_conformance.checks.leaving import BUSY, ends_reading
 from assay_conformance.checks.lines import Line
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.producing import FINAL_ERRORS
@@ -27,9 +27,6 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Direction
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.service_urls import named_brokers
-
-_LEAVES_OVER = "ServiceNotReady"
-"""A broker that says so of a request is left, connection and all: ClientCnx and ClientConnection, checkServerError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,7 @@ class ComesBackAfterClose(Check):
 
     @on(Frame)
     def frame(self, event: Frame) -> None:
-        ends = event.command == "SEND_ERROR" or event.fields.get("error") == _LEAVES_OVER
+        ends = event.command == "SEND_ERROR" or event.fields.get("error") in BUSY
         if event.fate in FORGED_OR_DOUBLED or ends or event.intact is False:
             self._spoiled.add(event.conn)
 

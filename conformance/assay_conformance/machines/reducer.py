@@ -54,13 +54,13 @@ _FEW: Final = 16
 @dataclass
 class Reducer:
     """Ask `proposals`, run the Case without each, tell `accept` what can be taken together. Finished when there are no
-    more proposals: without any one step or fault the Case passes, and did so twice."""
+    more proposals: without any one step or fault the Case passes, and did so twice, or three rounds left that open."""
 
     case: Case
     _stage: int = 0
     _asked: list[Edit] = field(default_factory=list)
     _refused: set[bytes] = field(default_factory=set)
-    """What was run and does not fail."""
+    """What was run and does not fail, or was left open too often."""
     _needed: set[bytes] = field(default_factory=set)
     """The Case without one step or fault, where that was run a second time."""
     _left_open: Counter[bytes] = field(default_factory=Counter)
@@ -100,8 +100,9 @@ class Reducer:
         if edit is not None:
             self.case = edit.of(self.case)
             return
-        self._left_open.update({_text(one.of(self.case)) for one in left_open})
-        again = {text for text, times in self._left_open.items() if times < _MOST_OPEN}
+        now = {_text(one.of(self.case)) for one in left_open}
+        self._left_open.update(now)
+        again = {text for text in now if self._left_open[text] < _MOST_OPEN}
         asked = Counter(text for one in self._asked if (text := _text(one.of(self.case))) not in again)
         self._needed |= {text for text, times in asked.items() if times > 1 or text in self._refused}
         self._refused |= asked.keys()

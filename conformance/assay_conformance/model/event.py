@@ -428,7 +428,7 @@ class Stepped(_Event, frozen=True, tag="stepped"):
 
 
 class Waited(_Event, frozen=True, tag="waited"):
-    """A wait step ended; `met` is False when its deadline came first."""
+    """A wait step ended; `met` is False when its deadline came first, or nothing could meet it."""
 
     step: int
     met: bool

@@ -204,8 +204,9 @@ def _come_back(chunks_before: int) -> Story:
     story = Story()
     for chunk in range(CHUNKS):
         if chunk == chunks_before:
-            story.closed(9)
-            story.consumer(CONSUMER, conn=10)
+            story.cut(9)
+            story.connected(10)
+            story.subscribed(10)
         story.arrives(chunk, chunk, conn=9 if chunk < chunks_before else 10)
     return story
 

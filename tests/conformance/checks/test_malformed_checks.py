@@ -257,6 +257,13 @@ def test_client_that_leaves_over_an_unknown_command_is_found() -> None:
     assert judged(UnknownCommand, story)[0] == ["connection-closed"]
 
 
+def test_client_that_leaves_a_broker_too_busy_to_look_up_is_accepted() -> None:
+    story = _unknown()
+    story.down("LOOKUP_RESPONSE", request_id=77, fields={"error": "ServiceNotReady"})
+    story.closed()
+    assert judged(UnknownCommand, story)[0] == []
+
+
 def test_connection_that_somebody_else_ends_shows_nothing() -> None:
     story = _unknown()
     story.cut(by=ClosedBy.FAULT)

@@ -378,10 +378,18 @@ def test_client_that_leaves_where_bytes_were_made_up_is_accepted() -> None:
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
 
 
-@pytest.mark.parametrize(("error", "codes"), [("TooManyRequests", []), ("AuthorizationError", ["left-the-connection"])])
-def test_client_that_leaves_a_busy_broker_is_accepted(error: str, codes: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("answer", "error", "codes"),
+    [
+        ("PARTITIONED_METADATA_RESPONSE", "TooManyRequests", []),
+        ("LOOKUP_RESPONSE", "ServiceNotReady", []),
+        ("LOOKUP_RESPONSE", "AuthorizationError", ["left-the-connection"]),
+        ("ERROR", "ServiceNotReady", ["left-the-connection"]),
+    ],
+)
+def test_client_may_leave_a_broker_that_is_too_busy_to_look_up(answer: str, error: str, codes: list[str]) -> None:
     story = _stale()
-    story.down("PARTITIONED_METADATA_RESPONSE", request_id=77, fields={"error": error})
+    story.down(answer, request_id=77, fields={"error": error})
     story.closed(0)
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == codes
 

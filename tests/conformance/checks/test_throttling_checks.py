@@ -16,7 +16,7 @@ from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.policy import BrokerSettings
 
 
-def _case(**topic: Rate) -> Case:
+def _case(**topic: Rate | bool) -> Case:
     return msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", **topic),)))  # type: ignore[arg-type]
 
 
@@ -311,15 +311,21 @@ def test_message_under_an_id_that_another_had_is_not_lost_by_the_rate() -> None:
     assert _codes(trial(PublishRateHolds, story.done(), PUBLISH)) == []
 
 
-def test_message_whose_receipt_calls_it_a_duplicate_is_not_lost_by_the_rate() -> None:
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(("deduplication", "codes"), [(True, []), (False, ["lost"])])
+def test_message_that_is_taken_for_a_duplicate_is_not_lost_by_the_rate(
+    deduplication: bool, codes: list[str], told: bool
+) -> None:
     story = Script()
     story.producer()
     story.send(0)
     story.send_frame(0)
-    story.receipt(0, id=DUPLICATE)
-    story.ok(0)
+    if not told:
+        story.receipt(0, id=DUPLICATE)
+    story.ok(0, message_id=DUPLICATE if told else None)
     story.read_back()
-    assert _codes(trial(PublishRateHolds, story.done(), PUBLISH)) == []
+    case = _case(publish_rate=Rate(messages=10), deduplication=deduplication)
+    assert _codes(trial(PublishRateHolds, story.done(), case)) == codes
 
 
 def test_throttled_messages_that_change_order_are_found() -> None:

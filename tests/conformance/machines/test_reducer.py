@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import msgspec
+import pytest
 
 from assay_conformance.machines.edit import Edit
 from assay_conformance.machines.reducer import Reducer, without_unfired
@@ -148,7 +149,16 @@ def test_what_was_left_open_is_tried_again_and_counts_as_needed_after_three_roun
         left_open = [edit for edit in edits if edit == hard_to_say]
         tried += len(left_open)
         reducer.accept(None, left_open)
-    assert tried == 4  # Three times, and once more as all of which a Case is told to be in need.
+    assert tried == 4  # Three times, and once more, as all that seems needed is.
+
+
+@pytest.mark.parametrize("open_rounds", [1, 2])
+def test_what_was_left_open_and_is_refused_later_is_proposed_no_more(open_rounds: int) -> None:
+    reducer, rounds = Reducer(_case("send", "ack", "nack", size=8)), 0
+    while edits := reducer.proposals():
+        rounds += 1
+        assert rounds < 10
+        reducer.accept(None, [edit for edit in edits if rounds <= open_rounds and edit == Edit(steps=frozenset({0}))])
 
 
 def test_a_round_with_little_to_try_gets_what_would_be_tried_next() -> None:

@@ -109,7 +109,7 @@ TOLD: list[tuple[ev.Event, str]] = [
     ),
     (ev.Began(seq=0, t_ns=0, case="a/b", attempt=2, number=0, unix_ms=0), "Case began, attempt 2"),
     (ev.Stepped(seq=0, t_ns=0, step=4, skipped="no such handle"), "step 4 skipped: no such handle"),
-    (ev.Waited(seq=0, t_ns=0, step=4, met=False), "wait of step 4 not met by its deadline"),
+    (ev.Waited(seq=0, t_ns=0, step=4, met=False), "wait of step 4 not met"),
     (ev.Fired(seq=0, t_ns=0, fault=0, action="cut", conn=1), "fault 0 fired: cut on connection 1"),
     (ev.Healed(seq=0, t_ns=0, fault=0), "fault 0 healed"),
     (ev.Overdue(seq=0, t_ns=0, op=3, verb="send", deadline_ms=100), "send not ended after 100 ms · op 3"),

@@ -109,7 +109,7 @@ class ChunkedCheck(ConsumerCheck):
             self.handover.asked_again(session, event)
 
     def assembly(self, session: ConsumerSession) -> Assembly:
-        """What a session's consumer holds there, since it was subscribed or from the session before."""
+        """What a session's consumer holds; at first, what its session before left it."""
         assert session.consumer is not None
         assembly = self._assemblies.get(session.request.seq)
         if assembly is None:

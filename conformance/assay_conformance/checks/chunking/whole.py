@@ -86,7 +86,8 @@ class WholeOnly(ChunkedCheck):
 
 
 def _may_be_whole(frame: Frame, event: Received) -> bool:
-    """What came with this chunk, the others having come before the consumer asked for everything again."""
+    """What came with this chunk, the others having come before the consumer asked for everything again, or over the
+    connection before."""
     assert frame.meta is not None
     is_last = (frame.meta.chunk_id or 0) + 1 == frame.meta.chunks
     return is_last and (not frame.members or event.payload == frame.members[0].payload)

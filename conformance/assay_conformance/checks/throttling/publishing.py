@@ -76,7 +76,10 @@ class PublishRateHolds(HoldingsCheck):
         return holding.topic.name in self._topics and not reuses_ids and keeps_call_order(self, holding)
 
     def standing(self, holding: Holding, send: Operation) -> Standing:
-        """One that was taken for a duplicate is not missed: that it was none is a matter of deduplication."""
+        """One that was taken for a duplicate is not missed: that it was none is a matter of deduplication, where that
+        is on."""
+        if not holding.topic.deduplication:
+            return super().standing(holding, send)
         unit = self.tracker.lines.by_message.get((holding.handle, send.invoke.number or 0))
         told = send.completion.message_id if send.completion is not None else None
         called_duplicate = unit is not None and any(map(is_duplicate, unit.receipts))
