@@ -38,7 +38,9 @@ TOLERANCES: dict[str, Tolerance] = {
     "crossing": Tolerance(20, "a frame towards the client and one from it may have passed each other"),
     "notice": Tolerance(100, "a client learns of its connection's end when its event loop comes round"),
     "answer": Tolerance(500, "an answer needs no timer, only the client's event loop to come round"),
-    "batch-delay": Tolerance(100, "one timer of the client armed by the first message of the batch"),
+    "batch-delay": Tolerance(
+        200, "one timer of the client; and Cases share its process: none of them ran for 90 ms, once in 8,334 Cases"
+    ),
     "redirect": Tolerance(500, "no timer is involved; a connection may have to be made first"),
     "nack-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
     "nack-late": Tolerance(150, "the redelivery timer, and one flush of its own connection"),
