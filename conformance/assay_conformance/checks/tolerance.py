@@ -1,9 +1,9 @@
 """How much later than its bound a thing may be seen, and why; and whether a machine was quiet enough to say so.
 
 A time bound is judged only if, in its window, the bench's loop lag and the run-queue waits of the agent and of the
-broker's processes were each below a quarter of the tolerance, or what it names; otherwise the check says inconclusive.
-While a fault outside the frames stands nobody's clock runs: the wire witness sees neither how long bytes were under way
-nor what a process was kept from.
+broker's processes were each below a quarter of the tolerance; otherwise the check says inconclusive. While a fault
+outside the frames stands nobody's clock runs: the wire witness sees neither how long bytes were under way nor what a
+process was kept from.
 """
 
 from __future__ import annotations
@@ -21,20 +21,14 @@ MS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """`slack_ms` beyond the bound is still in time, because of `reason`. With `busy_ms` of waiting, or more, nothing is
-    judged; 0: a quarter of the slack."""
+    """`slack_ms` beyond the bound is still in time, because of `reason`."""
 
     slack_ms: int
     reason: str
-    busy_ms: int = 0
 
     @property
     def slack_ns(self) -> int:
         return self.slack_ms * MS
-
-    @property
-    def busy_ns(self) -> int:
-        return self.busy_ms * MS or self.slack_ns // 4
 
 
 TOLERANCES: dict[str, Tolerance] = {
@@ -44,11 +38,7 @@ TOLERANCES: dict[str, Tolerance] = {
     "crossing": Tolerance(20, "a frame towards the client and one from it may have passed each other"),
     "notice": Tolerance(100, "a client learns of its connection's end when its event loop comes round"),
     "answer": Tolerance(500, "an answer needs no timer, only the client's event loop to come round"),
-    "batch-delay": Tolerance(
-        200,
-        "one timer of the client; and Cases share its process: none of them ran for 90 ms, once in 8,334 Cases",
-        busy_ms=25,
-    ),
+    "batch-delay": Tolerance(100, "one timer of the client armed by the first message of the batch"),
     "redirect": Tolerance(500, "no timer is involved; a connection may have to be made first"),
     "nack-early": Tolerance(10, "clocks of two processes on one host, and rounding to whole milliseconds"),
     "nack-late": Tolerance(150, "the redelivery timer, and one flush of its own connection"),
@@ -95,9 +85,9 @@ class LoadRecord:
             self._excused_ns = now_ns + max(now_ns - since_ns, TOLERANCES["reconnect"].slack_ns)
 
     def quiet(self, start_ns: int, end_ns: int, tolerance: Tolerance, *, brokers: bool = True) -> bool:
-        """True when no sample that overlaps the window shows as much waiting as makes it busy. Without `brokers`,
+        """True when no sample that overlaps the window shows a quarter of the tolerance or more. Without `brokers`,
         whether bench and agent kept to their schedule."""
-        limit_ns = tolerance.busy_ns
+        limit_ns = tolerance.slack_ns // 4
         return all(
             max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns if brokers else 0) < limit_ns
             for sample in _overlapping(self._samples, start_ns, end_ns)

@@ -797,7 +797,7 @@ MUTATIONS: dict[Mutation, Broken] = {
     ),
     Mutation.BATCH_OVERFILLS: Broken("BAT-001", "a batch takes one message more than its maximum", "off by one"),
     Mutation.BATCH_IGNORES_BYTES: Broken("BAT-001", "a batch does not close by size", "a limit read and never used"),
-    Mutation.BATCH_DELAY_LATE: Broken("BAT-001", "a batch closes late", "a timer that ticks coarsely", 400),
+    Mutation.BATCH_DELAY_LATE: Broken("BAT-001", "a batch closes late", "a timer that ticks coarsely", 200),
     Mutation.BATCH_WAITS_FOR_RECEIPT: Broken(
         "V-2",
         "a full batch waits until the one before it has its receipt",
