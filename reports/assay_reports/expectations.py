@@ -133,6 +133,14 @@ class Known(msgspec.Struct, frozen=True):
     version: str
 
 
+class ExpectationsFile(msgspec.Struct, frozen=True):
+    """What was read, the text it was read from, and the folder with the replay files that it names."""
+
+    content: Expectations
+    text: str
+    folder: Path
+
+
 def read_expectations(path: Path) -> Expectations:
     """The content of `path`. UsageError: one sentence with the file, the key and what was expected."""
     try:
