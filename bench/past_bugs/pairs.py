@@ -130,11 +130,10 @@ PAIRS: dict[str, Pair] = {
         "3.3.0",
         ("connection.retries-not-ready",),
     ),
-    # 3.4.0 is affected, too, but tries again: of its producer, handed over before it is ready, no Case tells.
     "CPP-21": Pair(
         f"{CPP}396",
         "a connection that fails while a producer or consumer is created is not tried again",
-        "3.3.0",
+        "3.4.0",
         "3.5.0",
         ("connection.keeps-opening",),
     ),
