@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
-from assay_conformance.cases.stored import batch, plains
+from assay_conformance.cases.stored import batch, chunks, plain, plains
 from assay_conformance.model.case import Case, Config, Isolation, Topic, Topology
 from assay_conformance.model.fault import AfterStep, Cut, Delay, Fault
 
@@ -73,6 +73,27 @@ def batches_beyond_permits() -> Case:
         "A consumer with a queue of four gets batches of three",
         ("flow.permits-count-messages", "flow.permits-within-queue"),
         consumer={**EARLIEST, "receiver_queue_size": 4},
+    )
+
+
+def back_before_a_first_chunk() -> Case:
+    """The pause shows what a broker sends to a full queue. One that sends chunks to whom the first of them went before
+    the seek charges nobody who is there."""
+    plan = Schedule()
+    plan.broker("store_entries", topic="t", entries=[plain(0), chunks(1, 3)[0]])
+    consumer = plan.consumer(plan.client())
+    plan.wait_ops(plan.receive(consumer, 1, STARVED_MS))
+    plan.wait_ops(plan.seek(consumer, delivery=1))
+    plan.broker("store_entries", topic="t", entries=[*plains(range(2, 8)), batch(range(8, 10))])
+    plan.wait_ms(300)
+    plan.receive(consumer, 8, STARVED_MS)
+    plan.wait_ops()
+    return plan.case(
+        "flow/back-before-a-first-chunk",
+        "A shared consumer with a queue of three goes back to where a message in chunks began; only the first has come",
+        ("flow.permits-count-messages", "flow.permits-within-queue"),
+        capabilities=("batching", "chunking_consumer", "seek"),
+        consumer={**EARLIEST, "subscription_type": "shared", "receiver_queue_size": 3},
     )
 
 
@@ -274,6 +295,7 @@ CASES = (
     half_a_queue(),
     partly_acked_batch(),
     batches_beyond_permits(),
+    back_before_a_first_chunk(),
     reconnect_with_a_full_queue(),
     full_queue_refuses(),
     full_queue_blocks(),
