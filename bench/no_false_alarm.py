@@ -12,7 +12,7 @@ Lives come rarely to what needs a world of its own. So in virtual time each roun
 Cases under harm that they were not written for, of requirements that were exercised too seldom so far, and when there
 are lives enough such rounds go on until no requirement is left; these are kept in FOLDER/directed, and the Case of one
 who was blamed with them. How often a requirement was exercised is counted in both together; whatever else is told, in
-the lives alone. What a rule of its own keeps silent under harm is named with the reason.
+the lives alone.
 """
 
 from __future__ import annotations
@@ -63,14 +63,6 @@ MOST_INCONCLUSIVE: Final = 0.01
 """Share of judgements that are left open."""
 
 
-SILENT_UNDER_HARM: Final = {
-    "throttling.batch-counts-once": "judged from below, on a broker that nothing was done to",
-    "throttling.drops-what-is-not-kept": "judged where nothing but the rate can make a message late",
-    "throttling.each-partition": "judged from below, on a broker that nothing was done to",
-}
-"""Requirements that no Case with a fault exercises, by a rule of their checks, and why."""
-
-
 class Life(msgspec.Struct, frozen=True, omit_defaults=True):
     """What came of one life. `exercised`: how often the precondition of each requirement occurred. `begun_again`: how
     often its agent did not even answer, and nothing was judged. `case`: of a directed one who was blamed."""
@@ -113,8 +105,7 @@ def directed(seed: int, exercised: Counter[str]) -> list[Case]:
 
 def seldom(pack: Pack, exercised: Counter[str]) -> list[str]:
     """Requirements whose precondition should have occurred more often."""
-    heard = pack.checks.keys() - SILENT_UNDER_HARM.keys()
-    return sorted(one for one in heard if exercised[one] < OFTEN)
+    return sorted(one for one in pack.checks if exercised[one] < OFTEN)
 
 
 def in_virtual_time(cases: Sequence[Case]) -> list[Life]:
@@ -255,13 +246,11 @@ def report(rounds: Rounds, others: Rounds, pack: Pack, known: Figures) -> Iterat
     yield f"{known.inconclusive:.2%} of {known.judged} judgements inconclusive"
     if directed:
         yield f"besides, {len(directed)} directed Cases under harm, {_blamed(directed)} blamed"
-    heard = len(pack.checks.keys() - SILENT_UNDER_HARM.keys())
     yield (
-        f"{len(known.seldom)} of {heard} requirements exercised less than {OFTEN} times; "
+        f"{len(known.seldom)} of {len(pack.checks)} requirements exercised less than {OFTEN} times; "
         f"{known.by_lives} as often by lives alone"
     )
     yield from (f"  {one}: {times}" for one, times in known.seldom.items())
-    yield from (f"besides, not under harm: {one}, {why}" for one, why in SILENT_UNDER_HARM.items())
 
 
 def _blamed(lives: Sequence[Life]) -> int:

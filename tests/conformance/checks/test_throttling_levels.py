@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay_conformance.cases.build import down
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.throttling import (
     ByteRateHolds,
@@ -26,6 +27,8 @@ from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
 from assay_conformance.model.event import Fate, Sides, Stepped
+from assay_conformance.model.fault import Action, Delay, Fault
+from assay_conformance.model.outside import Pause, Role, Target
 from assay_conformance.model.policy import BrokerSettings, Policies
 
 TEN = Rate(messages=10)
@@ -239,6 +242,21 @@ def test_partition_that_is_limited_in_bytes_as_well_may_get_fewer() -> None:
 def test_partition_with_half_the_rate_is_found() -> None:
     check = trial(PartitionsEach, _backlog(*_seconds(5, 5), topic="t-partition-0").done(), PARTITIONED)
     assert _codes(check) == ["starved"]
+
+
+def _with(action: Action) -> Case:
+    return msgspec.structs.replace(PARTITIONED, faults=(Fault(trigger=down("MESSAGE"), action=action),))
+
+
+def test_partition_with_half_the_rate_is_found_whatever_happens_on_the_way() -> None:
+    check = trial(PartitionsEach, _backlog(*_seconds(5, 5), topic="t-partition-0").done(), _with(Delay(delay_ms=50)))
+    assert _codes(check) == ["starved"]
+
+
+def test_rate_of_a_broker_whose_process_suffers_is_not_judged_from_below() -> None:
+    story = _backlog(*_seconds(5, 5), topic="t-partition-0")
+    check = trial(PartitionsEach, story.done(), _with(Pause(target=Target(role=Role.BROKER))))
+    assert (_codes(check), check.exercised) == ([], 0)
 
 
 BY_ENTRIES = _topic(BrokerSettings(rate_counts_entries=True), dispatch_rate=TEN)

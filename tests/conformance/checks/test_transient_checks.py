@@ -5,11 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from assay_conformance.cases.build import up
 from assay_conformance.checks.throttling import DropsWhatIsNotKept
 from assay_conformance.checks.transient import KeepsNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script, entry_id
 from assay_conformance.model.case import Rate, Topic, Topology
+from assay_conformance.model.fault import Action, Delay, Fault
+from assay_conformance.model.outside import Pause, Role, Target
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False),)))
 NOWHERE = entry_id(0)
@@ -107,6 +110,19 @@ def test_message_beyond_the_rate_that_comes_later_is_found() -> None:
     story.after(1_000)
     story.message(1, conn=1)
     assert _dropped(story)[0] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("action", "codes"), [(Delay(delay_ms=50), ["kept"]), (Pause(target=Target(role=Role.BROKER)), [])]
+)
+def test_message_that_comes_later_is_the_rates_matter_whatever_happens_on_the_way(
+    action: Action, codes: list[str]
+) -> None:
+    story = _two_sent(10)
+    story.after(1_000)
+    story.message(1, conn=1)
+    harmed = msgspec.structs.replace(SLOW, faults=(Fault(trigger=up("SEND"), action=action),))
+    assert [found.code for found in trial(DropsWhatIsNotKept, story.done(), harmed).findings] == codes
 
 
 def test_message_that_its_consumer_had_no_permit_for_is_not_the_rates_matter() -> None:

@@ -37,7 +37,7 @@ class _Sent:
 class DropsWhatIsNotKept(Check):
     """A message comes at once or never. Permits are counted beside it: without any, it is not the rate that drops.
 
-    Judged in Cases without faults, whose topics' stores are not held: nothing else is late then.
+    Judged in Cases whose topics' stores are not held, and whose faults are all on the way: nothing else is late then.
     """
 
     requirement = RequirementId("throttling.drops-what-is-not-kept")
@@ -48,7 +48,7 @@ class DropsWhatIsNotKept(Check):
             topic.name
             for topic in unchanged_topics(self.view)
             if not held
-            and not self.view.case.faults
+            and self.view.spares_brokers
             and not topic.persistent
             and not self.view.is_dispatched_at_once(topic.name)
             and self.view.is_read_at_once(topic.name)

@@ -34,13 +34,13 @@ class Supply:
 
 
 class FedCheck(DispatchCheck):
-    """Judged from below only where it can be told what was there: one consumer, from the beginning, on a broker that
-    nothing was done to, and no message twice."""
+    """Judged from below only where it can be told what was there: one consumer, from the beginning to the end of its
+    connection, on a broker that nothing was done to but on the way to it, and no message twice."""
 
     def start(self) -> None:
         super().start()
         steps = [step.verb for step in self.view.case.steps if step.who is Who.BROKER]
-        self._undisturbed = not self.view.case.faults and set(steps) <= {"store_entries"}
+        self._undisturbed = self.view.spares_brokers and set(steps) <= {"store_entries"}
         self._stored: Counter[str] = Counter()
         self.stored_entries: Counter[str] = Counter()
         self._supplies: dict[tuple[str, str], Supply] = {}
