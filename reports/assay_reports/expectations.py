@@ -134,10 +134,11 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class ExpectationsFile(msgspec.Struct, frozen=True):
-    """What was read, the text it was read from, and the folder with the replay files that it names."""
+    """What was read, the text it was read from (None: there is no file, and nothing is expected), and the folder with
+    the replay files that it names."""
 
     content: Expectations
-    text: str
+    text: str | None
     folder: Path
 
 
