@@ -173,7 +173,7 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
         if end is None or not short or self._may_wait or not self.view.is_dispatched_at_once(consumer.topics[0]):
             return
         since_ns = max(
-            receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._active_ns(consumer)
+            receive.invoke.t_ns, self._cut_ns, self._latest_ns.get(consumer.handle, 0), self._there_ns(consumer)
         )
         if not late("answer", since_ns, end.t_ns):
             return
@@ -199,12 +199,12 @@ class MovesLoseNothing(TimedCheck, ShutOutCheck):
                     )
                     return
 
-    def _active_ns(self, consumer: OpenedConsumer) -> int:
-        """A broker makes nobody the active consumer of a failover subscription before its delay is over."""
-        ready = [session.ready.t_ns for session in consumer.sessions if session.ready is not None]
-        if in_force(self.view, consumer, "subscription_type") != "failover" or not ready:
-            return 0
-        return max(ready) + self.view.case.topology.settings.failover_delay_ms * MS
+    def _there_ns(self, consumer: OpenedConsumer) -> int:
+        """When it was let in last, which others may have kept it from. And a broker makes nobody the active consumer of
+        a failover subscription before its delay is over."""
+        ready_ns = max((session.ready.t_ns for session in consumer.sessions if session.ready is not None), default=0)
+        fails_over = in_force(self.view, consumer, "subscription_type") == "failover"
+        return ready_ns + (self.view.case.topology.settings.failover_delay_ms * MS if fails_over else 0)
 
     def _owed(self, send: Operation, receive: Operation) -> bool:
         end = send.completion

@@ -75,6 +75,14 @@ def test_who_is_cut_off_meanwhile_has_its_time_to_come_back() -> None:
     assert judged(MovesLoseNothing, story)[0] == []
 
 
+def test_who_is_let_in_again_behind_its_last_receive_has_missed_nothing() -> None:
+    story = _sent(0)
+    story.down("CLOSE_CONSUMER", 1, consumer_id=0)
+    _in_vain(story)
+    story.subscribed(1)
+    assert judged(MovesLoseNothing, story)[0] == []
+
+
 def test_consumer_that_was_never_let_in_misses_nothing() -> None:
     story = Script()
     opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
