@@ -31,11 +31,10 @@ _KEPT = frozenset({"send_timeout_ms", "operation_timeout_ms", "producer_name", "
 """Without these a Case takes its client's patience, or another position, and a bug of a name cannot show."""
 
 _SHORTEST_MS: Final[Mapping[Key, int]] = {
-    ("producer", "send_timeout_ms"): SEND_TIMEOUT_MS // 4,
+    ("producer", "send_timeout_ms"): SEND_TIMEOUT_MS // 2,
     ("client", "operation_timeout_ms"): OPERATION_TIMEOUT_MS,
 }
-"""A Case that waits for a time-out takes that long in every run. Sends may have half of the shortest that is drawn: a
-reconnect still fits into that."""
+"""As short as time-outs are drawn; a Case that waits for one takes that long in every run."""
 
 _PARTS: Final = ("client", "producer", "consumer")
 
@@ -119,7 +118,7 @@ class Reducer:
 
 
 def quicker(case: Case) -> list[Case]:
-    """Cases that are run sooner and may fail as well, the quickest first: with time-outs as short as can be,
+    """Cases that are run sooner and may fail as well, the quickest first: with time-outs as short as they are drawn,
     and without faults behind which a client is dead, or another one, so that each run needs a new process."""
     dear = frozenset(i for i, fault in enumerate(case.faults) if changes_process([fault]) or ends_process([fault]))
     sooner = [Edit(values=_long(case), faults=faults).of(case) for faults in (dear, frozenset[int]())]

@@ -26,8 +26,8 @@ from assay_conformance.checks.throttling import (
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import MESSAGE_BYTES, Script
 from assay_conformance.model.case import Case, Rate, Step, Topic, Topology, Who
-from assay_conformance.model.event import Fate, Sides, Stepped
-from assay_conformance.model.fault import Action, Delay, Fault
+from assay_conformance.model.event import Fate, Frame, Sides, Stepped
+from assay_conformance.model.fault import Action, Cut, Delay, Drop, Fault, Rewrite
 from assay_conformance.model.outside import Pause, Role, Target
 from assay_conformance.model.policy import BrokerSettings, Policies
 
@@ -251,6 +251,43 @@ def _with(action: Action) -> Case:
 def test_partition_with_half_the_rate_is_found_whatever_happens_on_the_way() -> None:
     check = trial(PartitionsEach, _backlog(*_seconds(5, 5), topic="t-partition-0").done(), _with(Delay(delay_ms=50)))
     assert _codes(check) == ["starved"]
+
+
+def test_what_comes_behind_the_end_of_its_connection_is_not_owed() -> None:
+    story = _backlog(*_seconds(2), topic="t-partition-0", end_ms=1_600)
+    story.cut()
+    story.at(9_000)
+    check = trial(PartitionsEach, story.done(), _with(Cut()))
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+@pytest.mark.parametrize(("sides", "codes"), [(Sides.BOTH, ["starved"]), (Sides.SENDER, [])])
+def test_permits_that_a_fault_took_are_none(sides: Sides, codes: list[str]) -> None:
+    story = _backlog(topic="t-partition-0", permits=20, end_ms=400)
+    fate = Fate.DROPPED if sides is Sides.SENDER else Fate.PASSED
+    story.up("FLOW", consumer_id=0, permits=1_000, sides=sides, fate=fate)
+    for entry in range(20):
+        story.message(entry, entry=entry)
+    story.at(9_000)
+    assert _codes(trial(PartitionsEach, story.done(), _with(Drop()))) == codes
+
+
+def test_where_a_fault_says_to_begin_is_not_where_the_client_asked_to() -> None:
+    story = _backlog(*_seconds(5, 5), topic="t-partition-0")
+    events = [
+        msgspec.structs.replace(event, fate=Fate.ALTERED)
+        if isinstance(event, Frame) and event.command == "SUBSCRIBE"
+        else event
+        for event in story.done()
+    ]
+    check = trial(PartitionsEach, events, _with(Rewrite(fields={"initialPosition": "Latest"})))
+    assert (_codes(check), check.exercised) == ([], 0)
+
+
+@pytest.mark.parametrize("held_back", [{"max_unacked_per_consumer": 5}, {"message_ttl_s": 1}])
+def test_what_another_policy_holds_back_is_no_matter_of_the_rate(held_back: dict[str, Any]) -> None:
+    case = _topic(dispatch_rate=TEN, **held_back)
+    assert _codes(trial(DispatchRateHolds, _backlog(*_seconds(12, 5)).done(), case)) == []
 
 
 def test_rate_of_a_broker_whose_process_suffers_is_not_judged_from_below() -> None:

@@ -11,7 +11,7 @@ from assay_conformance.checks.transient import KeepsNothing
 from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import Script, entry_id
 from assay_conformance.model.case import Rate, Topic, Topology
-from assay_conformance.model.fault import Action, Delay, Fault
+from assay_conformance.model.fault import Action, Delay, Direction, Fault, Inject
 from assay_conformance.model.outside import Pause, Role, Target
 
 CASE = msgspec.structs.replace(ANY_CASE, topology=Topology(topics=(Topic(name="t", persistent=False),)))
@@ -112,17 +112,24 @@ def test_message_beyond_the_rate_that_comes_later_is_found() -> None:
     assert _dropped(story)[0] == ["kept"]
 
 
-@pytest.mark.parametrize(
-    ("action", "codes"), [(Delay(delay_ms=50), ["kept"]), (Pause(target=Target(role=Role.BROKER)), [])]
-)
-def test_message_that_comes_later_is_the_rates_matter_whatever_happens_on_the_way(
-    action: Action, codes: list[str]
-) -> None:
+def _later_under(action: Action) -> list[str]:
     story = _two_sent(10)
     story.after(1_000)
     story.message(1, conn=1)
     harmed = msgspec.structs.replace(SLOW, faults=(Fault(trigger=up("SEND"), action=action),))
-    assert [found.code for found in trial(DropsWhatIsNotKept, story.done(), harmed).findings] == codes
+    return [found.code for found in trial(DropsWhatIsNotKept, story.done(), harmed).findings]
+
+
+def test_message_that_comes_later_is_found_whatever_happens_on_the_way() -> None:
+    assert _later_under(Delay(delay_ms=50)) == ["kept"]
+
+
+def test_message_of_a_broker_that_stood_still_may_come_later() -> None:
+    assert _later_under(Pause(target=Target(role=Role.BROKER))) == []
+
+
+def test_message_behind_bytes_that_a_fault_wrote_may_come_later() -> None:
+    assert _later_under(Inject(raw=b"\x00\x01\x00\x00", direction=Direction.TO_BROKER)) == []
 
 
 def test_message_that_its_consumer_had_no_permit_for_is_not_the_rates_matter() -> None:

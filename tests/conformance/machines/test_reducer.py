@@ -167,11 +167,11 @@ def test_a_round_with_little_to_try_gets_what_would_be_tried_next() -> None:
     assert Edit(arguments={(0, "size"): 4}) in edits
 
 
-def test_time_outs_become_as_short_as_can_be() -> None:
+def test_time_outs_become_as_short_as_they_are_drawn() -> None:
     config = ClientConfig(client={"operation_timeout_ms": 2_000}, producer={"send_timeout_ms": 2_000, "batching": True})
     case = Case(id="x", title="x", requirements=(), steps=(), config=config)
     left, _ = _reduced(case, lambda _: True)
-    assert left.config == ClientConfig(client={"operation_timeout_ms": 1_000}, producer={"send_timeout_ms": 250})
+    assert left.config == ClientConfig(client={"operation_timeout_ms": 1_000}, producer={"send_timeout_ms": 500})
 
 
 def test_a_time_out_that_has_to_be_long_stays_while_another_becomes_short() -> None:

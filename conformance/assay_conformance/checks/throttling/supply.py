@@ -10,7 +10,8 @@ from assay_conformance.checks.flow.permits import charged
 from assay_conformance.checks.throttling.dispatching import DispatchCheck, Dispatches
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.case import Who
-from assay_conformance.model.event import Frame, Stored
+from assay_conformance.model.event import Fate, Frame, Stored
+from assay_conformance.model.policy import Policies
 
 LEAST_PERIODS = 3
 """Less than this tells nothing from below: the broker looks again a second after it found no tokens."""
@@ -35,12 +36,15 @@ class Supply:
 
 class FedCheck(DispatchCheck):
     """Judged from below only where it can be told what was there: one consumer, from the beginning to the end of its
-    connection, on a broker that nothing was done to but on the way to it, and no message twice."""
+    connection, on a broker that nothing was done to but on the way to it and that no other policy lets hold something
+    back, and no message twice."""
 
     def start(self) -> None:
         super().start()
         steps = [step.verb for step in self.view.case.steps if step.who is Who.BROKER]
-        self._undisturbed = self.view.spares_brokers and set(steps) <= {"store_entries"}
+        topology = self.view.case.topology
+        held_back = any(map(_holds_back, map(topology.policies_of, topology.topics)))
+        self._undisturbed = self.view.spares_brokers and set(steps) <= {"store_entries"} and not held_back
         self._stored: Counter[str] = Counter()
         self.stored_entries: Counter[str] = Counter()
         self._supplies: dict[tuple[str, str], Supply] = {}
@@ -105,10 +109,16 @@ class FedCheck(DispatchCheck):
         if not self._undisturbed or len(supplies) != 1 or supplies[0].unclear:
             return None
         session, dry_ns = supplies[0].session, supplies[0].dry_ns
-        if session.request.fields.get("initialPosition") != "Earliest":
+        if session.request.fate is Fate.ALTERED or session.request.fields.get("initialPosition") != "Earliest":
             return None
         over_ns = self.tracker.end_ns if session.ended is None else session.ended.t_ns
         return over_ns if dry_ns is None else min(dry_ns, over_ns)
 
     def _supply(self, session: ConsumerSession) -> Supply:
         return self._supplies.setdefault((session.topic, session.subscription), Supply(session))
+
+
+def _holds_back(held: Policies) -> bool:
+    """Whether something else may keep what is stored from a consumer with permits, or take it away."""
+    limits = (held.max_unacked_per_consumer, held.max_unacked_per_subscription)
+    return any(map(bool, limits)) or bool(held.message_ttl_s) or held.backlog_quota is not None
