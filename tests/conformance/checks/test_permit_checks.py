@@ -198,6 +198,24 @@ def test_debt_that_is_forgotten_is_found() -> None:
     assert judged(EntriesWhole, story)[0] == ["beyond-permits"]
 
 
+def _redelivered(*numbers: int) -> Script:
+    """Two permits are left when redelivery is asked for; then these messages come."""
+    story = _subscribed()
+    story.flow(2)
+    story.redeliver_frame()
+    for number in numbers:
+        story.message(number)
+    return story
+
+
+def test_a_read_that_redelivery_began_may_come_beside_another() -> None:
+    assert judged(EntriesWhole, _redelivered(2, 3, 0, 1))[0] == []
+
+
+def test_more_than_two_reads_bring_is_found() -> None:
+    assert judged(EntriesWhole, _redelivered(2, 3, 0, 1, 4))[0] == ["beyond-permits"]
+
+
 def test_one_read_may_bring_as_many_entries_as_there_were_permits() -> None:
     story = _subscribed()
     story.flow(2)

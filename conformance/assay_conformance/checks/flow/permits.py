@@ -278,17 +278,20 @@ class RestartsAfterReconnect(PermitCheck):
 
 @dataclass(slots=True)
 class _Balance:
-    """Permits as the broker's side has them. `credit` counts down the entries a read begun with permits may bring."""
+    """Permits as the broker's side has them. `credit` counts down the entries a read begun with permits may bring,
+    `beside` those of a read that was under way when redelivery was asked for."""
 
     permits: int = 0
     credit: int = 0
+    beside: int = 0
     last: Frame | None = None
 
 
 class EntriesWhole(Check):
     """A broker sends nothing without permits; what an entry is beyond them is owed, and repaid first.
 
-    A read takes at most as many entries as permits are left, and all of those are sent.
+    A read takes at most as many entries as permits are left, and all of those are sent. Whoever asks for redelivery has
+    the dispatcher of one active consumer read anew, beside a read that is under way and not charged yet.
     """
 
     requirement = RequirementId("flow.permits-count-messages")
@@ -314,12 +317,20 @@ class EntriesWhole(Check):
         if repaid:
             self.exercise(event)
 
+    @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
+    def reads_anew(self, event: Frame) -> None:
+        balance = self._balances.get((event.conn, event.consumer_id or 0))
+        if balance is not None and event.at_broker:
+            balance.beside = max(balance.permits, 0)
+
     @on(Frame, "MESSAGE")
     def message(self, event: Frame) -> None:
         balance = self._balances.get((event.conn, event.consumer_id or 0))
         if balance is None or not event.at_broker or event.dir is not Direction.TO_CLIENT:
             return
-        if balance.credit <= 0:
+        if balance.credit <= 0 and balance.beside > 0:
+            balance.beside -= 1
+        elif balance.credit <= 0:
             self.breach(
                 "beyond-permits",
                 f"the broker sent {event.ids[0].name} to consumer id {event.consumer_id} on "
