@@ -143,17 +143,22 @@ class ExpectationsFile(msgspec.Struct, frozen=True):
 
 
 def read_expectations(path: Path) -> Expectations:
-    """The content of `path`. UsageError: one sentence with the file, the key and what was expected."""
+    """The content of `path`, as `read_expectations_file` reads it."""
+    return read_expectations_file(path).content
+
+
+def read_expectations_file(path: Path) -> ExpectationsFile:
+    """UsageError: one sentence with the file, the key and what was expected."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UsageError(f"{path}: expected a readable UTF-8 file: {why}") from error
-    return parse_expectations(text, str(path))
+    return ExpectationsFile(parse_expectations(text, str(path)), text, path.parent)
 
 
 def parse_expectations(text: str, where: str) -> Expectations:
-    """As `read_expectations`; `where` is the file's name in sentences."""
+    """The content of a file with this text; `where` is the file's name in sentences."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

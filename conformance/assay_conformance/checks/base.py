@@ -28,7 +28,7 @@ from assay_conformance.checks.tracker import Tracker
 from assay_conformance.model.case import Case, ConfigValue
 from assay_conformance.model.event import WITNESS_OF, Event, Invoke, Witness
 from assay_conformance.model.facts import ClientFacts
-from assay_conformance.model.fault import Inject, LinkAction
+from assay_conformance.model.fault import Direction, Inject, LinkAction
 from assay_conformance.model.policy import BrokerSettings
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic
@@ -81,8 +81,11 @@ class View:
     def spares_brokers(self) -> bool:
         """Whether whatever goes wrong goes wrong on the way, frame by frame: what a broker is told of it, and does
         then, the wire shows on its side."""
-        actions = [fault.action for fault in self.case.faults]
-        return all(isinstance(one, LinkAction) and not (isinstance(one, Inject) and one.raw) for one in actions)
+        return all(
+            isinstance(one, LinkAction)
+            and not (isinstance(one, Inject) and one.raw and one.direction is Direction.TO_BROKER)
+            for one in (fault.action for fault in self.case.faults)
+        )
 
     def is_read_at_once(self, topic: str | None = None) -> bool:
         """Whether brokers read what is written to this topic, or with None to any, as it comes: a publish rate, or a

@@ -198,9 +198,10 @@ def test_debt_that_is_forgotten_is_found() -> None:
     assert judged(EntriesWhole, story)[0] == ["beyond-permits"]
 
 
-def _redelivered(*numbers: int) -> Script:
+def _redelivered(*numbers: int, kind: str = "Exclusive") -> Script:
     """Two permits are left when redelivery is asked for; then these messages come."""
-    story = _subscribed()
+    story = Script()
+    story.consumer(kind=kind, receiver_queue_size=4)
     story.flow(2)
     story.redeliver_frame()
     for number in numbers:
@@ -210,6 +211,10 @@ def _redelivered(*numbers: int) -> Script:
 
 def test_a_read_that_redelivery_began_may_come_beside_another() -> None:
     assert judged(EntriesWhole, _redelivered(2, 3, 0, 1))[0] == []
+
+
+def test_redelivery_to_one_of_several_begins_nothing_beside() -> None:
+    assert "beyond-permits" in judged(EntriesWhole, _redelivered(2, 3, 0, 1, kind="Shared"))[0]
 
 
 def test_more_than_two_reads_bring_is_found() -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, View, listening, ms, on, tell
 from assay_conformance.checks.consumption import ConsumerCheck, bits_of, from_client, late, number_in_force, to_client
+from assay_conformance.checks.delivery_order import ORDERED
 from assay_conformance.checks.tracker import ConsumerSession
 from assay_conformance.model.event import Event, Frame, Received
 from assay_conformance.model.fault import Direction
@@ -279,11 +280,12 @@ class RestartsAfterReconnect(PermitCheck):
 @dataclass(slots=True)
 class _Balance:
     """Permits as the broker's side has them. `credit` counts down the entries a read begun with permits may bring,
-    `beside` those of a read that was under way when redelivery was asked for."""
+    `beside` those of a read that was under way when redelivery was asked for; `alone`: only one consumer is active."""
 
     permits: int = 0
     credit: int = 0
     beside: int = 0
+    alone: bool = False
     last: Frame | None = None
 
 
@@ -303,7 +305,7 @@ class EntriesWhole(Check):
     @on(Frame, "SUBSCRIBE")
     def subscribed(self, event: Frame) -> None:
         if event.at_broker and event.consumer_id is not None:
-            self._balances[event.conn, event.consumer_id] = _Balance()
+            self._balances[event.conn, event.consumer_id] = _Balance(alone=event.fields.get("subType") in ORDERED)
 
     @on(Frame, "FLOW")
     def flow(self, event: Frame) -> None:
@@ -320,7 +322,7 @@ class EntriesWhole(Check):
     @on(Frame, "REDELIVER_UNACKNOWLEDGED_MESSAGES")
     def reads_anew(self, event: Frame) -> None:
         balance = self._balances.get((event.conn, event.consumer_id or 0))
-        if balance is not None and event.at_broker:
+        if balance is not None and balance.alone and event.at_broker:
             balance.beside = max(balance.permits, 0)
 
     @on(Frame, "MESSAGE")
