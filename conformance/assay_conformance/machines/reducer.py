@@ -11,7 +11,7 @@ and then taken together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -57,6 +57,9 @@ class Reducer:
     more proposals: without any one step or fault the Case passes, and did so twice, or three rounds left that open."""
 
     case: Case
+    may_be_last: bool = False
+    """If nothing of what was proposed can be taken, the Case is as small as it gets, unless a busy machine leaves that
+    open."""
     _stage: int = 0
     _asked: list[Edit] = field(default_factory=list)
     _refused: set[bytes] = field(default_factory=set)
@@ -72,27 +75,27 @@ class Reducer:
         In the end each step and each fault is proposed once more, or twice if it was not yet: that a Case passed once
         without one may be a busy machine's doing."""
         while self._stage < len(_STAGES):
-            found = self._untried(_STAGES[self._stage](self.case))
-            if self._stage == _LAST:
-                found += [one for one in _ones(self.case) if _text(one.of(self.case)) not in self._needed]
-            if found:
-                self._asked = self._filled(found)
+            if found := self._of(self._stage):
+                self._asked, self.may_be_last = self._filled(found)
                 return self._asked
             self._stage += 1
         return []
 
-    @property
-    def is_settled(self) -> bool:
-        """All that was proposed last has been refused before: it is as small as it gets, unless a busy machine had its
-        hand in."""
-        return all(_text(one.of(self.case)) in self._refused for one in self._asked)
+    def _of(self, stage: int, beside: Sequence[Edit] = ()) -> list[Edit]:
+        """What is to be tried in this stage, and is not yet among those beside."""
+        found = self._untried((*beside, *_STAGES[stage](self.case)))[len(beside) :]
+        if stage == _LAST:
+            found += [one for one in _ones(self.case) if _text(one.of(self.case)) not in self._needed]
+        return found
 
-    def _filled(self, round: list[Edit]) -> list[Edit]:
-        """With some of what would come next."""
+    def _filled(self, round: list[Edit]) -> tuple[list[Edit], bool]:
+        """With some of what would come next; and whether nothing comes behind that."""
         for stage in range(self._stage + 1, len(_STAGES)):
-            more = self._untried((*round, *_STAGES[stage](self.case)))[len(round) :]
-            round = [*round, *more[: max(0, _ROUND - len(round))]]
-        return round
+            more, room = self._of(stage, round), max(0, _ROUND - len(round))
+            round = [*round, *more[:room]]
+            if len(more) > room:
+                return round, False
+        return round, True
 
     def accept(self, edit: Edit | None, left_open: Collection[Edit] = ()) -> None:
         """Go on without this; None: the Case needs each of the proposals, those apart that were left open: they are

@@ -142,14 +142,29 @@ def test_of_a_case_that_needs_all_it_has_each_step_and_fault_is_tried_twice_and_
     assert max(tried.values()) == 2
 
 
+def test_a_small_case_that_needs_all_it_has_is_shown_to_in_one_round() -> None:
+    reducer = Reducer(_case("send", "ack"))
+    tried = Counter(msgspec.json.encode(edit.of(reducer.case)) for edit in reducer.proposals())
+    assert [tried[msgspec.json.encode(Edit(steps=frozenset({index})).of(reducer.case))] for index in range(2)] == [2, 2]
+    assert reducer.may_be_last
+    reducer.accept(None)
+    assert reducer.proposals() == []
+
+
+def test_a_round_that_does_not_hold_all_that_is_to_be_tried_is_not_the_last() -> None:
+    reducer = Reducer(_case(*["send", "ack"] * 15))
+    assert reducer.proposals()
+    assert not reducer.may_be_last
+
+
 def test_what_was_left_open_is_tried_again_and_counts_as_needed_after_three_rounds() -> None:
     case, hard_to_say = _case("send", "ack", "nack", size=8), Edit(steps=frozenset({0}))
-    reducer, tried = Reducer(case), 0
+    reducer, rounds = Reducer(case), 0
     while edits := reducer.proposals():
         left_open = [edit for edit in edits if edit == hard_to_say]
-        tried += len(left_open)
+        rounds += bool(left_open)
         reducer.accept(None, left_open)
-    assert tried == 4  # Three times, and once more, as all that seems needed is.
+    assert rounds == 3
 
 
 @pytest.mark.parametrize("open_rounds", [1, 2])
