@@ -49,7 +49,8 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
     `@WORD+...`, permutations of one Case, or of any, with these circumstances.
 
     `leads_to` is what else its cause may bring about beside it, each as `REQUIREMENT: CODE`: an exploration, whose
-    Cases nobody can list one by one, takes that for known where the failure itself shows.
+    Cases nobody can list one by one, takes that for known where the failure itself shows. With `stands_still` that is
+    everything: the client does nothing any more, and whatever it owed from then on is owed by nobody.
 
     `excerpt` is the wire excerpt that shows it, `replay` the name of its replay file, `expires` the last day the entry
     holds. `versions` is a PEP 440 range, or `*`.
@@ -66,6 +67,7 @@ class Expectation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True,
     link: str = ""
     expires: date | None = None
     leads_to: tuple[str, ...] = ()
+    stands_still: bool = False
 
     @property
     def consequences(self) -> tuple[tuple[str, str], ...]:
@@ -220,6 +222,7 @@ def _entry(table: Mapping[str, Any], where: str) -> Expectation:
         if key in table:
             values[key] = _text(table, key, where, "text")
     values["leads_to"] = _leads_to(table, where)
+    values["stands_still"] = _stands_still(table, where)
     values["occurs"] = _occurs(table, where)
     values["expires"] = _expires(table, where)
     return Expectation(**values)
@@ -262,6 +265,13 @@ def _leads_to(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
             f'"delivery.ok-is-stored: not-stored"; wildcards are for versions'
         )
     return tuple(value)
+
+
+def _stands_still(table: Mapping[str, Any], where: str) -> bool:
+    value = table.get("stands_still", False)
+    if not isinstance(value, bool):
+        raise UsageError(f"{where}: 'stands_still' is {value!r}, expected true or false")
+    return value
 
 
 def _occurs(table: Mapping[str, Any], where: str) -> Occurs:

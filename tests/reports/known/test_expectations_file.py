@@ -61,6 +61,13 @@ def test_what_a_failure_leads_to_is_read() -> None:
     assert read.consequences == (("resend.unreceipted-again", "lost"),)
 
 
+def test_whether_the_client_stands_still_is_read() -> None:
+    assert [parse(HEAD + entry(**words)).entries[0].stands_still for words in ({}, {"stands_still": "true"})] == [
+        False,
+        True,
+    ]
+
+
 def test_left_out_occurs_means_always() -> None:
     assert parse(HEAD + entry()).entries[0].occurs is Occurs.ALWAYS
 
@@ -87,6 +94,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "strange occurs": (HEAD + entry(occurs='"often"'), "'occurs' is 'often'", 'expected "always" or "sometimes"'),
     "wildcard it leads to": (HEAD + entry(leads_to='["resend.x: *"]'), "'leads_to' is ['resend.x: *']", "a list of"),
     "text it leads to": (HEAD + entry(leads_to='"resend.x: lost"'), "'leads_to' is 'resend.x: lost'", "a list of"),
+    "word for a standstill": (HEAD + entry(stands_still='"yes"'), "'stands_still' is 'yes'", "true or false"),
     "quoted date": (HEAD + entry(expires='"2027-01-31"'), "'expires' is '2027-01-31'", "expected a date"),
     "date and time": (HEAD + entry(expires="2027-01-31T00:00:00"), "'expires'", "expected a date"),
     "entry as table": (HEAD + "[expect]\n", '"expect" is {}', "expected [[expect]] tables"),
