@@ -42,6 +42,8 @@ class IgnoresStaleReceipt(Check):
         """Connections on which something else happened that is a reason to leave."""
         self._ahead: dict[int, Frame] = {}
         """Producer handle -> the last receipt for something behind its head: to leave over, and another clause's."""
+        self._answered: dict[int, set[int | None]] = {}
+        """Connection -> handles of the producers that were sent a receipt over it."""
 
     @on(Undecodable)
     def undecodable(self, event: Undecodable) -> None:
@@ -77,8 +79,10 @@ class IgnoresStaleReceipt(Check):
             self._spoiled.add(event.conn)
         lines = self.tracker.lines
         unit, head = lines.unit, lines.head
-        if unit is not None and unit.line.handle in lines.forged_sends:
-            self._spoiled.add(event.conn)
+        if unit is not None:
+            self._answered.setdefault(event.conn, set()).add(unit.line.handle)
+            if unit.line.handle in lines.forged_sends:
+                self._spoiled.add(event.conn)
         if unit is None or (unit is head and not lines.stale) or unit.line.handle in lines.foresight.explicit:
             return
         behind = head is None or (event.sequence_id or 0) < head.sequence_id
@@ -128,8 +132,8 @@ class IgnoresStaleReceipt(Check):
             soon = closed is not None and closed.t_ns - receipt.t_ns <= TOLERANCES["answer"].slack_ns
             asked = line.closing is not None and closed is not None and line.closing.seq < closed.seq
             # Nobody can say that a client was not asked to leave when it is not known whose producer it is, nor what is
-            # stale where nobody knows which receipt is which SEND's.
-            unclear = line.handle is None or line.handle in self.tracker.lines.unpaired
+            # stale, or lies ahead and is to be left over, where nobody knows which receipt is which SEND's.
+            unclear = line.handle is None or not self._answered[receipt.conn].isdisjoint(self.tracker.lines.unpaired)
             if receipt.conn in self._spoiled or (soon and not left) or unclear:
                 continue
             self.exercise(receipt)

@@ -425,6 +425,18 @@ def test_client_that_leaves_where_two_messages_have_one_id_is_accepted() -> None
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
 
 
+def test_client_that_leaves_where_another_producers_messages_have_one_id_is_accepted() -> None:
+    """A receipt of that one may lie ahead, which is to be left over."""
+    story = _stale()
+    story.producer(7, producer_id=7, name="other")
+    for number in (0, 1):
+        story.send(number, handle=7)
+        story.send_frame(number, sequence_id=0, handle=7, producer_id=7, name="other")
+    story.receipt(0, producer_id=7)
+    story.closed(0)
+    assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+
+
 def test_cut_after_a_stale_receipt_proves_nothing() -> None:
     story = _stale()
     story.cut(0)
