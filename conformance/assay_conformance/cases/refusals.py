@@ -97,6 +97,23 @@ def one_not_allowed() -> Case:
     )
 
 
+def not_allowed_and_not_let_in() -> Case:
+    """Who leaves the connection over it cannot be told so a second time."""
+    plan = _after_one_taken(sends=3)
+    plan.wait_ops()
+    return plan.case(
+        "resend/not-allowed-and-not-let-in",
+        "The broker does not allow the second of four messages, and no producer that comes back",
+        ("resend.not-allowed-fails-one",),
+        producer={"send_timeout_ms": 1_000},
+        faults=(
+            _refused(1, "NotAllowedError", times=0),
+            Fault(trigger=up("PRODUCER", k=2, times=0), action=AnswerError("ServiceNotReady"), optional=True),
+        ),
+        limits=QUICK,
+    )
+
+
 def terminated_mid_stream() -> Case:
     """Both ways of hearing it lead to the same answer."""
     plan = _after_one_taken(sends=3)
@@ -170,6 +187,7 @@ CASES = (
     spoilt_behind_another(),
     spoilt_before_its_time_out(),
     one_not_allowed(),
+    not_allowed_and_not_let_in(),
     terminated_mid_stream(),
     topic_terminated(),
 )

@@ -347,6 +347,31 @@ def test_part_of_an_entry_is_found() -> None:
     assert comes_in_part(1).judged(WholeEntry)[0] == ["part-of-entry"]
 
 
+def sought_and_refused(*came: int) -> Story:
+    """A seek, behind which these come, of which the last is refused; and those again."""
+    story = Story(batch=True)
+    sought = story.invoke("seek", CONSUMER)
+    story.complete(sought)
+    story.dispatch_batch()
+    story.members(*came)
+    story.call("nack", story.count + len(came))
+    story.after(DELAY_MS)
+    story.redeliver_frame(0)
+    story.dispatch_batch(redelivery_count=1)
+    story.members(*came[1:])
+    story.after(600)
+    story.receive(asked=3, got=len(came) - 1)
+    return story
+
+
+def test_what_a_seek_into_the_entry_left_behind_need_not_come() -> None:
+    assert sought_and_refused(1, 2).judged(WholeEntry) == ([], 0)
+
+
+def test_part_of_an_entry_behind_a_seek_is_found() -> None:
+    assert sought_and_refused(0, 1, 2).judged(WholeEntry)[0] == ["part-of-entry"]
+
+
 def test_entry_that_is_to_be_a_dead_letter_need_not_come_back() -> None:
     assert comes_in_part(2).judged(WholeEntry, client(max_redeliver_count=1)) == ([], 0)
 

@@ -43,6 +43,13 @@ class WholeEntry(RequestCheck):
         self._refused: dict[EntryKey, _Members] = {}
         self._acked: set[tuple[int, Entry, int]] = set()
         self._sizes: dict[EntryKey, int] = {}
+        self._sought: dict[int, int] = {}
+        """Consumer handle -> the event behind which it stands where its last seek took it."""
+
+    @on(Invoke, "seek")
+    @on(Completion, "seek")
+    def sought(self, event: Invoke | Completion) -> None:
+        self._sought[event.handle or 0] = event.seq
 
     def asked(self, call: Call) -> None:
         id = call.message.message_id
@@ -60,11 +67,13 @@ class WholeEntry(RequestCheck):
             self._acked.add((event.handle or 0, entry, message.message_id.batch_index))
 
     def _all_seen(self, call: Call, size: int) -> bool:
-        """Every message of the entry had come before, so that what comes from now on came again."""
+        """Every message of the entry had come before, so that what comes from now on came again. A seek into the entry
+        left behind what has not come since."""
+        sought = self._sought.get(call.consumer.handle, -1)
         seen = {
             message.message_id.batch_index
             for message in self.tracker.received[call.consumer.handle]
-            if self.tracker.entries.get(message.seq) == call.entry
+            if message.seq > sought and self.tracker.entries.get(message.seq) == call.entry
         }
         return len(seen) >= size > 1
 
