@@ -15,7 +15,7 @@ from assay_conformance.checks.consumption import (
     sent_round,
     to_client,
 )
-from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
+from assay_conformance.checks.tracker import Call, ConsumerSession, Entry, OpenedConsumer
 from assay_conformance.checks.written import Request, RequestCheck
 from assay_conformance.model.event import Completion, Event, Frame, Invoke, Received
 from assay_conformance.model.requirement import RequirementId
@@ -43,13 +43,6 @@ class WholeEntry(RequestCheck):
         self._refused: dict[EntryKey, _Members] = {}
         self._acked: set[tuple[int, Entry, int]] = set()
         self._sizes: dict[EntryKey, int] = {}
-        self._sought: dict[int, int] = {}
-        """Consumer handle -> the event behind which it stands where its last seek took it."""
-
-    @on(Invoke, "seek")
-    @on(Completion, "seek")
-    def sought(self, event: Invoke | Completion) -> None:
-        self._sought[event.handle or 0] = event.seq
 
     def asked(self, call: Call) -> None:
         id = call.message.message_id
@@ -69,13 +62,18 @@ class WholeEntry(RequestCheck):
     def _all_seen(self, call: Call, size: int) -> bool:
         """Every message of the entry had come before, so that what comes from now on came again. A seek into the entry
         left behind what has not come since."""
-        sought = self._sought.get(call.consumer.handle, -1)
+        sought = self._last_seek(call.consumer)
         seen = {
             message.message_id.batch_index
             for message in self.tracker.received[call.consumer.handle]
             if message.seq > sought and self.tracker.entries.get(message.seq) == call.entry
         }
         return len(seen) >= size > 1
+
+    def _last_seek(self, consumer: OpenedConsumer) -> int:
+        """The event behind which it stands where that took it; -1 before any."""
+        seek = consumer.last_seek
+        return -1 if seek is None else (self.tracker.operations[seek.op].completion or seek).seq
 
     def redeliver(self, request: Request) -> None:
         event = request.frame
