@@ -6,6 +6,9 @@ is one of these, and each carries its own exit code (architecture: 2 usage, 3 un
 
 from __future__ import annotations
 
+import errno
+from typing import Final
+
 
 class AssayError(Exception):
     """One sentence for a person, and the exit code of the process that has to give up because of it."""
@@ -29,6 +32,12 @@ class HarnessError(AssayError):
     """Our own trouble: a bug, a full disk, a port taken. Never counts against a client."""
 
     exit_code = 4
+
+
+MACHINE_FAILS: Final = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+)
+"""Errors of the system that are not about the file in question: no descriptors, memory or disk left."""
 
 
 def cause_of(error: BaseException) -> str:

@@ -1,0 +1,107 @@
+"""Opening a file that somebody else may have written: only a regular one, and no more of it than is expected.
+
+A FIFO would keep us waiting for ever, a device has no end. Whatever is wrong with a file is a UsageError that names it
+and what was expected; `kind` is what the reader takes it for, such as `a replay file`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+
+import msgspec
+
+from assay_conformance.model.doors import MalformedError, decode_json, parse_toml
+from assay_conformance.model.errors import MACHINE_FAILS, HarnessError, UsageError
+
+T = TypeVar("T")
+
+MIB = 1 << 20
+MOST_BYTES: Final = 64 * MIB
+"""Of one JSON document, or one line of a file of lines: decoded it takes about ten times as much."""
+MOST_TOML_BYTES: Final = 2 * MIB
+"""Of a file that people write. Ours has 150 kB."""
+
+_KINDS: Final = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular(path: Path, kind: str) -> BinaryIO:
+    """The file, opened to be read. UsageError where there is none, or it is not a regular file."""
+    with reading(path, kind):
+        # Without waiting for whoever writes into a FIFO, and without a terminal becoming ours.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            what = _KINDS.get(stat.S_IFMT(mode), "no regular file")
+            raise UsageError(f"{path}: is {what}; expected {kind}")
+        return os.fdopen(descriptor, "rb")
+
+
+def read_bytes(path: Path, kind: str, most: int = MOST_BYTES) -> bytes:
+    """All of a file of at most so many bytes."""
+    with open_regular(path, kind) as file, reading(path, kind):
+        size = os.fstat(file.fileno()).st_size
+        # In pieces: what grows while it is read, or has no size (/proc), is bounded all the same.
+        pieces, read = [], 0
+        while size <= most and read <= most and (piece := file.read(MIB)):
+            pieces.append(piece)
+            read += len(piece)
+    if max(size, read) > most:
+        raise UsageError(f"{path}: has {max(size, read)} bytes; expected {kind} of at most {most}")
+    return b"".join(pieces)
+
+
+def read_text(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> str:
+    """All of a file of UTF-8 text."""
+    try:
+        return read_bytes(path, kind, most).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8 text at byte {error.start}; expected {kind}") from error
+
+
+def read_json(path: Path, kind: str, decoder: msgspec.json.Decoder[T], most: int = MOST_BYTES) -> T:
+    """The value of a JSON file."""
+    data = read_bytes(path, kind, most)
+    with understanding(path, kind):
+        return decode_json(data, decoder)
+
+
+def read_toml(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    data = read_bytes(path, kind, most)
+    with understanding(path, kind):
+        return parse_toml(data)
+
+
+@contextlib.contextmanager
+def reading(path: Path, kind: str) -> Iterator[None]:
+    """UsageError for what the system refuses in here; HarnessError where the machine has run out of something."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in MACHINE_FAILS:
+            raise HarnessError(f"{path}: cannot be read: {error.strerror}") from error
+        raise UsageError(f"{path}: cannot be read: {error.strerror}; expected {kind}") from error
+    except ValueError as error:
+        # A NUL in the name.
+        raise UsageError(f"{path}: cannot be read: {error}; expected {kind}") from error
+
+
+@contextlib.contextmanager
+def understanding(where: Path | str, kind: str) -> Iterator[None]:
+    """UsageError for a MalformedError in here."""
+    try:
+        yield
+    except MalformedError as error:
+        raise UsageError(f"{where}: {error}; expected {kind}") from error
