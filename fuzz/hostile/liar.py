@@ -1,0 +1,45 @@
+"""The suite's own client, whose agent reports a message that never was: `liar.py PLAN`.
+
+Behind the first `received` event it writes another one, with what the plan says changed: a digest that nobody sent, a
+topic that does not exist. Runs in the environment under attack.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+from assay_faults.network import SocketNetwork
+from assay_fixtures.clock import MonotonicClock
+from assay_fixtures.reference.__main__ import StandardStreams
+from assay_fixtures.reference.agent import serve
+
+
+class Liar(StandardStreams):
+    """The agent's line channel, which adds one event."""
+
+    def __init__(self, reader: asyncio.StreamReader, changes: dict[str, Any]) -> None:
+        super().__init__(reader)
+        self._changes = changes
+        self._lied = False
+
+    def write_line(self, line: bytes) -> None:
+        super().write_line(line)
+        event = json.loads(line)
+        if event.get("event") == "received" and not self._lied:
+            self._lied = True
+            super().write_line(json.dumps({**event, **self._changes, "delivery": 999}).encode())
+
+
+async def run(changes: dict[str, Any]) -> int:
+    reader = asyncio.StreamReader(limit=2 << 20)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return await serve(Liar(reader, changes), SocketNetwork(), MonotonicClock())
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], "rb") as stream:
+        plan = json.loads(stream.read())
+    sys.exit(asyncio.run(run(plan)))
