@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay_conformance.checks.routes import on
-from assay_conformance.checks.tolerance import TOLERANCES, LoadRecord
+from assay_conformance.checks.tolerance import TOLERANCES, HeldUp, LoadRecord
 from assay_conformance.model.case import Case
 from assay_conformance.model.event import Ended, Ending, Fired, Overdue
 from assay_conformance.model.outside import Pause, Role
@@ -46,9 +46,16 @@ class BenchFacts:
         return self.ended is not None and self.ended.how is Ending.DEADLINE and not self.overdue
 
     @property
-    def stood_still(self) -> bool:
-        """The machine was kept from running for so long that what did not happen may only be late."""
-        return not self.load.quiet(0, self._end_ns, TOLERANCES["schedule"])
+    def held_up(self) -> HeldUp | None:
+        """For how long the machine kept us from running, where it did for so long that what did not happen may only be
+        late. Many short waits make a client late as one long wait does."""
+        whole = self.whole
+        return whole if whole.total_ns >= TOLERANCES["schedule"].slack_ns // 4 else None
+
+    @property
+    def whole(self) -> HeldUp:
+        """Of the whole attempt, however little."""
+        return self.load.held_up(0, self._end_ns)
 
     @property
     def off_schedule(self) -> bool:

@@ -5,10 +5,10 @@ it, the others may be. A requirement of the Case that was not exercised is `inva
 `untestable` otherwise. An operation that never ended, or an agent that was lost, is a finding of one requirement,
 `liveness`; any other of the Case is `untestable` where it, or a fault, was not reached because of that.
 
-A machine that stood still ran another schedule than the Case's: what that brought about is a finding as ever, but what
-it did not bring about (a precondition, a fault, the end of an operation, a breach that needed its pauses) is
-`inconclusive`. A client that a fault has paused was late for that reason: of requirements that are not the Case's own,
-what cannot be decided then is not mentioned.
+A machine that was late ran another schedule than the Case's: what that brought about is a finding as ever, but what it
+did not bring about (a precondition, a fault, the end of an operation, a breach that needed its pauses) is
+`inconclusive`, with the figure. A client that a fault has paused was late for that reason: of requirements that are not
+the Case's own, what cannot be decided then is not mentioned.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from assay_conformance.model.fault import AtTime
 from assay_conformance.model.requirement import Requirement, RequirementId
 from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
 
-STOOD_STILL = "the machine stood still for too long: what happened was not the Case's schedule"
+MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
+"""How the reason begins of what was not decided for that; the figure follows."""
 
 
 def judge(
@@ -123,9 +124,8 @@ def _verdict(
         return Verdict.INCONCLUSIVE, attempt_end.ended.text, ()
     unfired = attempt_end.unfired(case) if own else []
     unreached = bool(unfired or attempt_end.overdue or not check.exercised)
-    stood_still = attempt_end.stood_still if unreached else attempt_end.off_schedule and _needs_its_pauses(case)
-    if own and stood_still:
-        return Verdict.INCONCLUSIVE, STOOD_STILL, ()
+    if own and (late := _late(case, attempt_end, unreached)):
+        return Verdict.INCONCLUSIVE, late, ()
     if own and attempt_end.cut_short and (unfired or not check.exercised) and not check.undecided_because:
         return Verdict.UNTESTABLE, f"the Case was cut short: {attempt_end.cut_short}", ()
     if unfired and not attempt_end.cut_short:
@@ -135,6 +135,15 @@ def _verdict(
     if not check.exercised:
         return Verdict.UNTESTABLE, "the Case ended without its precondition", ()
     return Verdict.PASS, "", ()
+
+
+def _late(case: Case, attempt_end: BenchFacts, unreached: bool) -> str:
+    """What a late machine is to blame for; empty where it was not late, or that matters to nothing here."""
+    if unreached and (held_up := attempt_end.held_up) is not None:
+        return f"{MACHINE_WAS_LATE} {held_up}: what did not come about may only be late"
+    if not unreached and _needs_its_pauses(case) and attempt_end.off_schedule:
+        return f"{MACHINE_WAS_LATE} {attempt_end.whole}: what happened was not the Case's schedule"
+    return ""
 
 
 def _needs_its_pauses(case: Case) -> bool:

@@ -60,6 +60,18 @@ class Timing(Enum):
     UNDECIDED = "undecided"
 
 
+@dataclass(frozen=True, slots=True)
+class HeldUp:
+    """For how long bench, agent or brokers were kept from running in a window: in all, and at once. Both are at least
+    so much: waits of two of them may have come one after the other."""
+
+    total_ns: int = 0
+    worst_ns: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.total_ns // MS} ms in all and {self.worst_ns // MS} ms at once"
+
+
 class LoadRecord:
     """The load samples of one attempt, the faults outside its frames, and what they allow to be judged."""
 
@@ -89,9 +101,15 @@ class LoadRecord:
         whether bench and agent kept to their schedule."""
         limit_ns = tolerance.slack_ns // 4
         return all(
-            max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns if brokers else 0) < limit_ns
-            for sample in _overlapping(self._samples, start_ns, end_ns)
+            _kept_ns(sample, brokers=brokers) < limit_ns for sample in _overlapping(self._samples, start_ns, end_ns)
         )
+
+    def held_up(self, start_ns: int, end_ns: int) -> HeldUp:
+        """What the samples that overlap the window add up to. A wait is told when it is over, however many windows it
+        took, or grows from one to the next: of each sample no more counts towards the sum than its window."""
+        kept = [(_kept_ns(sample), sample.window_ns) for sample in _overlapping(self._samples, start_ns, end_ns)]
+        worst_ns = max((wait_ns for wait_ns, _ in kept), default=0)
+        return HeldUp(max(worst_ns, sum(min(one) for one in kept)), worst_ns)
 
     def alone(self, start_ns: int, end_ns: int) -> bool:
         """True when no sample that overlaps the window shows other attempts on the same broker."""
@@ -107,6 +125,10 @@ class LoadRecord:
         if seen_ns <= due_ns + tolerance.slack_ns:
             return Timing.IN_TIME
         return Timing.LATE if self.fair(start_ns, seen_ns, tolerance) else Timing.UNDECIDED
+
+
+def _kept_ns(sample: Load, *, brokers: bool = True) -> int:
+    return max(sample.loop_lag_ns, sample.agent_wait_ns, sample.broker_wait_ns if brokers else 0)
 
 
 def _overlapping(samples: Iterable[Load], start_ns: int, end_ns: int) -> Iterable[Load]:

@@ -129,6 +129,36 @@ def test_a_deadline_that_passed_on_a_starved_machine_is_no_finding() -> None:
     assert told[ORDER].verdict is Verdict.INCONCLUSIVE
 
 
+def _sends(*sequence_ids: int, waits_ms: tuple[int, ...]) -> list[Event]:
+    """Sends under these ids; and in windows of 99 ms each the agent was kept waiting for so long."""
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(sequence_ids):
+        story.send(number)
+        story.send_frame(number, sequence_id=sequence_id)
+    for wait_ms in waits_ms:
+        story.after(100).load(99, agent_wait_ms=wait_ms)
+    return story.done()
+
+
+def test_a_precondition_that_many_short_waits_kept_away_is_left_open_with_the_figure() -> None:
+    told = _judged(_sends(waits_ms=(60, 60, 60, 80)))[IDS]
+    assert told.verdict is Verdict.INCONCLUSIVE
+    assert "260 ms in all and 80 ms at once" in told.reason
+
+
+def test_a_precondition_that_was_not_reached_on_a_quiet_machine_is_the_clients() -> None:
+    assert _judged(_sends(waits_ms=(60, 60, 60, 60)))[IDS].verdict is Verdict.UNTESTABLE
+
+
+def test_what_many_short_waits_did_not_keep_away_is_judged() -> None:
+    assert _judged(_sends(0, 1, waits_ms=(80, 80, 80, 80)))[IDS].verdict is Verdict.PASS
+
+
+def test_a_breach_on_a_late_machine_is_a_breach() -> None:
+    assert _judged(_sends(0, 0, waits_ms=(900,)))[IDS].verdict is Verdict.FAIL
+
+
 def test_what_judging_leaves_behind_goes_by_itself() -> None:
     """Collections of garbage would have to walk through every event."""
     gc.collect()

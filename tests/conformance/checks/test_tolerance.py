@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay_conformance.checks.tolerance import MS, TOLERANCES, LoadRecord, Timing
+from assay_conformance.checks.tolerance import MS, TOLERANCES, HeldUp, LoadRecord, Timing
 from assay_conformance.model.event import Load
 
 SLACK_MS = TOLERANCES["answer"].slack_ms
@@ -91,3 +91,28 @@ def test_one_of_two_faults_that_is_healed_leaves_the_other() -> None:
     record.fired(1, "partition", 0)
     record.healed(0, 1_000 * MS)
     assert timing(record, 100, 60_000) is Timing.UNDECIDED
+
+
+def kept(*samples_ms: tuple[int, int]) -> HeldUp:
+    """Of samples one behind the other: (how long the window was, for how long the agent was kept from running)."""
+    record, now_ns = LoadRecord(), 0
+    for window_ms, wait_ms in samples_ms:
+        now_ns += window_ms * MS
+        record.add(Load(seq=0, t_ns=now_ns, window_ns=window_ms * MS, loop_lag_ns=0, agent_wait_ns=wait_ms * MS))
+    return record.held_up(0, now_ns)
+
+
+def test_short_waits_add_up() -> None:
+    assert kept((100, 30), (100, 40), (100, 0)) == HeldUp(70 * MS, 40 * MS)
+
+
+def test_a_wait_that_grows_from_window_to_window_is_one() -> None:
+    assert kept((100, 100), (100, 200), (100, 300)) == HeldUp(300 * MS, 300 * MS)
+
+
+def test_a_wait_that_is_told_when_it_is_over_counts_whole() -> None:
+    assert kept((100, 0), (100, 900)) == HeldUp(900 * MS, 900 * MS)
+
+
+def test_the_figure_is_read_by_people() -> None:
+    assert str(HeldUp(412 * MS, 80 * MS)) == "412 ms in all and 80 ms at once"
