@@ -20,9 +20,8 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.flow.permits import queue_of
 from assay_conformance.checks.leaving import LeavingCheck
-from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fate, Fired, Frame, Received
+from assay_conformance.model.event import AgentEnded, Closed, Event, Fate, Fired, Frame, Received
 
 
 @dataclass(slots=True)
@@ -183,9 +182,7 @@ class Discarding(ConsumerCheck, LeavingCheck):
         self._permits_back(session, mine, event)
 
     def _closed_over(self, unreadable: _Unreadable, event: Closed) -> None:
-        if event.by is not ClosedBy.CLIENT or self.may_leave(event.conn):
-            return
-        if event.t_ns - unreadable.frame.t_ns <= TOLERANCES["answer"].slack_ns:
+        if not late("answer", unreadable.frame.t_ns, event.t_ns) and self.was_left(event):
             self.breach(
                 "connection-closed",
                 f"the client closed connection {event.conn} at {ms(event.t_ns)}, after a {self.state} message "

@@ -8,7 +8,7 @@ from assay_conformance.checks.handover import HandoverCheck, Offer
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.tracker import OpenedConsumer
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Completion, Fired, Frame
+from assay_conformance.model.event import AgentEnded, Closed, Completion, Fired, Frame
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
 
@@ -62,9 +62,7 @@ class DoubtsSizes(HandoverCheck, LeavingCheck):
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
         last = next((frame for _, frame in reversed(self._came) if frame.conn == event.conn), None)
-        if last is None or event.by is not ClosedBy.CLIENT or self.may_leave(event.conn):
-            return
-        if not late("answer", last.t_ns, event.t_ns):
+        if last is not None and not late("answer", last.t_ns, event.t_ns) and self.was_left(event):
             self.breach(
                 "connection-closed",
                 f"{_said(last)}, and the client closed connection {event.conn} at {ms(event.t_ns)}; expected it to go "

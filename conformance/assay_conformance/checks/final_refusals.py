@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
+from assay_conformance.checks.parts import takes_several
 from assay_conformance.checks.refusals import was_read
 from assay_conformance.checks.resend import IN_FLIGHT_NS
 from assay_conformance.checks.termination import is_vague
@@ -173,7 +174,7 @@ class _FinalRefusal(TimedCheck):
         session = self.tracker.consumer_of(event)
         if session is None or session.consumer is None or is_partition(session.topic):
             return None
-        if len(session.consumer.topics) != 1 or "pattern" in session.consumer.invoke.args:
+        if takes_several(self.view, session.consumer):
             return None
         return "consumer", session.consumer.handle
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from assay_conformance.checks.base import CAME, Check, View, on
-from assay_conformance.model.event import Fate, Fired, Frame, Invoke
+from assay_conformance.checks.tolerance import Tolerance
+from assay_conformance.model.event import Closed, ClosedBy, Fate, Fired, Frame, Invoke
 from assay_conformance.model.fault import Inject
 from assay_conformance.wire import ProtocolError, decode
 
@@ -27,6 +28,21 @@ def is_busy(answer: Frame) -> bool:
     return answer.fields.get("error") in BUSY
 
 
+DEFAULT_KEEP_ALIVE_MS = 30_000
+"""Of clients that do not let us set it."""
+
+
+def may_have_heard_nothing(view: View, closed: Closed) -> bool:
+    """Whether the machine kept a client waiting for so long that its keep-alive may have ended this connection: the
+    answer to its PING stood in a queue of the bench, or in one of its own."""
+    clients = (opening.args.get("config") for opening in view.tracker.foresight.clients.values())
+    set_ms = [view.setting("client", "keep_alive_ms", own) for own in [None, *clients]]
+    interval_ms = min((int(one) for one in set_ms if one), default=DEFAULT_KEEP_ALIVE_MS)
+    interval = Tolerance(interval_ms, "a keep-alive counts the silence of one interval")
+    # A PING leaves after one silent interval, and the client behind a second one.
+    return not view.tracker.load.quiet(closed.t_ns - 2 * interval.slack_ns, closed.t_ns, interval)
+
+
 class LeavingCheck(Check):
     """Knows which connections a client may have ended for reasons of its own."""
 
@@ -39,6 +55,16 @@ class LeavingCheck(Check):
 
     def may_leave(self, conn: int) -> bool:
         return self.leaving or conn in self.reasons_to_leave
+
+    def was_left(self, closed: Closed) -> bool:
+        """The client ended this connection, and had no reason of its own to. Where the machine may have made it think
+        that its peer was gone, the check says that nobody knows."""
+        if closed.by is not ClosedBy.CLIENT or self.may_leave(closed.conn):
+            return False
+        if may_have_heard_nothing(self.view, closed):
+            self.undecided(f"the machine was too busy to say why connection {closed.conn} was left")
+            return False
+        return True
 
     def came_beside(self, frame: Frame, fate: Fate) -> None:
         """A frame that the check is not about; where its fate is that of those it is about, nobody knows over which of

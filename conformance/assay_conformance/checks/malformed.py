@@ -6,7 +6,6 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import TimedCheck, from_client, late, to_client
 from assay_conformance.checks.leaving import LEAVING, LeavingCheck, is_frame, is_readable
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import TOLERANCES, Timing
 from assay_conformance.model.event import Closed, ClosedBy, Ended, Event, Fate, Fired, Frame, Invoke, Opened
 from assay_conformance.model.fault import Direction, Inject
 from assay_conformance.model.requirement import RequirementId
@@ -155,10 +154,9 @@ class Ignored(TimedCheck, LeavingCheck):
     @on(Closed)
     def closed(self, event: Closed) -> None:
         came = self._came.pop(event.conn, None)
-        if came is None or self.may_leave(event.conn) or event.by is not ClosedBy.CLIENT:
+        if came is None or late("answer", came.t_ns, event.t_ns):
             return
-        timing = self.tracker.load.timing(came.t_ns, came.t_ns, event.t_ns, TOLERANCES["answer"])
-        if timing is Timing.IN_TIME:
+        if self.was_left(event):
             self.breach(
                 "connection-closed",
                 f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {_name(came)} {self.what} at "

@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.consumption import from_client, to_client
+from assay_conformance.checks.parts import asked_nobody, retry_letter_topic
+from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import MS, TOLERANCES, Timing
 from assay_conformance.model.event import (
     Closed,
     ClosedBy,
     Completion,
-    ErrorClass,
     Event,
     Frame,
     Invoke,
@@ -20,6 +21,7 @@ from assay_conformance.model.event import (
     Outcome,
 )
 from assay_conformance.model.requirement import RequirementId
+from assay_conformance.model.topic_names import base_topic
 
 _NOT_READY = "ServiceNotReady"
 _LOOK_UP = "look-up of "
@@ -104,7 +106,16 @@ class _Openings(Check):
     def subscribe(self, event: Frame) -> None:
         session = self.tracker.consumer_of(event)
         if from_client(event) and session is not None:
-            self._registered(event, None if session.consumer is None else session.consumer.handle)
+            consumer = session.consumer
+            self._registered(event, self._by_letters(session.topic) if consumer is None else consumer.handle)
+
+    def _by_letters(self, topic: str) -> int | None:
+        """Of which of what is being opened this is the retry letter topic, where it is one's alone."""
+        base = base_topic(topic)
+        consumers = ((handle, self.tracker.opened_consumers.get(handle)) for handle in self._openings)
+        letters = {handle: retry_letter_topic(self.view, one) for handle, one in consumers if one is not None}
+        found = [handle for handle, full in letters.items() if full and self.tracker.local_topic(full) == base]
+        return found[0] if len(found) == 1 else None
 
     @on(Frame, "CONNECTED")
     def connected(self, event: Frame) -> None:
@@ -141,8 +152,10 @@ class _Openings(Check):
     @on(Completion, "open_producer", "open_consumer")
     def ended(self, event: Completion) -> None:
         opening = None if event.handle is None else self._openings.pop(event.handle, None)
-        if opening is None or event.handle is None or event.error is ErrorClass.CLOSED:
+        if opening is None or event.handle is None or asked_nobody(event):
             return
+        if opening.setback is not None and opening.setback.t_ns > ended_ns(event):
+            opening.setback = None  # It came while the word of the end was on its way.
         self._opened.add(event.handle)
         was_none = isinstance(opening.setback, Closed) and opening.setback.conn in self._guessed
         if was_none if event.outcome is Outcome.OK else opening.refused:

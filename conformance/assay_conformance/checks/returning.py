@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import Check, ms, on
-from assay_conformance.checks.leaving import BUSY, ends_reading
+from assay_conformance.checks.leaving import BUSY, ends_reading, may_have_heard_nothing
 from assay_conformance.checks.lines import Line
 from assay_conformance.checks.occasions import Trait
 from assay_conformance.checks.producing import FINAL_ERRORS
@@ -168,6 +168,9 @@ class ComesBackAfterClose(Check):
         if not soon or closed.by is not ClosedBy.CLIENT or order.conn in self._spoiled:
             return False
         if closing is not None and closing.seq < closed.seq:
+            return False
+        if may_have_heard_nothing(self.view, closed):
+            self.undecided(f"the machine was too busy to say why connection {order.conn} was left")
             return False
         self._breach("left-the-connection", eviction, f"the client closed the connection at {ms(closed.t_ns)}", closed)
         return True

@@ -11,7 +11,6 @@ from assay_conformance.checks.occasions import Trait
 from assay_conformance.model.event import (
     AgentEnded,
     Closed,
-    ClosedBy,
     Completion,
     Fired,
     Frame,
@@ -115,9 +114,8 @@ class AnySegmentation(HandoverCheck, LeavingCheck):
     @on(Closed)
     def connection_closed(self, event: Closed) -> None:
         fired = self._since.pop(event.conn, None)
-        if fired is None or self.may_leave(event.conn) or event.by is not ClosedBy.CLIENT:
-            return
-        self._ended.append((fired, event))
+        if fired is not None and self.was_left(event):
+            self._ended.append((fired, event))
 
     @on(AgentEnded)
     def process_ended(self, event: AgentEnded) -> None:

@@ -8,9 +8,8 @@ from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import ConsumerCheck, entry_on, from_client, late, to_client
 from assay_conformance.checks.leaving import LeavingCheck
 from assay_conformance.checks.occasions import Trait
-from assay_conformance.checks.tolerance import TOLERANCES
 from assay_conformance.checks.tracker import ConsumerSession, Entry
-from assay_conformance.model.event import AgentEnded, Closed, ClosedBy, Event, Fate, Frame, Received
+from assay_conformance.model.event import AgentEnded, Closed, Event, Fate, Frame, Received
 from assay_conformance.model.requirement import RequirementId
 
 BAD_BATCH = "BatchDeSerializeError"
@@ -71,8 +70,8 @@ class _Discarded(ConsumerCheck, LeavingCheck):
     def connection_closed(self, event: Closed) -> None:
         """Before `over` forgets what was on it."""
         for bad in self._bad:
-            soon = event.t_ns - bad.frame.t_ns <= TOLERANCES["answer"].slack_ns
-            if bad.frame.conn == event.conn and event.by is ClosedBy.CLIENT and soon and not self.may_leave(event.conn):
+            soon = not late("answer", bad.frame.t_ns, event.t_ns)
+            if bad.frame.conn == event.conn and soon and self.was_left(event):
                 self.breach(
                     "connection-closed",
                     f"the client closed connection {event.conn} at {ms(event.t_ns)}, after {bad.entry} had come at "

@@ -29,6 +29,8 @@ DEFAULT_GROUP_MS = 100
 MAX_IDS = 1000
 """In one ACK or REDELIVER command."""
 
+_CUMULATIVE, _INDIVIDUAL = pb.CommandAck.Cumulative, pb.CommandAck.Individual
+
 _NOWHERE: tuple[Position, int] = ((-1, -1), 0)
 
 SEVERAL_IDS_SINCE = 12
@@ -68,6 +70,7 @@ def ignored(_result: Result) -> None:
 class _Asked:
     """What waits for acknowledgments that are with the broker; `left` of its answers are missing."""
 
+    kind: pb.CommandAck.AckType
     ends: list[Ended]
     left: int
     cumulative: tuple[Position, int | None] | None
@@ -87,7 +90,10 @@ class AckGroup:
         """How far cumulative acknowledgments have come: an entry, and minus the number of its messages left over."""
         self._unsettled: tuple[Position, int | None] | None = None
         """The greatest cumulative one, when its answer was an error or was lost: whoever asks again has it sent."""
-        self._waiting: list[Ended] = []
+        self._waiting: dict[pb.CommandAck.AckType, list[Ended]] = {_CUMULATIVE: [], _INDIVIDUAL: []}
+        """What waits for acknowledgments that have not left. Each kind leaves in commands of its own, and waits for the
+        answers to those alone (Java client, PersistentAcknowledgmentsGroupingTracker: currentCumulativeAckFuture,
+        currentIndividualAckFuture)."""
         self._asked: list[_Asked] = []
         self._timer: Timer | None = None
 
@@ -135,15 +141,18 @@ class AckGroup:
         self._individual.update(dict.fromkeys(positions))
         self.flush()
 
-    def issued(self, ended: Ended = ignored) -> None:
+    def issued(self, ended: Ended = ignored, *, cumulative: bool = False) -> None:
         """An operation has added all it has to add; `ended` hears of its end, by the broker's answer or at once."""
+        kind = _CUMULATIVE if cumulative else _INDIVIDUAL
         if self._settings.ack_receipt and not self._shared.mutated(Mutation.RECEIPT_NOT_AWAITED):
-            self._waiting.append(self._in_time(ended))
+            self._waiting[kind].append(self._in_time(ended))
         else:
             ended(Done())
+        if self._cumulative is None if cumulative else not self._individual:
+            self._wait_for_what_left(kind)
         if not self._individual and self._cumulative is None:
-            self._wait_for_what_left()
-        elif self._is_due_at_once():
+            return
+        if self._is_due_at_once():
             self.flush()
         elif self._timer is None or self._shared.mutated(Mutation.ACK_TIMER_REARMED):
             if self._timer is not None:
@@ -180,15 +189,16 @@ class AckGroup:
         individual, self._individual = list(self._individual.items()), {}
         alone = not self._shared.mutated(Mutation.CUMULATIVE_TAKES_OTHERS_ALONG)
         named = [] if cumulative is None else [cumulative] if alone else [cumulative, *individual]
-        built = [self._ack(pb.CommandAck.Cumulative, named)] if named else []
+        reaching = [self._ack(_CUMULATIVE, named)] if named else []
         single = self._outlet.version < SEVERAL_IDS_SINCE or self._shared.mutated(Mutation.ACKS_ONE_BY_ONE)
         together = 1 if single else MAX_IDS
-        for start in range(0, len(individual), together):
-            built.append(self._ack(pb.CommandAck.Individual, individual[start : start + together]))
-        if self._settings.ack_receipt and built and self._outlet.version >= RECEIPTS_SINCE:
-            self._ask(built, cumulative)
+        starts = range(0, len(individual), together)
+        naming = [self._ack(_INDIVIDUAL, individual[start : start + together]) for start in starts]
+        if self._settings.ack_receipt and (reaching or naming) and self._outlet.version >= RECEIPTS_SINCE:
+            self._ask(_CUMULATIVE, reaching, cumulative)
+            self._ask(_INDIVIDUAL, naming, None)
         else:
-            for ack in built:
+            for ack in reaching + naming:
                 self._outlet.post(ack)
             if not self._shared.mutated(Mutation.AWAITS_OLD_BROKER):
                 self._end_waiting(None)
@@ -250,10 +260,17 @@ class AckGroup:
             built.ack.message_id.append(named)
         return built
 
-    def _ask(self, commands: list[BaseCommand], cumulative: tuple[Position, int | None] | None) -> None:
+    def _ask(
+        self,
+        kind: pb.CommandAck.AckType,
+        commands: list[BaseCommand],
+        cumulative: tuple[Position, int | None] | None,
+    ) -> None:
         """Send with request ids; the operations behind them end when the last answer is in."""
-        asked = _Asked(self._waiting, len(commands), cumulative)
-        self._waiting = []
+        if not commands:
+            return
+        asked = _Asked(kind, self._waiting[kind], len(commands), cumulative)
+        self._waiting[kind] = []
         self._asked.append(asked)
 
         def answered(answer: Frame | Refusal) -> None:
@@ -272,13 +289,14 @@ class AckGroup:
         if asked.cumulative is not None and _reach_of(*asked.cumulative) == self._reach:
             self._unsettled = asked.cumulative
 
-    def _wait_for_what_left(self) -> None:
+    def _wait_for_what_left(self, kind: pb.CommandAck.AckType) -> None:
         """Nothing is to be sent: all of it is acknowledged, or on its way, and then its answer is this one's, too."""
-        if self._asked and not self._shared.mutated(Mutation.COVERED_ACK_ENDS_AT_ONCE):
-            self._asked[-1].ends += self._waiting
-            self._waiting = []
+        ends, self._waiting[kind] = self._waiting[kind], []
+        asked = [each for each in self._asked if each.kind == kind]
+        if asked and not self._shared.mutated(Mutation.COVERED_ACK_ENDS_AT_ONCE):
+            asked[-1].ends += ends
         else:
-            self._end_waiting(None)
+            self._end(ends, None)
 
     def _failure(self, answer: Frame | Refusal) -> Failed | None:
         if isinstance(answer, Refusal):
@@ -289,8 +307,9 @@ class AckGroup:
         return server_refusal(body.error, body.message).failed() if body.HasField("error") else None
 
     def _end_waiting(self, failed: Failed | None) -> None:
-        ends, self._waiting = self._waiting, []
-        self._end(ends, failed)
+        waiting, self._waiting = self._waiting, {_CUMULATIVE: [], _INDIVIDUAL: []}
+        for ends in waiting.values():
+            self._end(ends, failed)
 
     def _end(self, ends: list[Ended], failed: Failed | None) -> None:
         first = self._settings.ack_receipt and self._shared.mutated(Mutation.RECEIPT_ENDS_ONE_CALL)

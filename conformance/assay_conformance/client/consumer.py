@@ -116,10 +116,10 @@ class Consumer(Handler):
             self._acks.individual(handed.entry, handed.index)
         self._redelivery.acked(handed, cumulative=cumulative)
 
-    def acked(self, ended: Callable[[Result], None]) -> None:
+    def acked(self, ended: Callable[[Result], None], *, cumulative: bool) -> None:
         """That was all of one operation here. A consumer that was refused for good sends nothing any more."""
         if not self.closed:
-            self._acks.issued(ended)
+            self._acks.issued(ended, cumulative=cumulative)
         else:
             ended(_CLOSED)
 

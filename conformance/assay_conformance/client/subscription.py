@@ -122,7 +122,7 @@ class Subscription:
             consumer.ack(each, cumulative=cumulative)
         together = AllOf(len(set(consumers)), partial(self._shared.sink.completed, op))
         for consumer in dict.fromkeys(consumers):
-            consumer.acked(together.one)
+            consumer.acked(together.one, cumulative=cumulative)
 
     def nack(self, op: int, numbers: Sequence[int]) -> None:
         handed = self._named(op, numbers)

@@ -83,6 +83,11 @@ class Script:
 
     # --- time, and any event ---
 
+    @property
+    def now_ns(self) -> int:
+        """When the next event will be."""
+        return self._now_ns
+
     def at(self, ms: float) -> Script:
         """The next event happens `ms` after the Case began."""
         self._now_ns = round(ms * MS)

@@ -120,6 +120,28 @@ def test_consumer_that_is_closed_behind_the_deadline_was_late_all_the_same() -> 
     assert story.judged(ReceiptEndsCall)[0] == ["not-ended"]
 
 
+def test_answer_that_comes_behind_the_end_of_a_call_was_late() -> None:
+    """The bench hears of the end long after the agent did."""
+    story = Awaiting()
+    invoke = story.asks()
+    done_ns = story.after(1_000).now_ns
+    story.answer()
+    story.after(700)
+    story.complete(invoke, Outcome.UNKNOWN, done_ns=done_ns)
+    assert story.judged(ReceiptEndsCall)[0] == []
+
+
+def test_call_that_also_names_what_came_from_an_unknown_place_may_wait_for_that() -> None:
+    """Its ACK may be another consumer's, and without an answer."""
+    story = Awaiting()
+    invoke = story.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1, 2]})
+    story.ack_frame(0, request_id=50)
+    story.answer()
+    story.after(1_000)
+    story.complete(invoke, Outcome.UNKNOWN)
+    assert story.judged(ReceiptEndsCall)[0] == []
+
+
 def test_old_broker_owes_no_answer() -> None:
     story = Awaiting(version=16)
     story.complete(story.asks())

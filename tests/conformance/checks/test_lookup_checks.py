@@ -556,3 +556,98 @@ def _passed_on(named: str | None, asked_at: str, then_at: str) -> list[Event]:
     story.down("CONNECTED", 1)
     story.producer_asks(1)
     return story.done()
+
+
+def _partitions_fail(story: Script, number: int, error: str = "ServiceNotReady") -> None:
+    story.up("PARTITIONED_METADATA", request_id=number, fields={"topic": story.full("t")})
+    fields = {"response": "Failed", "error": error}
+    story.down("PARTITIONED_METADATA_RESPONSE", request_id=number, fields=fields)
+
+
+class _SecondOpening(_LookedUp):
+    """A producer is open on the topic when another one is opened there."""
+
+    def __init__(self) -> None:
+        super().__init__("ServiceNotReady")
+        self.after(100)
+        self.look_up(1)
+        self.complete(self.opening)
+        self.second = self.invoke("open_producer", PRODUCER + 10, args={"topic": "t"})
+
+
+def test_opening_that_the_client_refuses_by_itself_gave_nothing_up() -> None:
+    """A window of no length is refused at once; the open producer's look for added partitions fails just then, and the
+    word of the refusal comes late to the bench."""
+    story = _SecondOpening()
+    done_ns = story.after(5).now_ns
+    _partitions_fail(story, 15)
+    story.after(70)
+    story.complete(story.second, Outcome.FAIL, error=ErrorClass.INVALID_CONFIG, done_ns=done_ns)
+    assert _codes(story.judged()) == []
+
+
+def test_lookup_that_fails_behind_the_end_of_an_opening_was_not_given_up_by_it() -> None:
+    story = _LookedUp()
+    done_ns = story.now_ns
+    story.after(5)
+    story.look_up(7)
+    story.down("LOOKUP_RESPONSE", request_id=7, fields={"response": "Failed", "error": "ServiceNotReady"})
+    story.after(70).complete(story.opening, Outcome.FAIL, error=ErrorClass.TRANSPORT, done_ns=done_ns)
+    assert _codes(story.judged()) == []
+
+
+@pytest.mark.parametrize("error", ["ServiceNotReady", "AuthorizationError"])
+def test_what_an_open_producer_looks_for_in_vain_is_not_laid_to_an_opening(error: str) -> None:
+    story = _SecondOpening()
+    _partitions_fail(story, 15, error)
+    story.after(100)
+    _partitions_fail(story, 16, error)
+    story.complete(story.second, Outcome.FAIL, error=ErrorClass.OTHER)
+    assert _codes(story.judged()) == []
+
+
+def test_look_up_that_only_an_opening_can_have_made_is_its_own_beside_an_open_producer() -> None:
+    story = _SecondOpening()
+    story.look_up(7)
+    story.down("LOOKUP_RESPONSE", request_id=7, fields={"response": "Failed", "error": "ServiceNotReady"})
+    story.complete(story.second, Outcome.FAIL, error=ErrorClass.NOT_LEADER)
+    assert _codes(story.judged()) == ["gave-up"]
+
+
+class _WithLetters(Script):
+    """A consumer of a topic and of its retry letter topic is opened. The look-up of the topic fails."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.letters = f"{self.full('t')}-s-RETRY"
+        self.asked = self.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+        self.connected(0)
+        self.up("LOOKUP", request_id=5, fields={"topic": self.full("t")})
+        self.down("LOOKUP_RESPONSE", request_id=5, fields={"response": "Failed", "error": "TooManyRequests"})
+
+    def subscribes(self, topic: str, error: str) -> None:
+        self.up("SUBSCRIBE", consumer_id=1, request_id=8, fields={"topic": topic, "subscription": "s"})
+        self.down("ERROR", request_id=8, fields={"error": error})
+
+    def judged(self) -> list[str]:
+        config = ClientConfig(client={"operation_timeout_ms": 10_000}, consumer={"retry_letters": True})
+        case = msgspec.structs.replace(ANY_CASE, config=config)
+        facts = msgspec.structs.replace(ANY_CLIENT, settable=frozenset({"operation_timeout_ms", "retry_letters"}))
+        return _codes(trial(RetriesLookups, self.at(20_000).done(), case, facts))
+
+
+@pytest.mark.parametrize("asked_again", [True, False])
+def test_opening_that_its_retry_letter_topic_ends_gave_nothing_up(asked_again: bool) -> None:
+    story = _WithLetters()
+    story.subscribes(story.letters, "TopicTerminatedError")
+    if asked_again:
+        story.after(100).up("LOOKUP", request_id=9, fields={"topic": story.full("t")})
+        story.down("LOOKUP_RESPONSE", request_id=9, fields={"response": "Connect"})
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TERMINATED)
+    assert story.judged() == []
+
+
+def test_opening_with_a_retry_letter_topic_has_to_ask_again_too() -> None:
+    story = _WithLetters()
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.NOT_LEADER)
+    assert story.judged() == ["gave-up"]

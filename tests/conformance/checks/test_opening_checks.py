@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+import pytest
+
 from assay_conformance.checks.opening import KeepsOpening, RetriesNotReady
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ClosedBy, ErrorClass, Invoke, Outcome
 
@@ -249,3 +252,40 @@ def test_broker_that_was_not_ready_before_the_connection_was_lost_was_not_what_e
     story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TRANSPORT)
     assert story.judged(RetriesNotReady) == ([], 1)
     assert story.judged(KeepsOpening)[0] == ["gave-up"]
+
+
+class _WithLetters(_Opening):
+    """Its retry letter topic is subscribed to as well."""
+
+    def asks_both(self) -> None:
+        self.asks()
+        fields = {"topic": f"{self.full('t')}-s-RETRY", "subscription": "s"}
+        self.up("SUBSCRIBE", consumer_id=1, request_id=8, fields=fields)
+
+    def judged_with(self, *, letters: bool) -> list[str]:
+        facts = msgspec.structs.replace(ANY_CLIENT, fixed={"retry_letters": letters})
+        return [finding.code for finding in trial(RetriesNotReady, self.done(), facts=facts).findings]
+
+
+@pytest.mark.parametrize(("letters", "codes"), [(True, []), (False, ["gave-up"])])
+def test_opening_that_is_refused_its_retry_letter_topic_need_not_wait_for_the_other(
+    letters: bool, codes: list[str]
+) -> None:
+    story = _WithLetters()
+    story.connected()
+    story.asks_both()
+    story.is_not_ready()
+    story.is_refused(8, "TopicTerminatedError")
+    story.complete(story.asked, Outcome.FAIL, error=ErrorClass.TERMINATED)
+    assert story.judged_with(letters=letters) == codes
+
+
+def test_setback_that_comes_while_the_word_of_the_end_is_on_its_way_is_none() -> None:
+    story = _Opening()
+    story.connected()
+    story.asks()
+    done_ns = story.now_ns
+    story.after(5)
+    story.is_not_ready()
+    story.after(70).complete(story.asked, Outcome.FAIL, error=ErrorClass.OTHER, done_ns=done_ns)
+    assert story.judged()[0] == []

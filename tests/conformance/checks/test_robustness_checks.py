@@ -7,8 +7,9 @@ import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.robustness import AnySegmentation, DamagedMessage
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CASE, trial
 from assay_conformance.history.script import CONSUMER, Script
+from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import AgentEnded, ClosedBy, Fate, Fired, Healed, Meta
 from assay_conformance.model.facts import ClientFacts
 
@@ -327,3 +328,27 @@ def test_connection_cut_by_another_fault_is_no_breach() -> None:
     story.add(Fired, fault=1, action="cut", conn=0)
     story.closed(by=ClosedBy.CLIENT)
     assert story.judged(AnySegmentation)[0] == []
+
+
+def _left_behind_a_silence(lag_ms: int, keep_alive_ms: int = 700) -> Check:
+    """The client's PING stands in the bench's queue for a second, and the client leaves before its PONG comes."""
+    story = Story()
+    story.in_pieces()
+    story.at(1_736).up("PING")
+    story.down("PONG")
+    story.at(1_755).closed(by=ClosedBy.CLIENT)
+    story.at(1_780).load(window_ms=1_098, loop_lag_ms=lag_ms)
+    case = msgspec.structs.replace(ANY_CASE, config=ClientConfig(client={"keep_alive_ms": keep_alive_ms}))
+    facts = msgspec.structs.replace(CLIENT, settable=frozenset({"keep_alive_ms"}))
+    return trial(AnySegmentation, story.done(), case, facts)
+
+
+def test_connection_left_while_the_bench_stood_still_for_a_keep_alive_is_not_judged() -> None:
+    check = _left_behind_a_silence(961)
+    assert (check.findings, bool(check.undecided_because)) == ([], True)
+
+
+@pytest.mark.parametrize(("lag_ms", "keep_alive_ms"), [(50, 700), (961, 30_000)])
+def test_connection_left_on_a_machine_that_was_in_time_is_found(lag_ms: int, keep_alive_ms: int) -> None:
+    check = _left_behind_a_silence(lag_ms, keep_alive_ms)
+    assert [finding.code for finding in check.findings] == ["connection-closed"]

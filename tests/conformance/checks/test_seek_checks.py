@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from assay_conformance.checks.base import Check
 from assay_conformance.checks.seek.arriving import EndsWhenConnected, ForgetsBefore, StartsAtTarget
-from assay_conformance.checks.trial import trial
+from assay_conformance.checks.trial import ANY_CLIENT, trial
 from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import Frame, Invoke, Meta
 
@@ -288,6 +289,17 @@ def test_seek_that_does_not_end_is_found() -> None:
     story.subscribed()
     story.after(600)
     assert judged(EndsWhenConnected, story)[0] == ["not-ended"]
+
+
+def test_seek_of_a_consumer_with_a_retry_letter_topic_waits_for_that_too() -> None:
+    story = _reading()
+    _asks(story, 1)
+    story.down("CLOSE_CONSUMER", consumer_id=0)
+    story.down("SUCCESS", request_id=99)
+    story.subscribed()
+    story.after(600)
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"retry_letters": True})
+    assert trial(EndsWhenConnected, story.done(), facts=facts).findings == []
 
 
 def test_answer_ahead_of_the_close_may_end_a_seek() -> None:

@@ -9,7 +9,7 @@ from assay_conformance.checks.base import Check
 from assay_conformance.checks.final_refusals import DeletedIsFinal, FencedIsFinal
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.checks.turns import EchoesTopicEpoch, WaitsForItsTurn
-from assay_conformance.history.script import NAME, PRODUCER, Script
+from assay_conformance.history.script import CONSUMER, NAME, PRODUCER, Script
 from assay_conformance.model.case import ClientConfig
 from assay_conformance.model.event import Completion, ErrorClass, Invoke, Outcome
 
@@ -235,3 +235,70 @@ def test_consumer_that_comes_back_to_no_topic_is_found() -> None:
         story.at(ms).up("SUBSCRIBE", 1, consumer_id=0, request_id=ms, fields=fields)
         story.down("ERROR", 1, request_id=ms, fields={"error": "TopicNotFound"})
     assert _codes(trial(DeletedIsFinal, story.at(6_000).done())) == ["kept-trying"]
+
+
+# --- a producer of several partitions ---------------------------------------------------------------------------------
+
+
+class _OfPartitions(Script):
+    """The producer of partition 0 was told to wait; that of partition 1 has asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opening: Invoke = self.invoke("open_producer", PRODUCER, args={"topic": "t"})
+        self.connected(0)
+        waits = self.producer_asks(topic="t-partition-0")
+        self.other = self.producer_asks(topic="t-partition-1", producer_id=1)
+        self.down("PRODUCER_SUCCESS", request_id=waits.request_id, fields=_WAITS)
+
+    def judged(self) -> list[str]:
+        return _codes(trial(WaitsForItsTurn, self.at(9_000).done()))
+
+
+_WAITS = {"producer_name": NAME, "producer_ready": False}
+
+
+def test_producer_that_waits_on_one_partition_may_have_no_time_left_for_an_answer_about_another() -> None:
+    story = _OfPartitions()
+    story.at(1_100).complete(story.opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert story.judged() == []
+
+
+def test_producer_that_waits_on_both_partitions_and_times_out_is_found() -> None:
+    story = _OfPartitions()
+    story.down("PRODUCER_SUCCESS", request_id=story.other.request_id, fields=_WAITS)
+    story.at(1_100).complete(story.opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    assert story.judged() == ["gave-up"]
+
+
+def test_producer_taken_for_open_when_one_of_two_partitions_let_it_in_is_found() -> None:
+    story = _OfPartitions()
+    story.down("PRODUCER_SUCCESS", request_id=story.other.request_id, fields={**_WAITS, "producer_ready": True})
+    story.complete(story.opening)
+    assert story.judged() == ["opened-unadmitted"]
+
+
+def test_producer_that_is_told_to_wait_when_it_comes_back_had_been_let_in() -> None:
+    story = _Waiting()
+    story.told(ready=True)
+    done_ns = story.now_ns
+    story.after(20).cut()
+    story.connected(1)
+    asked = story.producer_asks(1)
+    story.down("PRODUCER_SUCCESS", 1, request_id=asked.request_id, fields=_WAITS)
+    story.after(70).complete(story.opening, done_ns=done_ns)
+    assert _codes(story.judged()) == []
+
+
+@pytest.mark.parametrize(("letters", "codes"), [(True, []), (False, ["still-opening"])])
+def test_opening_of_a_consumer_with_a_retry_letter_topic_waits_for_both(letters: bool, codes: list[str]) -> None:
+    story = Script()
+    opening = story.invoke("open_consumer", CONSUMER, args={"topics": ["t"], "subscription": "s"})
+    story.connected()
+    fields = {"topic": story.full("t"), "subscription": "s"}
+    story.up("SUBSCRIBE", consumer_id=0, request_id=8, fields=fields)
+    story.down("ERROR", request_id=8, fields={"error": "TopicNotFound"})
+    story.up("PING")
+    story.at(2_000).complete(opening, Outcome.FAIL, error=ErrorClass.TIMEOUT)
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"retry_letters": letters})
+    assert _codes(trial(DeletedIsFinal, story.at(5_000).done(), facts=facts)) == codes

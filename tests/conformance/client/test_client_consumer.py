@@ -240,6 +240,17 @@ def test_ack_of_what_is_on_its_way_waits_for_the_same_receipt() -> None:
     assert peer.results[first] == peer.results[again] == Done()
 
 
+@pytest.mark.parametrize("answered", [0, 1])
+def test_cumulative_and_single_acks_that_leave_together_wait_each_for_its_own_receipt(answered: int) -> None:
+    """Those of each kind leave in an ACK of their own, and the answer to the other one is none to them."""
+    peer = with_messages(3, ack_group_max=2, ack_receipt=True, subscription_type="exclusive")
+    ops = peer.ack(1, cumulative=True), peer.ack(2, 3)
+    requests = [frame.body.request_id for frame in peer.written(C.ACK)]
+    assert len(requests) == 2
+    peer.tell(C.ACK_RESPONSE, consumer_id=0, request_id=requests[answered])
+    assert [op for op in ops if op in peer.results] == [ops[answered]]
+
+
 def test_ack_receipt_that_cannot_come_any_more_fails_the_operation() -> None:
     peer = with_messages(1, ack_group_ms=0, ack_receipt=True)
     op = peer.ack(1)

@@ -23,6 +23,7 @@ from assay_conformance.checks.consumption import (
 )
 from assay_conformance.checks.negotiated import RECEIPTS_SINCE
 from assay_conformance.checks.occasions import Setting
+from assay_conformance.checks.resend import ended_ns
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
@@ -156,31 +157,32 @@ class ReceiptEndsCall(ReceiptCheck):
 
     def ended_badly(self, calls: list[Call], event: Completion) -> None:
         """Given up, though the answer was there."""
-        self._judge_end(calls, event)
+        self._judge_end(calls, event, ended_ns(event))
 
     def finish(self) -> None:
         for operation in self.tracker.operations.values():
             if operation.invoke.verb == "ack" and operation.completion is None and operation.overdue is not None:
-                self._judge_end(self.tracker.calls.get(operation.invoke.op, ()), operation.overdue)
+                overdue = operation.overdue
+                self._judge_end(self.tracker.calls.get(operation.invoke.op, ()), overdue, overdue.t_ns)
         super().finish()
 
-    def _judge_end(self, calls: Sequence[Call], end: Event) -> None:
-        """`end`: of a call that did not end well by then."""
+    def _judge_end(self, calls: Sequence[Call], end: Event, end_ns: int) -> None:
+        """`end`: of a call that did not end well by then. It waits for all that it names, be it of several topics."""
         answers = [self._good_answer(call) for call in calls]
-        if not calls or not all(answers):
+        if not calls or not all(answers) or len(calls) != len(calls[0].invoke.args.get("messages", ())):
             return
         last = max((answer for answer in answers if answer is not None), key=lambda answer: answer.seq)
         closing = calls[0].consumer.closing
         if closing is not None and closing.seq < end.seq:
             return
-        if late("answer", last.t_ns, end.t_ns):
+        if late("answer", last.t_ns, end_ns):
             self.overdue(
                 "answer",
                 last.t_ns,
-                end.t_ns,
+                end_ns,
                 "not-ended",
                 f"consumer {calls[0].consumer.handle} got the broker's answer to an acknowledgment at "
-                f"{ms(last.t_ns)}; the call that waits for it had not ended well at {ms(end.t_ns)}",
+                f"{ms(last.t_ns)}; the call that waits for it had not ended well at {ms(end_ns)}",
                 calls[0].invoke,
                 last,
                 end,

@@ -14,6 +14,7 @@ from itertools import pairwise
 from assay_conformance.checks.base import on
 from assay_conformance.checks.consumption import TimedCheck, in_force, number_in_force
 from assay_conformance.checks.lines import Unit
+from assay_conformance.checks.parts import own_name, retry_letter_topic
 from assay_conformance.checks.tracker import Entry, OpenedConsumer
 from assay_conformance.model.event import FORGED_OR_DOUBLED, Frame, Invoke, Received, Stored
 from assay_conformance.model.topic_names import base_topic
@@ -79,13 +80,11 @@ class LetterCheck(TimedCheck):
             return
         topic = consumer.topics[0]
         full = began.topics.get(topic, topic)
-        own = f"{full}-{consumer.subscription}"
         if number_in_force(self.view, consumer, "max_redeliver_count"):
-            name = str(in_force(self.view, consumer, "dead_letter_topic") or f"{own}-DLQ")
-            self.addresses[name] = Address(Kind.DEAD, consumer, topic, full)
-        if in_force(self.view, consumer, "retry_letters"):
-            name = str(in_force(self.view, consumer, "retry_letter_topic") or f"{own}-RETRY")
-            self.addresses[name] = Address(Kind.RETRY, consumer, topic, full)
+            dead = in_force(self.view, consumer, "dead_letter_topic") or f"{own_name(self.view, consumer)}-DLQ"
+            self.addresses[str(dead)] = Address(Kind.DEAD, consumer, topic, full)
+        if (again := retry_letter_topic(self.view, consumer)) is not None:
+            self.addresses[again] = Address(Kind.RETRY, consumer, topic, full)
 
     @on(Stored)
     def _appended(self, event: Stored) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from assay_conformance.checks.base import ms, on
 from assay_conformance.checks.consumption import acked_entries, entry_on, in_force, late
+from assay_conformance.checks.parts import takes_several
 from assay_conformance.checks.seek.seeking import SeekCheck, Sought, lost_its_place, target_of
 from assay_conformance.checks.tracker import Call, ConsumerSession, Entry
 from assay_conformance.checks.written import AckCheck, Written
@@ -238,7 +239,7 @@ class EndsWhenConnected(SeekCheck):
         seek = self.current.get(session.consumer.handle) if session.consumer is not None else None
         if seek is None or seek.completion is not None or seek.answered is None or session.ready is None:
             return
-        if seek.asked is None or session.request.seq < seek.asked.seq:
+        if seek.asked is None or session.request.seq < seek.asked.seq or takes_several(self.view, seek.consumer):
             return
         since_ns = max(session.ready.t_ns, seek.answered.t_ns)
         if late("answer", since_ns, event.t_ns):
