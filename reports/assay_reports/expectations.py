@@ -9,7 +9,6 @@ so that an entry never hides a failure nobody has looked at; but what fails in a
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from enum import StrEnum
@@ -21,8 +20,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from assay_conformance.model.case import PERMUTED, base_of, words_of
+from assay_conformance.model.doors import parse_toml, shown
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.requirement import RequirementId
+from assay_reports.files import read_text, understanding
 from assay_reports.text import closest
 
 SCHEMA_MAJOR = 1
@@ -151,20 +152,14 @@ def read_expectations(path: Path) -> Expectations:
 
 def read_expectations_file(path: Path) -> ExpectationsFile:
     """UsageError: one sentence with the file, the key and what was expected."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise UsageError(f"{path}: expected a readable UTF-8 file: {why}") from error
+    text = read_text(path, "a list of expectations")
     return ExpectationsFile(parse_expectations(text, str(path)), text, path.parent)
 
 
 def parse_expectations(text: str, where: str) -> Expectations:
     """The content of a file with this text; `where` is the file's name in sentences."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{where}: expected TOML: {error}") from error
+    with understanding(where, "a list of expectations"):
+        document = parse_toml(text.encode())
     _check_keys(document, {"schema", "agent", "broker", "tested", "expect"}, where)
     _check_schema(document, where)
     owner = "broker" if "broker" in document else "agent"
@@ -172,7 +167,7 @@ def parse_expectations(text: str, where: str) -> Expectations:
         raise UsageError(f"{where}: expected either 'agent' or 'broker': the failures of one have a file of their own")
     tables = document.get("expect", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(f'{where}: "expect" is {tables!r}, expected [[expect]] tables')
+        raise UsageError(f'{where}: "expect" is {shown(tables)}, expected [[expect]] tables')
     entries = tuple(_entry(table, f"{where}: [[expect]] number {i}") for i, table in enumerate(tables, start=1))
     _refuse_twice(entries, where)
     return Expectations(
@@ -194,17 +189,17 @@ def check_known(expectations: Expectations, requirements: Collection[str], cases
 
     A generated Case is none of the suite's: an entry of one has its replay file, and that is the Case.
     """
+    drawn = {base_of(one.case) for one in expectations.entries if one.case.startswith(GENERATED) and one.replay}
+    cases = {*cases, *drawn}
     for number, entry in enumerate(expectations.entries, start=1):
         base = base_of(entry.case)
-        if entry.case.startswith(GENERATED) and entry.replay:
-            cases = {*cases, base}
         led_to = [("leads_to", "requirement", requirement, requirements) for requirement, _ in entry.consequences]
         itself = ("requirement", "requirement", entry.requirement, requirements)
         for key, kind, value, known in (itself, ("case", "case", base, cases), *led_to):
             if value and value not in known:
                 raise UsageError(
-                    f"{expectations.where}: [[expect]] number {number}: {key!r} is {value!r}, expected the id of a "
-                    f"{kind} that `assay list {kind}s` shows{closest(value, known)}"
+                    f"{expectations.where}: [[expect]] number {number}: {key!r} is {shown(value)}, expected the id of "
+                    f"a {kind} that `assay list {kind}s` shows{closest(value, known)}"
                 )
 
 
@@ -216,7 +211,7 @@ def _entry(table: Mapping[str, Any], where: str) -> Expectation:
         pattern = _CODE if key == "code" else _ID
         if not pattern.match(values[key]):
             raise UsageError(
-                f"{where}: {key!r} is {values[key]!r}, expected {_REQUIRED[key]}; wildcards are for versions"
+                f"{where}: {key!r} is {shown(values[key])}, expected {_REQUIRED[key]}; wildcards are for versions"
             )
     for key in ("excerpt", "replay", "link"):
         if key in table:
@@ -239,7 +234,7 @@ _REQUIRED = {
 def _text(table: Mapping[str, Any], key: str, where: str, meaning: str) -> str:
     value = table.get(key)
     if not isinstance(value, str) or not value.strip():
-        came = f"is {value!r}" if key in table else "is missing"
+        came = f"is {shown(value)}" if key in table else "is missing"
         raise UsageError(f"{where}: {key!r} {came}, expected {meaning}")
     return value
 
@@ -252,7 +247,8 @@ def _range(table: Mapping[str, Any], key: str, where: str) -> str:
         SpecifierSet(value)
     except InvalidSpecifier:
         raise UsageError(
-            f'{where}: {key!r} is {value!r}, expected a PEP 440 version range such as ">=3.5,<4", "==3.13.*" or "*"'
+            f'{where}: {key!r} is {shown(value)}, expected a PEP 440 version range such as ">=3.5,<4", "==3.13.*" '
+            'or "*"'
         ) from None
     return value
 
@@ -261,7 +257,7 @@ def _leads_to(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
     value = table.get("leads_to", [])
     if not isinstance(value, list) or not all(isinstance(word, str) and _LEADS_TO.match(word) for word in value):
         raise UsageError(
-            f"{where}: 'leads_to' is {value!r}, expected a list of failures such as "
+            f"{where}: 'leads_to' is {shown(value)}, expected a list of failures such as "
             f'"delivery.ok-is-stored: not-stored"; wildcards are for versions'
         )
     return tuple(value)
@@ -270,14 +266,14 @@ def _leads_to(table: Mapping[str, Any], where: str) -> tuple[str, ...]:
 def _stands_still(table: Mapping[str, Any], where: str) -> bool:
     value = table.get("stands_still", False)
     if not isinstance(value, bool):
-        raise UsageError(f"{where}: 'stands_still' is {value!r}, expected true or false")
+        raise UsageError(f"{where}: 'stands_still' is {shown(value)}, expected true or false")
     return value
 
 
 def _occurs(table: Mapping[str, Any], where: str) -> Occurs:
     value = table.get("occurs", Occurs.ALWAYS.value)
     if value not in tuple(Occurs):
-        raise UsageError(f'{where}: \'occurs\' is {value!r}, expected "always" or "sometimes"')
+        raise UsageError(f'{where}: \'occurs\' is {shown(value)}, expected "always" or "sometimes"')
     return Occurs(value)
 
 
@@ -285,23 +281,23 @@ def _expires(table: Mapping[str, Any], where: str) -> date | None:
     value = table.get("expires")
     # A TOML date-time is a `datetime`, which is a `date` to isinstance.
     if value is not None and type(value) is not date:
-        raise UsageError(f"{where}: 'expires' is {value!r}, expected a date without quotes such as 2027-01-31")
+        raise UsageError(f"{where}: 'expires' is {shown(value)}, expected a date without quotes such as 2027-01-31")
     return value
 
 
 def _check_keys(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
     for key in table:
         if key not in known:
-            raise UsageError(f"{where}: unknown key {key!r}, expected one of {', '.join(sorted(known))}")
+            raise UsageError(f"{where}: unknown key {shown(key)}, expected one of {', '.join(sorted(known))}")
 
 
 def _check_schema(document: Mapping[str, Any], where: str) -> None:
     value = document.get("schema")
     major = value.partition(".")[0] if isinstance(value, str) else ""
     if not major.isdecimal():
-        raise UsageError(f"{where}: 'schema' is {value!r}, expected \"{SCHEMA_MAJOR}.0\"")
+        raise UsageError(f"{where}: 'schema' is {shown(value)}, expected \"{SCHEMA_MAJOR}.0\"")
     if int(major) != SCHEMA_MAJOR:
-        raise UsageError(f"{where}: 'schema' is {value!r}, expected {SCHEMA_MAJOR}.x, which this assay reads")
+        raise UsageError(f"{where}: 'schema' is {shown(value)}, expected {SCHEMA_MAJOR}.x, which this assay reads")
 
 
 def _refuse_twice(entries: Iterable[Expectation], where: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
@@ -38,8 +38,12 @@ _KINDS: Final = {
 def open_regular(path: Path, kind: str) -> BinaryIO:
     """The file, opened to be read. UsageError where there is none, or it is not a regular file."""
     with reading(path, kind):
-        # Without waiting for whoever writes into a FIFO, and without a terminal becoming ours.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            # Without waiting for whoever writes into a FIFO, and without a terminal becoming ours.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except ValueError as error:
+            # A NUL in the name.
+            raise UsageError(f"{path}: cannot be read: {error}; expected {kind}") from error
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             os.close(descriptor)
@@ -60,6 +64,11 @@ def read_bytes(path: Path, kind: str, most: int = MOST_BYTES) -> bytes:
     if max(size, read) > most:
         raise UsageError(f"{path}: has {max(size, read)} bytes; expected {kind} of at most {most}")
     return b"".join(pieces)
+
+
+def load(path: Path, kind: str, reader: Callable[[bytes, str], T]) -> T:
+    """What `reader`, which takes bytes and the name of their file, makes of the file."""
+    return reader(read_bytes(path, kind), str(path))
 
 
 def read_text(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> str:
@@ -93,9 +102,6 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         if error.errno in MACHINE_FAILS:
             raise HarnessError(f"{path}: cannot be read: {error.strerror}") from error
         raise UsageError(f"{path}: cannot be read: {error.strerror}; expected {kind}") from error
-    except ValueError as error:
-        # A NUL in the name.
-        raise UsageError(f"{path}: cannot be read: {error}; expected {kind}") from error
 
 
 @contextlib.contextmanager

@@ -37,9 +37,13 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
+_LONGEST_WORD = 200
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """`; did you mean 'that'?`, or nothing when nothing is close."""
-    near = difflib.get_close_matches(word, list(known), n=1)
+    # Its time grows with the square of a word.
+    near = difflib.get_close_matches(word, list(known), n=1) if len(word) <= _LONGEST_WORD else ()
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -8,13 +8,13 @@ unless one is given: no reader takes the file until a person has written one.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 import msgspec
 
+from assay_conformance.model.doors import MalformedError, convert, parse_toml
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.verdict import Expected, Finding
 from assay_reports.expectations import ANY_VERSION, Expectation, parse_expectations
@@ -146,9 +146,9 @@ def _quoted(text: str) -> str:
 def _verify(text: str, where: str, expected: Sequence[Expectation]) -> None:
     """The edited text says exactly what was meant; a file of unusual form must not be spoilt."""
     try:
-        tables = tomllib.loads(text).get("expect", [])
-        found = [msgspec.convert(table, Expectation) for table in tables]
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        tables = parse_toml(text.encode()).get("expect", [])
+        found = [convert(table, Expectation) for table in tables]
+    except MalformedError as error:
         raise UsageError(f"{where}: cannot be edited safely: {error}") from error
     if found != list(expected):
         raise UsageError(f"{where}: cannot be edited safely; expected one [[expect]] table an entry, keys on lines")

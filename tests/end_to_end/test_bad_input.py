@@ -131,7 +131,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "missing agent.toml": (
         lambda place: ["certify", str(place.base / "agent.toml")],
-        r"{base}/agent\.toml: cannot be read \(No such file or directory\); expected an agent's agent\.toml",
+        r"{base}/agent\.toml: cannot be read: No such file or directory; expected an agent's agent\.toml",
     ),
     "agent.toml that is no TOML": (
         lambda place: ["certify", place.file("agent.toml", "schema == 1\n")],
@@ -163,11 +163,11 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "missing expectations": (
         lambda place: ["certify", "reference", "--expectations", str(place.base / "e.toml")],
-        r"{base}/e\.toml: expected a readable UTF-8 file: No such file or directory",
+        r"{base}/e\.toml: cannot be read: No such file or directory; expected a list of expectations",
     ),
     "expectations that are no TOML": (
         lambda place: ["certify", "reference", "--expectations", place.file("e.toml", "schema == 1\n")],
-        r"{base}/e\.toml: expected TOML: .+",
+        r"{base}/e\.toml: is not TOML: .+",
     ),
     "expectations with a wrong key": (
         lambda place: place.expectations("reason =", "because ="),
@@ -266,7 +266,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "expectations to update that are no TOML": (
         lambda place: ["expectations", "update", str(place.golden()), "--file", place.file("e.toml", "schema == 1\n")],
-        r"{base}/e\.toml: expected TOML: .+",
+        r"{base}/e\.toml: is not TOML: .+",
     ),
     "expectations to update of another agent": (
         lambda place: [
@@ -305,7 +305,7 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "run without a plan": (
         lambda place: place.without("plan.jsonl"),
-        r"{base}/golden/plan\.jsonl: cannot be read: No such file or directory",
+        r"{base}/golden/plan\.jsonl: cannot be read: No such file or directory; expected a plan file of JSON lines",
     ),
     "plan with a broken line": (
         lambda place: place.with_a_bad_line("plan.jsonl"),

@@ -114,8 +114,13 @@ CONFIG: Final[Mapping[str, Kind]] = {
 """Configuration keys whose values are no numbers."""
 
 
+def kind_of(key: str) -> Kind:
+    """What the value of a configuration key has to be."""
+    return CONFIG.get(key, NUMBER)
+
+
 def is_configuration(value: Any) -> bool:
-    return isinstance(value, dict) and all(CONFIG.get(key, NUMBER).fits(one) for key, one in value.items())
+    return isinstance(value, dict) and all(kind_of(key).fits(one) for key, one in value.items())
 
 
 _CONFIG: Final = Kind("configuration keys, each with a value of its kind", is_configuration)

@@ -9,18 +9,18 @@ import msgspec
 
 from assay_conformance.broker.steps import read_step
 from assay_conformance.cases.arguments import (
-    CONFIG,
     EITHER,
     HANDLE,
     MS,
-    NUMBER,
     OPENING,
     RANGES,
     VERBS,
     Kind,
+    kind_of,
     whole,
 )
 from assay_conformance.model.case import Case, Step, Topology, Who, check_case_id
+from assay_conformance.model.doors import shown
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.topic_names import base_topic, named_topics
@@ -30,7 +30,6 @@ MOST_TOPICS: Final = 100
 MOST_PARTITIONS: Final = 1_000
 """Of all topics together."""
 MOST_BYTES_OF_A_CASE: Final = 1024**3
-SHOWN: Final = 60
 
 _FREE: Final = frozenset({"fields", "where", "metadata", "properties"})
 """Here names are those of frames, whatever they mean elsewhere."""
@@ -105,7 +104,7 @@ def _check_arguments(step: Step, where: str) -> None:
     verb = VERBS.get((step.who, step.verb))
     if verb is None:
         known = ", ".join(word for who, word in VERBS if who is step.who)
-        raise UsageError(f"{where}: verb of {step.who.value}: expected one of {known}, came {_shown(step.verb)}")
+        raise UsageError(f"{where}: verb of {step.who.value}: expected one of {known}, came {shown(step.verb)}")
     where = f"{where}, {step.verb}"
     for key, kind in verb.required.items():
         if key not in step.args:
@@ -121,7 +120,7 @@ def _check_arguments(step: Step, where: str) -> None:
 
 def _check_config(config: Mapping[str, Any], where: str) -> None:
     for key, value in config.items():
-        _check(key, value, CONFIG.get(key, NUMBER), where)
+        _check(key, value, kind_of(key), where)
 
 
 def _check_topics(step: Step, topics: frozenset[str], where: str) -> None:
@@ -135,12 +134,12 @@ def _check_topics(step: Step, topics: frozenset[str], where: str) -> None:
     for name in named:
         known = base_topic(name) if step.who is Who.BROKER else name
         if known not in topics and name not in topics:
-            raise UsageError(f"{where}: topic: expected one of {', '.join(sorted(topics))}, came {_shown(name)}")
+            raise UsageError(f"{where}: topic: expected one of {', '.join(sorted(topics))}, came {shown(name)}")
 
 
 def _check(key: str, value: Any, kind: Kind, where: str) -> None:
     if not kind.fits(value):
-        raise UsageError(f"{where}: {_shown(key)}: expected {kind.words}, came {_shown(value)}")
+        raise UsageError(f"{where}: {shown(key)}: expected {kind.words}, came {shown(value)}")
 
 
 def _check_numbers(value: Any, where: str) -> None:
@@ -170,11 +169,3 @@ def _bytes(step: Step) -> int:
     if "messages" in step.args and step.verb == "send":
         return sum(int(message.get("size", size)) for message in step.args["messages"])
     return size * int(step.args.get("count", 1))
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):
-        return "one without end"
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -27,6 +27,10 @@ Unsigned = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
+Stamp = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
+"""Nanoseconds of an agent's clock; what is reckoned from them still fits 64 bits."""
+
+
 class Generated(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A payload the agent generates itself: `model.payload` states the generator, its vectors are in the docs."""
 
@@ -307,7 +311,7 @@ Command = (
 class _Answer(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, tag_field="event"):
     """`t_ns` is the agent's monotonic clock."""
 
-    t_ns: int
+    t_ns: Stamp
 
 
 class HelloAnswer(_Answer, frozen=True, tag="hello"):
@@ -327,7 +331,7 @@ class Ok(_Answer, frozen=True, tag="ok"):
     """The operation succeeded. `called_ns` is when the client was called; only the fields that apply are set."""
 
     id: Unsigned
-    called_ns: int | None = None
+    called_ns: Stamp | None = None
     message_id: MessageId | None = None
     sequence_id: int | None = None
     producer_name: str | None = None
@@ -342,7 +346,7 @@ class Fail(_Answer, frozen=True, tag="fail"):
     id: Unsigned
     error: ErrorClass
     text: str = ""
-    called_ns: int | None = None
+    called_ns: Stamp | None = None
 
 
 class Unknown(_Answer, frozen=True, tag="unknown"):
@@ -351,7 +355,7 @@ class Unknown(_Answer, frozen=True, tag="unknown"):
     id: Unsigned
     error: ErrorClass
     text: str = ""
-    called_ns: int | None = None
+    called_ns: Stamp | None = None
 
 
 class Unsupported(_Answer, frozen=True, tag="unsupported"):

@@ -78,9 +78,9 @@ def decode_json(text: bytes, decoder: msgspec.json.Decoder[T]) -> T:
         raise MalformedError(reason(error, text)) from error
 
 
-def reason(error: Exception, text: bytes = b" ") -> str:
+def reason(error: Exception, text: bytes | None = None) -> str:
     """What msgspec says about `text`, cut to a length that can be read, its place at the end kept."""
-    if not text.strip():
+    if text is not None and not text.strip():
         return "is empty, expected a JSON value"
     said = str(error)
     return _CLEARER.get(said) or shortened(said, MOST_REASON)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from assay_conformance.model.doors import MalformedError, convert, decode_json, shown
 from assay_conformance.model.errors import UsageError
 
 
@@ -51,9 +52,6 @@ CURRENT: dict[FileKind, Version] = {
 }
 
 _VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
-_SHOWN = 40
-"""Letters of what stands in its place."""
-
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 UPGRADES: dict[tuple[FileKind, int], Upgrade] = {}
 """(kind, old major) -> function that turns one record of that major into one of the next."""
@@ -74,15 +72,38 @@ def parse_version(text: str, where: str, example: Version = FIRST) -> Version:
     """`major.minor` from `text`; UsageError that names `where` and what it would be today otherwise."""
     match = _VERSION.fullmatch(text)
     if match is None:
-        came = f"is {text[:_SHOWN]!r}" if text else "is missing"
+        came = f"is {shown(text)}" if text else "is missing"
         raise UsageError(f'{where}: "schema" {came}, expected "major.minor" such as {example}')
     return Version(int(match[1]), int(match[2]))
 
 
-def version_of(record: dict[str, Any], kind: FileKind, where: str) -> Version:
-    """What a header says; UsageError as `parse_version`, and where it says nothing."""
-    schema = record.get("schema", "")
-    return parse_version(schema if isinstance(schema, str) else type(schema).__name__, where, CURRENT[kind])
+class _Found(msgspec.Struct, frozen=True):
+    """A header as somebody wrote it; all else of the record is passed over."""
+
+    schema: Any = ""
+    file: Any = None
+
+
+_found = msgspec.json.Decoder(_Found)
+_record = msgspec.json.Decoder(dict[str, Any])
+
+
+def read_header(data: bytes, kind: FileKind, where: str) -> Upgrade | None:
+    """How the records of a file whose first record is in `data` become today's; None where they are.
+
+    UsageError that names `where` for a file of another kind, or of a version that is not read.
+    """
+    try:
+        head = decode_json(data, _found)
+    except MalformedError as error:
+        raise UsageError(f"{where}: {error}; expected a header record with its schema") from error
+    if head.file != kind.value:
+        came = f'"file" is {shown(head.file)}' if head.file is not None else 'no "file" in it'
+        raise UsageError(f"{where}: {came}, expected {kind.value!r}")
+    text = head.schema if isinstance(head.schema, str) else type(head.schema).__name__
+    version = parse_version(text, where, CURRENT[kind])
+    upgrade = upgrader(kind, version, where)
+    return upgrade if version.major != CURRENT[kind].major else None
 
 
 def upgrader(kind: FileKind, version: Version, where: str) -> Upgrade:
@@ -116,17 +137,12 @@ def read_document(data: bytes, kind: FileKind, document: type[Document], where: 
 
     UsageError that names `where`, the key and what was expected.
     """
+    upgrade = read_header(data, kind, where)
     try:
-        record = msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UsageError(f"{where}: expected a JSON object, found none: {error}") from error
-    if record.get("file") != kind.value:
-        came = f'"file" is {record["file"]!r}' if "file" in record else 'no "file" in it'
-        raise UsageError(f"{where}: {came}, expected {kind.value!r}")
-    upgrade = upgrader(kind, version_of(record, kind, where), where)
-    try:
-        return msgspec.convert(upgrade(record), document)
-    except msgspec.ValidationError as error:
+        if upgrade is None:
+            return decode_json(data, msgspec.json.Decoder(document))
+        return convert(upgrade(decode_json(data, _record)), document)
+    except MalformedError as error:
         raise UsageError(f"{where}: {error}") from error
 
 

@@ -56,9 +56,9 @@ def test_unknown_keys_and_newer_minors_are_read() -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"", "run.json: expected a JSON object, found none: "),
-        (b"[1]", "run.json: expected a JSON object, found none: "),
-        (b"\xff", "run.json: expected a JSON object, found none: "),
+        (b"", "run.json: is empty, expected a JSON value; expected a header record"),
+        (b"[1]", "run.json: Expected `object`, got `array`; expected a header record"),
+        (b"\xff", "run.json: is not UTF-8: "),
         (changed(file="plan"), "run.json: \"file\" is 'plan', expected 'run'"),
         (changed(schema="one"), "run.json: \"schema\" is 'one', expected"),
         (changed(schema="2.0"), "run.json: written in schema 2.0 of run files, this assay reads up to 1.x"),

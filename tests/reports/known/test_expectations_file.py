@@ -77,7 +77,7 @@ def test_file_without_entries_expects_nothing() -> None:
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
-    "no TOML": ("schema = ", "expectations.toml", "expected TOML"),
+    "no TOML": ("schema = ", "expectations.toml", "is not TOML"),
     "no schema": ('agent = "a"\ntested = "*"\n', "'schema'", 'expected "1.0"'),
     "newer schema": (HEAD.replace("1.0", "2.0"), "'schema' is '2.0'", "expected 1.x"),
     "no agent": ('schema = "1.0"\ntested = "*"\n', "'agent' is missing", "expected the id of the agent"),
@@ -115,7 +115,7 @@ def test_mistake_is_one_sentence_with_key_and_expected(mistake: str) -> None:
 
 
 def test_missing_file_is_a_usage_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"nowhere\.toml: expected a readable"):
+    with pytest.raises(UsageError, match=r"nowhere\.toml: cannot be read: No such file or directory; expected a list"):
         read_expectations(tmp_path / "nowhere.toml")
 
 

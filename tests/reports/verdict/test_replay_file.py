@@ -57,7 +57,7 @@ def test_a_case_of_an_older_schema_is_upgraded_by_its_function(sample: Sample, m
 
 
 def test_no_json_is_a_sentence() -> None:
-    with pytest.raises(UsageError, match=r"x\.json: expected a JSON object"):
+    with pytest.raises(UsageError, match=r"x\.json: is not UTF-8"):
         read_replay(b"\xff\x00", "x.json")
 
 
@@ -65,7 +65,7 @@ def test_no_json_is_a_sentence() -> None:
     ("schema", "words"),
     [
         (None, '"schema" is missing, expected "major.minor" such as 1.0'),
-        ("1" * 6_000 + ".0", "\"schema\" is '1{40}', expected"),
+        ("1" * 6_000 + ".0", "\"schema\" is '1{30,80}\\.\\.\\.?1{20,80}\\.0', expected"),
         (10**18, "\"schema\" is 'int', expected"),
     ],
 )
@@ -78,7 +78,7 @@ def test_a_schema_that_is_none_is_told_as_what_it_is(schema: object, words: str,
 
 
 def test_lists_without_end_are_no_replay_file() -> None:
-    with pytest.raises(UsageError, match=r"x\.json: expected a JSON object"):
+    with pytest.raises(UsageError, match=r"x\.json: nests deeper than 64 levels"):
         read_replay(b'{"a":' * 100_000, "x.json")
 
 

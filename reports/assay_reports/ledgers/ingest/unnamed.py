@@ -10,6 +10,7 @@ from assay_conformance.ledger.info import LedgerInfo, Origin, read_info
 from assay_conformance.ledger.segments import BlockKind
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
+from assay_reports.files import load
 from assay_reports.ledgers.ingest.reading import columns, segment_files
 from assay_reports.ledgers.layout import INFO
 
@@ -18,7 +19,7 @@ def info_beside(folders: Iterable[Path], suite: str) -> LedgerInfo:
     """The first ledger.json there is; else one that says what segments tell by themselves: when the run began."""
     for folder in folders:
         if (path := folder / INFO).is_file():
-            return read_info(path.read_bytes(), str(path))
+            return load(path, f"a {INFO}", read_info)
         last = folder
     return LedgerInfo(
         schema=str(CURRENT[FileKind.LEDGER]),

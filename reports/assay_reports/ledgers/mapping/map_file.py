@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -14,7 +13,9 @@ import msgspec
 
 from assay_conformance.ledger.info import Acks, Order
 from assay_conformance.ledger.tables import NONE
+from assay_conformance.model.doors import convert, shown
 from assay_conformance.model.errors import UsageError
+from assay_reports.files import read_toml, understanding
 
 
 class Unit(StrEnum):
@@ -144,16 +145,9 @@ class Map(_Part, frozen=True):
 
 def read_map(path: Path) -> Map:
     """The map in a TOML file. UsageError names the file, the key and what was expected."""
-    try:
-        found = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: expected TOML: {error}") from error
-    try:
-        described = msgspec.convert(found, Map)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {error}") from error
+    found = read_toml(path, "a map of logs")
+    with understanding(path, "a map of logs"):
+        described = convert(found, Map)
     codes = described.sent.codes
     for what, names in (
         ("subscription", [one.name for one in described.subscription]),
@@ -161,7 +155,7 @@ def read_map(path: Path) -> Map:
         ("sent.codes", [*codes.ok, *codes.failed, *codes.unknown]),
     ):
         if twice := _twice(names):
-            raise UsageError(f"{path}: {what}: {twice[0]!r} stands there twice; expected once")
+            raise UsageError(f"{path}: {what}: {shown(twice[0])} stands there twice; expected once")
     if described.run.acks is Acks.NONE and described.received.acked_at is not None:
         raise UsageError(f"{path}: run.acks is none, and received.acked_at names a column; expected one of them to go")
     started = described.run.started

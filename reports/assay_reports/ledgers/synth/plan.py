@@ -6,7 +6,6 @@ All of it follows from the plan, so that any process can make any part, and `tru
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +14,9 @@ from typing import Annotated, Any
 import msgspec
 
 from assay_conformance.ledger.tables import NONE
+from assay_conformance.model.doors import convert, shown
 from assay_conformance.model.errors import UsageError
+from assay_reports.files import read_toml, understanding
 from assay_reports.ledgers.synth.anomalies import KINDS, Anomaly, places
 from assay_reports.ledgers.synth.flows import FLOWS, Flow
 from assay_reports.ledgers.synth.world import (
@@ -171,10 +172,7 @@ def default_anomalies(mix: bool) -> dict[str, Asked]:
 
 def read_anomalies(path: Path, mix: bool) -> dict[str, Asked]:
     """A TOML file with a table for each kind. UsageError names the file and the key."""
-    try:
-        found = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: expected a TOML file of anomalies: {error}") from error
+    found = read_toml(path, "a TOML file of anomalies")
     return {name: _asked(path, name, value, mix) for name, value in found.items()}
 
 
@@ -182,11 +180,9 @@ def _asked(path: Path, name: str, value: Any, mix: bool) -> Asked:
     possible = [*(one for one, kind in KINDS.items() if mix or kind.plain), *(FLOWS if mix else ())]
     if name not in possible:
         known = " in a plain ledger" if name in {*KINDS, *FLOWS} else ""
-        raise UsageError(f"{path}: no anomaly {name!r}{known}; expected one of {', '.join(possible)}")
-    try:
-        asked = msgspec.convert(value, Asked)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {name}: {error}; expected count, rate or at") from error
+        raise UsageError(f"{path}: no anomaly {shown(name)}{known}; expected one of {', '.join(possible)}")
+    with understanding(f"{path}: {name}", "count, rate or at"):
+        asked = convert(value, Asked)
     if name in FLOWS and asked.at:
         raise UsageError(f"{path}: {name}: at a topic of its own, and at no message; expected count or rate")
     return asked
