@@ -9,7 +9,7 @@ from typing import Any, Final
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.event import Closed, ClosedBy, Fate, Sides
 from assay_conformance.model.event import Frame as FrameEvent
-from assay_conformance.model.fault import CutHow, Direction, Scope
+from assay_conformance.model.fault import Cut, CutHow, Direction, Scope
 from assay_conformance.wire import CommandType, Frame
 from assay_faults.channel import Channel, Entry, Severance, Wait
 from assay_faults.outbox import LinkSink, Outbox
@@ -48,12 +48,15 @@ class Deadlines:
 class Ways:
     """What all connections of a link share."""
 
-    __slots__ = ("deadlines", "gone", "outbox", "recorder", "sink")
+    __slots__ = ("deadlines", "delivers_late", "gone", "outbox", "recorder", "sink")
 
-    def __init__(self, sink: LinkSink, recorder: Recorder, gone: Callable[[int], object]) -> None:
+    def __init__(
+        self, sink: LinkSink, recorder: Recorder, gone: Callable[[int], object], *, delivers_late: bool
+    ) -> None:
         self.sink = sink
         self.recorder = recorder
         self.gone = gone
+        self.delivers_late = delivers_late
         self.outbox = Outbox()
         self.deadlines = Deadlines()
 
@@ -77,7 +80,8 @@ class Ways:
 
 
 class Connection:
-    """Two channels that end together. `half_ended`: one side ended it, and a black hole keeps that from the other."""
+    """Two channels that end together. `half_ended`: one side ended it, and a black hole keeps that from the other.
+    `listener`: to which of its broker's listeners the client connected."""
 
     __slots__ = (
         "_holes",
@@ -86,15 +90,17 @@ class Connection:
         "broker",
         "dead",
         "half_ended",
+        "listener",
         "number",
         "parties",
         "to_broker",
         "to_client",
     )
 
-    def __init__(self, number: int, broker: int, parties: Parties, ways: Ways) -> None:
+    def __init__(self, number: int, broker: int, parties: Parties, ways: Ways, listener: str = "") -> None:
         self.number = number
         self.broker = broker
+        self.listener = listener
         self.parties = parties
         self.to_broker = Channel(Direction.TO_BROKER)
         self.to_client = Channel(Direction.TO_CLIENT)
@@ -119,9 +125,10 @@ class Connection:
             self._topics[frame.body.producer_id] = frame.body.topic
         return None
 
-    def within(self, scope: Scope) -> bool:
+    def within(self, scope: Scope, listener: str | None = None) -> bool:
         return (
-            scope.connection in (None, self.number)
+            listener in (None, self.listener)
+            and scope.connection in (None, self.number)
             and scope.broker in (None, self.broker)
             and (not names_party(scope) or self.parties.any_within(scope))
         )
@@ -216,9 +223,12 @@ class Connection:
         outgoing, incoming = self.to_broker, self.to_client
         if by is ClosedBy.BROKER:
             outgoing, incoming = incoming, outgoing
-        if not outgoing.swallowed:
+        waiting = self._ways.delivers_late and by is ClosedBy.CLIENT and bool(outgoing.queue)
+        if not outgoing.swallowed and not waiting:
             self.die(by, reset)
             return True
+        if waiting and not self.half_ended:
+            outgoing.queue.append(Entry(severance=Severance(Cut(how=CutHow.FIN), Wait(done=True))))
         if not self.half_ended:
             self._ways.recorder.add(Closed, conn=self.number, by=by, reset=reset)
             self.half_ended = True

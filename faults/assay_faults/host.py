@@ -37,9 +37,9 @@ class LinkHost(ABC):
             self.link.heal(fault, self.now_ns())
         self.wake()
 
-    def inject(self, fault: Fault) -> int:
-        """One more fault; its number."""
-        number = self.link.add(fault)
+    def inject(self, fault: Fault, listener: str | None = None) -> int:
+        """One more fault, for connections to `listener` only where one is named; its number."""
+        number = self.link.add(fault, listener)
         self.wake()
         return number
 

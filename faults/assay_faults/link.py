@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, Protocol
 
+from assay_conformance.broker.names import completed
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import ClosedBy, Fact, Fate, Fired, Healed, Opened, Sides, Undecodable
@@ -64,7 +65,8 @@ class Outside(Protocol):
 class FrameLink:
     """All connections of one Case. `topics` maps full topic names to the topology's. `grows`: faults may be added.
     `outside` gets the faults that are not of frames; without it such a fault cannot work. `writes_later`: whoever runs
-    the link has the recorder settle, once frames that no fault acts on are on their way.
+    the link has the recorder settle, once frames that no fault acts on are on their way. `delivers_late`: what faults
+    hold when its client ends still reaches the broker, and then the end does; without it, it is lost.
 
     `fired` counts how often each fault acted. Raises UsageError for a fault that cannot work. Whatever calls the broker
     other than by a delivery of this link does so within `busy()`.
@@ -80,6 +82,7 @@ class FrameLink:
         grows: bool = False,
         outside: Outside | None = None,
         writes_later: bool = False,
+        delivers_late: bool = False,
     ) -> None:
         self._sink = sink
         self._writes_later = writes_later
@@ -90,7 +93,7 @@ class FrameLink:
         self._connections: dict[int, Connection] = {}
         self._dying: set[int] = set()
         self._client_dies = False
-        self._ways = Ways(sink, recorder, self._connections.pop)
+        self._ways = Ways(sink, recorder, self._connections.pop, delivers_late=delivers_late)
         self._outbox = self._ways.outbox
         self._deadlines = self._ways.deadlines
         self._frames = 0
@@ -102,10 +105,10 @@ class FrameLink:
         for fault in faults:
             self.add(fault)
 
-    def add(self, fault: Fault) -> int:
+    def add(self, fault: Fault, listener: str | None = None) -> int:
         """One more fault behind those there are; its number. Its scope may name topics and the like only if the link
-        `grows`."""
-        live = Live(len(self._lives), fault, self._next_number)
+        `grows`. With `listener`, connections to another listener neither meet the fault nor count for its trigger."""
+        live = Live(len(self._lives), fault, self._next_number, listener)
         if live.outside and self._outside is None:
             raise UsageError(
                 f"fault {live.number}: {live.action!r} needs {means_of(fault.action)}; here are only frames"
@@ -119,14 +122,15 @@ class FrameLink:
 
     # --- connections ---
 
-    def opened(self, conn: int, broker: int, now_ns: int, url: str = "") -> bool:
-        """A client connects, to `url`; False when a fault refuses it, and `conn` may be given to the next one."""
+    def opened(self, conn: int, broker: int, now_ns: int, url: str = "", listener: str = "") -> bool:
+        """A client connects, to `url`, which belongs to `listener`; False when a fault refuses it, and `conn` may be
+        given to the next one."""
         for live in self._lives:
-            if live.refuses(conn, broker):
+            if live.refuses(conn, broker, listener):
                 self._fire(live, (), None)
                 self._progress(now_ns)
                 return False
-        self._connections[conn] = Connection(conn, broker, Parties(self._local), self._ways)
+        self._connections[conn] = Connection(conn, broker, Parties(self._local), self._ways, listener)
         if self._client_dies:
             self._dying.add(conn)
         self._recorder.add(Opened, conn=conn, broker=broker, url=url)
@@ -307,7 +311,7 @@ class FrameLink:
             self._hand_over(live, (), None)
             return
         for connection in tuple(self._connections.values()):
-            if connection.within(live.fault.scope):
+            if connection.within(live.fault.scope, live.listener):
                 passage = Passage(None, -1, now_ns, None)
                 if (numbers := live.act.on(passage, live)) is not None:
                     self._carry_out(connection, passage, [(live, numbers)])
@@ -427,5 +431,5 @@ class FrameLink:
         self._frames = number + 1
         return number
 
-    def _local(self, full: str) -> str:
-        return renamed(full, self._topics)
+    def _local(self, name: str) -> str:
+        return renamed(name if name in self._topics else completed(name), self._topics)

@@ -14,13 +14,16 @@ from assay_faults.triggers import FrameTrigger
 class Live:
     """Fault `number` of the plan. Raises UsageError, naming the fault, for one that cannot work.
 
+    Where `listener` is given, only connections to that listener meet it.
+
     It begins when its trigger first fires and is over when its `until` comes, when it is healed, or when its trigger
     has fired for the last time and nothing that it did goes on. `until.frame` counts from the beginning on.
     """
 
-    def __init__(self, number: int, fault: Fault, next_number: Callable[[], int]) -> None:
+    def __init__(self, number: int, fault: Fault, next_number: Callable[[], int], listener: str | None = None) -> None:
         self.number = number
         self.fault = fault
+        self.listener = listener
         self.next_number = next_number
         self.begun = False
         self.over = False
@@ -90,12 +93,17 @@ class Live:
         exhausted = self.trigger is None or self.trigger.exhausted
         return self.begun and exhausted and not self._waits
 
-    def refuses(self, conn: int, broker: int) -> bool:
-        """Whether it refuses connection `conn`, which comes to `broker` now."""
+    def refuses(self, conn: int, broker: int, listener: str) -> bool:
+        """Whether it refuses connection `conn`, which comes to this listener of `broker` now."""
         scope = self.fault.scope
         # A trigger on a frame has used `scope.connection` for that frame; otherwise it names whom to refuse.
         named = scope.connection if self.trigger is None else None
-        return not self._refusal.done and named in (None, conn) and scope.broker in (None, broker)
+        return (
+            not self._refusal.done
+            and named in (None, conn)
+            and scope.broker in (None, broker)
+            and self.listener in (None, listener)
+        )
 
     def acted(self) -> int:
         """Count one more time; how often it acted by now. The last refusal of a limited number is the end of it."""
@@ -112,8 +120,8 @@ class Live:
 
     def _frame_trigger(self) -> FrameTrigger | None:
         trigger = self.fault.trigger
-        return FrameTrigger(trigger, self.fault.scope) if isinstance(trigger, OnFrame) else None
+        return FrameTrigger(trigger, self.fault.scope, self.listener) if isinstance(trigger, OnFrame) else None
 
     def _end(self) -> FrameTrigger | None:
         until = self.fault.until.frame
-        return None if until is None else FrameTrigger(until, self.fault.scope)
+        return None if until is None else FrameTrigger(until, self.fault.scope, self.listener)

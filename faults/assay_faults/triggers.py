@@ -20,6 +20,7 @@ class Line(Protocol):
 
     number: int
     broker: int
+    listener: str
     parties: Parties
 
 
@@ -47,13 +48,15 @@ def _request(on: OnFrame, kind: CommandType) -> CommandType | None:
 
 
 class FrameTrigger:
-    """Counts the frames that match. UsageError when the trigger names a command or field there is not."""
+    """Counts the frames that match, of connections to `listener` only where one is named. UsageError when the trigger
+    names a command or field there is not."""
 
     __slots__ = (
         "_answers",
         "_broker",
         "_connection",
         "_counts",
+        "_listener",
         "_near",
         "_party",
         "_where",
@@ -63,7 +66,7 @@ class FrameTrigger:
         "scope",
     )
 
-    def __init__(self, on: OnFrame, scope: Scope) -> None:
+    def __init__(self, on: OnFrame, scope: Scope, listener: str | None = None) -> None:
         if on.k < 1 or on.times < 0:
             raise UsageError(f"trigger on {on.command}: expected k >= 1 and times >= 0, got k={on.k}, times={on.times}")
         self.on = on
@@ -77,6 +80,7 @@ class FrameTrigger:
         self._near = [(field.near, expected) for field, expected in self._where if field.near is not None]
         self._connection = scope.connection
         self._broker = scope.broker
+        self._listener = listener
         self._party = names_party(scope)
         self._answers = _request(on, self.kind)
 
@@ -89,6 +93,8 @@ class FrameTrigger:
         if self._connection is not None and self._connection != line.number:
             return False
         if self._broker is not None and self._broker != line.broker:
+            return False
+        if self._listener is not None and self._listener != line.listener:
             return False
         for name, expected in self._near:
             if getattr(body, name) != expected:

@@ -36,7 +36,7 @@ class Injectors:
 class Rig:
     """One link with connection 0 to broker 0 open. Time is `now_ns` and moves by `at_ms` alone."""
 
-    def __init__(self, *faults: Fault, writes_later: bool = False) -> None:
+    def __init__(self, *faults: Fault, writes_later: bool = False, delivers_late: bool = False) -> None:
         self.now_ns = 0
         self.events: list[Event] = []
         self.frames: dict[Direction, list[Frame]] = {TO_BROKER: [], TO_CLIENT: []}
@@ -47,7 +47,13 @@ class Rig:
         self.recorder = Recorder(lambda: self.now_ns, self.events.append)
         topics = {FULL + name: name for name in ("t", "u")}
         self.link = FrameLink(
-            faults, self, self.recorder, topics=topics, outside=self.outside, writes_later=writes_later
+            faults,
+            self,
+            self.recorder,
+            topics=topics,
+            outside=self.outside,
+            writes_later=writes_later,
+            delivers_late=delivers_late,
         )
         self.opened(0)
 
@@ -66,8 +72,8 @@ class Rig:
 
     # --- what happens ---
 
-    def opened(self, conn: int, broker: int = 0) -> bool:
-        return self.link.opened(conn, broker, self.now_ns)
+    def opened(self, conn: int, broker: int = 0, listener: str = "") -> bool:
+        return self.link.opened(conn, broker, self.now_ns, listener=listener)
 
     def put(self, frame: Frame, direction: Direction, conn: int = 0) -> None:
         self.link.frame(conn, direction, frame, self.now_ns)

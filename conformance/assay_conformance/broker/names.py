@@ -43,6 +43,14 @@ def parse(text: str) -> TopicName:
     return TopicName(domain, f"{parts[0]}/{parts[1]}", parts[2])
 
 
+def completed(text: str) -> str:
+    """The complete name; the text itself where it is no name of a topic."""
+    try:
+        return parse(text).full
+    except RefusalError:
+        return text
+
+
 def check_namespace(text: str) -> None:
     """ViolationError for what is no `tenant/namespace`: a real broker trips over it."""
     parts = text.split("/")

@@ -52,6 +52,10 @@ class Addresses:
         """Whether an address of ours stands for this one."""
         return address(theirs) in self._ours
 
+    def ours(self, theirs: str) -> str:
+        """The address of ours that stands for this one."""
+        return self._ours[address(theirs)]
+
     def unknown(self, frame: Frame) -> list[str]:
         """The addresses in a frame for a client that we have none for yet. Raises StrangeAddressError."""
         return [
