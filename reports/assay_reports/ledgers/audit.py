@@ -14,16 +14,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from assay_conformance.ledger.certificates import of_consumer, of_outcomes, plain
 from assay_conformance.ledger.rows import Ack, Delivery, Outcome
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, OUTCOME, Table
 from assay_reports.ledgers.layout import schema
 from assay_reports.ledgers.opening import Filter, Ledger, as_rows
+from assay_reports.ledgers.parquet import UNREADABLE, batches
 
 SHARE = 64
 GROUP_ROWS = 400_000
@@ -59,13 +57,17 @@ class Audit(NamedTuple):
 
 
 def audit(ledger: Ledger, full: bool = False) -> Audit:
-    """Compute the certificates of a sample of the streams again, or of all. OSError when a part cannot be read."""
-    if ledger.bad:
-        # A certificate speaks of all rows before it: without some of them nobody can say what it should be.
-        raise OSError(f"{len(ledger.bad)} of its parts are damaged")
+    """Compute the certificates of a sample of the streams again, or of all.
+
+    OSError names a part that cannot be read: by a sample only where its rows are needed, and else any part.
+    """
+    damaged = ledger.damaged(part for parts in ledger.parts.values() for part in parts) if full else ()
+    for part in (*ledger.bad, *damaged):
+        # A certificate speaks of all rows before it: without some of them it cannot be computed.
+        raise OSError(str(part))
     try:
         return _audit(ledger, full)
-    except pa.ArrowException as error:
+    except UNREADABLE as error:
         raise OSError(str(error)) from error
 
 
@@ -125,10 +127,9 @@ def _first(ledger: Ledger, table: Table, column: str, where: Filter, most: int |
     """Of the rows `where` those with the least values of a column: `most` of them, or all where that is None."""
     if most is None or ledger.rows(table.name) <= most:
         return where
-    rows = ds.dataset(ledger.paths(table.name), schema=schema(table), format="parquet", filesystem=ledger.files)
     least: Any = np.empty(0, np.int64)
     cut = False
-    for batch in rows.to_batches(columns=[column], filter=where):
+    for batch in batches(ledger.paths(table.name), ledger.files, schema(table), [column], where):
         least = np.concatenate((least, batch.column(0).to_numpy()))
         if len(least) > most:
             least, cut = np.partition(least, most)[: most + 1], True
@@ -142,8 +143,7 @@ def _acks(ledger: Ledger, where: Filter, until: dict[int, int]) -> defaultdict[i
         return found
     consumers = np.array(sorted(until))
     times = np.array([until[consumer] for consumer in consumers.tolist()])
-    for path in ledger.paths(ACK.name):
-        content = pq.read_table(path, schema=schema(ACK), filters=where, filesystem=ledger.files)
+    for content in ledger.contents(ACK, where):
         consumer, t = (content.column(name).to_numpy() for name in ("consumer", "t"))
         at = np.searchsorted(consumers, consumer).clip(max=len(consumers) - 1)
         for ack in as_rows(ACK, content.filter((consumers[at] == consumer) & (t < times[at]))):

@@ -86,7 +86,7 @@ def write_small(ledger: Path, table: Table, rows: Iterable[tuple[Any, ...]]) -> 
     described = schema(table)
     arrays = [pa.array(list(values), field.type) for values, field in zip(columns, described, strict=True)]
     content = pa.Table.from_arrays(arrays, schema=described)
-    _replace(ledger / small_name(table), lambda path: pq.write_table(content, path))
+    _replace(ledger / small_name(table), lambda path: pq.write_table(content, path, write_page_checksum=True))
 
 
 def write_smalls(ledger: Path, rows: Mapping[str, Iterable[tuple[Any, ...]]]) -> None:

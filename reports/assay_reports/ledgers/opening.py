@@ -7,12 +7,11 @@ can be judged; its verdict is then not the last word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import fs
 
 from assay_conformance.ledger import rows as row_types
@@ -21,6 +20,9 @@ from assay_conformance.ledger.info import LedgerInfo, read_info
 from assay_conformance.ledger.tables import PARTS, SMALL, Table
 from assay_conformance.model.errors import UsageError
 from assay_reports.ledgers.layout import INFO, VERSION_KEY, schema, small_name
+from assay_reports.ledgers.parquet import UNREADABLE, damage, read_footer, read_table, said
+
+DAMAGED = "its rows cannot be read; the file is damaged"
 
 Filter = Any
 """An expression of pyarrow.compute, such as `pc.field("stream") == 3`."""
@@ -70,10 +72,28 @@ class Ledger:
         return [f"{self.root}/{part.file}" for part in self.parts[table]]
 
     def read(self, table: Table, where: Filter = None) -> Iterator[Any]:
-        """The rows of a table in parts, as values of `ledger.rows`, part after part."""
-        for path in self.paths(table.name):
-            content = pq.read_table(path, schema=schema(table), filters=where, filesystem=self.files)
+        """The rows of a table in parts, as values of `ledger.rows`, part after part. OSError names a damaged one."""
+        for content in self.contents(table, where):
             yield from as_rows(table, content)
+
+    def contents(self, table: Table, where: Filter = None) -> Iterator[Any]:
+        """As `read`, an Arrow table of each part."""
+        for part in self.parts[table.name]:
+            try:
+                yield read_table(f"{self.root}/{part.file}", self.files, schema(table), where)
+            except UNREADABLE as error:
+                raise OSError(f"{part.file}: {said(error)}") from error
+
+    def damaged(self, parts: Iterable[Part]) -> Iterator[BadPart]:
+        """Which of these parts are not what was written; every page of them is read."""
+        for part in parts:
+            try:
+                with self.files.open_input_file(f"{self.root}/{part.file}") as stream:
+                    wrong = damage(stream)
+            except OSError as error:
+                wrong = said(error)
+            if wrong:
+                yield BadPart(part.table, part.file, f"{DAMAGED}: {wrong}")
 
 
 def open_ledger(where: str) -> Ledger:
@@ -116,6 +136,14 @@ def grown(ledger: Ledger) -> Ledger:
     return Ledger(where, info, small, parts, tuple(bad), files, root)
 
 
+def without_damaged(ledger: Ledger) -> Ledger:
+    """The same ledger, with every part in `bad` that is not what was written."""
+    damaged = tuple(ledger.damaged(part for parts in ledger.parts.values() for part in parts))
+    files = {part.file for part in damaged}
+    parts = {name: tuple(part for part in of if part.file not in files) for name, of in ledger.parts.items()}
+    return replace(ledger, parts=parts, bad=(*ledger.bad, *damaged))
+
+
 def smalls(ledger: Ledger) -> Small:
     """Its small tables by number."""
     return Small(*({row[0]: row for row in ledger.small[table.name]} for table in SMALL))
@@ -137,7 +165,7 @@ def _place(where: str) -> tuple[Any, str]:
     try:
         return fs.FileSystem.from_uri(where) if "://" in where else (fs.LocalFileSystem(), where.rstrip("/") or "/")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise UsageError(f"{where}: cannot be reached: {_said(error)}") from error
+        raise UsageError(f"{where}: cannot be reached: {said(error)}") from error
 
 
 def _bytes(files: Any, path: str, where: str) -> bytes:
@@ -145,7 +173,7 @@ def _bytes(files: Any, path: str, where: str) -> bytes:
         with files.open_input_stream(path) as stream:
             return bytes(stream.read())
     except OSError as error:
-        raise UsageError(f"{where}: no {INFO} that can be read, so it is no ledger ({_said(error)})") from error
+        raise UsageError(f"{where}: no {INFO} that can be read, so it is no ledger ({said(error)})") from error
 
 
 def _listed(files: Any, root: str, table: Table, where: str) -> list[str]:
@@ -154,7 +182,7 @@ def _listed(files: Any, root: str, table: Table, where: str) -> list[str]:
         infos = files.get_file_info(fs.FileSelector(f"{root}/{table.name}"))
     except OSError as error:
         raise UsageError(
-            f"{where}: the table {table.name} is missing; expected a folder of that name ({_said(error)})"
+            f"{where}: the table {table.name} is missing; expected a folder of that name ({said(error)})"
         ) from error
     names = (info.base_name for info in infos if info.type is fs.FileType.File)
     return sorted(f"{table.name}/{name}" for name in names if name.endswith(".parquet") and name[0] not in "._")
@@ -165,23 +193,23 @@ def _small(files: Any, root: str, table: Table, where: str, info: LedgerInfo) ->
     if files.get_file_info(f"{root}/{file}").type is not fs.FileType.File:
         raise UsageError(f"{where}: the table {table.name} is missing; expected {file}")
     try:
-        content = pq.read_table(f"{root}/{file}", filesystem=files)
-    except (pa.ArrowException, OSError) as error:
-        raise UsageError(
-            f"{where}: {file} cannot be read, and nothing means anything without it: {_said(error)}"
-        ) from (error)
-    _agree(table, content.schema, f"{where}/{file}", info)
-    return tuple(as_rows(table, content))
+        content = read_table(f"{root}/{file}", files)
+        _agree(table, content.schema, f"{where}/{file}", info)
+        return tuple(as_rows(table, content))
+    except UNREADABLE as error:
+        raise UsageError(f"{where}: {file} cannot be read, and nothing means anything without it: {said(error)}") from (
+            error
+        )
 
 
 def _part(files: Any, root: str, table: Table, file: str, where: str, info: LedgerInfo) -> Part | BadPart:
     path = f"{root}/{file}"
     try:
         with files.open_input_file(path) as stream:
-            metadata = pq.read_metadata(stream)
+            metadata = read_footer(stream)
             size = stream.size()
-    except (pa.ArrowException, OSError) as error:
-        return BadPart(table.name, file, f"is no whole Parquet file: {_said(error)}")
+    except UNREADABLE as error:
+        return BadPart(table.name, file, f"is no whole Parquet file: {said(error)}")
     _agree(table, metadata.schema.to_arrow_schema(), f"{where}/{file}", info)
     if beyond := _beyond(table, metadata):
         return BadPart(table.name, file, beyond)
@@ -230,9 +258,3 @@ def _agree(table: Table, found: Any, where: str, info: LedgerInfo) -> None:
     if wrong := [name for name, kind in expected.items() if types[name] != kind]:
         told = ", ".join(f"{name} is {types[name]}, expected {expected[name]}" for name in wrong)
         raise UsageError(f"{where}: {told}")
-
-
-def _said(error: Exception) -> str:
-    """Arrow's own words, without the paths and hints behind the first sentence."""
-    text = str(getattr(error, "strerror", None) or error)
-    return text.splitlines()[0].split(". Detail:")[0] if text else type(error).__name__

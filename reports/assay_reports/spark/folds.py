@@ -5,8 +5,8 @@
     LEDGER/fold/<table>/<name>/series   messages a second
     LEDGER/fold/<table>/<name>/chunks   of `stored`: which chunks there are
 
-A fold of parts that changed or went away, or that was made by other words, is not used and made again. Merging folds
-gives the fold of all their parts, in any order: that is what makes this right.
+A fold of parts that changed or went away, that was made by other words, or that is damaged, is not used and made again.
+Merging folds gives the fold of all their parts, in any order: that is what makes this right.
 
 Where a ledger can only be read, new folds lie in another folder that has its name from the ledger's place and run.
 """
@@ -30,9 +30,9 @@ from pyarrow import fs
 from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.tables import EPOCH, PARTS, STORED, TABLES
 from assay_conformance.model.errors import UsageError
-from assay_reports.ledgers.opening import BadPart, Ledger, Part
+from assay_reports.ledgers.opening import DAMAGED, BadPart, Ledger, Part
+from assay_reports.ledgers.parquet import damage
 from assay_reports.spark import screen, views
-from assay_reports.spark.picking import DAMAGED
 
 BATCH_ROWS = 24_000_000
 """Rows that are folded in one job: few jobs, and little is lost when one is broken off."""
@@ -76,7 +76,7 @@ class Folded:
     def of(self, session: Any, kind: str, tables: Iterable[str]) -> Any:
         """A DataFrame over folds of a kind (`words`, `series`, `chunks`) of one shape; None where there are none."""
         paths = [f"{place}/{kind}" for table in tables for place in self.places.get(table, ())]
-        return session.read.parquet(*paths) if paths else None
+        return views.whole(session).parquet(*paths) if paths else None
 
 
 def without(ledger: Ledger) -> frozenset[str]:
@@ -120,9 +120,12 @@ def _of_table(session: Any, ledger: Ledger, table: str, result: Folded, told: To
     rows = sum(part.rows for part in todo)
     behind = 0
     for batch in _batches(todo):
-        written, bad = _fold_batch(session, ledger, table, batch, folder, Batch("", made, stamps))
+        # Whole, here: the queries leave out columns, and row groups that by their statistics hold nothing for them.
+        damaged = {part.file: part for part in ledger.damaged(batch)}
+        sound = [part for part in batch if part.file not in damaged]
+        written, bad = _fold_batch(session, ledger, table, sound, folder, Batch("", made, stamps))
         places += [folder.place(one.name) for one in written]
-        result.bad += bad
+        result.bad += [*damaged.values(), *bad]
         behind += sum(part.rows for part in batch)
         told(table, behind, rows)
     result.rows += rows
@@ -242,7 +245,8 @@ class _Folder:
         names = {info.base_name: info for info in self._listed()}
         for file in sorted(name for name in names if name.endswith(".json")):
             batch = self._read(file)
-            holds = batch is not None and batch.made == made and file.removesuffix(".json") in names
+            name = file.removesuffix(".json")
+            holds = batch is not None and batch.made == made and name in names and self._sound(name)
             if not holds or any(stamps.get(part) != stamp for part, stamp in batch.parts.items()):  # type: ignore[union-attr]
                 self._remove(file)
                 continue
@@ -270,6 +274,19 @@ class _Folder:
     def _listed(self) -> list[Any]:
         found = self._files.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
         return [info for info in found if not info.base_name.startswith(".")]
+
+    def _sound(self, name: str) -> bool:
+        """Whether the rows of a fold are what was written."""
+        selected = fs.FileSelector(f"{self.root}/{name}", recursive=True)
+        try:
+            files = [info.path for info in self._files.get_file_info(selected) if info.path.endswith(".parquet")]
+            for path in files:
+                with self._files.open_input_file(path) as stream:
+                    if damage(stream):
+                        return False
+        except OSError:
+            return False
+        return True
 
     def _read(self, file: str) -> Batch | None:
         try:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from assay_conformance.ledger.spans import Spans, every, is_some, is_taken, span, width_us
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_reports.ledgers.opening import BadPart, Ledger, Part
+from assay_reports.ledgers.parquet import open_parquet, read_footer
 from assay_reports.spark.picking import may_hold, ranges
 from assay_reports.spark.screen import bits
 
@@ -56,7 +56,7 @@ def spans(ledger: Ledger, bad: Iterable[BadPart] = ()) -> Spans:
 
 def _groups(ledger: Ledger, part: Part) -> Iterator[_Group]:
     with ledger.files.open_input_file(f"{ledger.root}/{part.file}") as stream:
-        metadata = pq.read_metadata(stream)
+        metadata = read_footer(stream)
     place = metadata.schema.names.index("t")
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -77,7 +77,7 @@ def _sent(ledger: Ledger, groups: Iterable[_Group], one_in: int) -> _Sent:
     found: list[tuple[Any, ...]] = [_NOTHING[:2]]
     for part, numbers in sorted(by_part.items()):
         with ledger.files.open_input_file(f"{ledger.root}/{part}") as stream:
-            file = pq.ParquetFile(stream)
+            file = open_parquet(stream)
             for number in numbers:
                 columns, taken = _taken(file.read_row_group(number, columns=["stream", "seq", "t", "attempt"]), one_in)
                 taken &= columns["attempt"] == 0
@@ -93,7 +93,7 @@ def _given(ledger: Ledger, parts: Iterable[Part], sent: _Sent, one_in: int) -> I
     wanted = ranges((int(bucket >> _SEQ_BITS - BUCKET_BITS), int(bucket & _BUCKETS)) for bucket in buckets)
     for part in parts:
         with ledger.files.open_input_file(f"{ledger.root}/{part.file}") as stream:
-            file = pq.ParquetFile(stream)
+            file = open_parquet(stream)
             places = {name: place for place, name in enumerate(file.metadata.schema.names)}
             for number in range(file.metadata.num_row_groups):
                 if may_hold(file.metadata.row_group(number), places, wanted):

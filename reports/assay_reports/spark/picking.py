@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay_conformance.ledger.collection import Rows
 from assay_conformance.ledger.tables import PARTS, Table
 from assay_conformance.ledger.words import BUCKET_BITS
-from assay_reports.ledgers.opening import BadPart, Ledger, Part, as_rows
+from assay_reports.ledgers.opening import DAMAGED, BadPart, Ledger, Part, as_rows
+from assay_reports.ledgers.parquet import UNREADABLE, open_parquet
 
 MESSAGES = 1 << BUCKET_BITS
-DAMAGED = "its rows cannot be read; the file is damaged"
 
 
 class Ranges(NamedTuple):
@@ -84,7 +83,7 @@ def pick(ledger: Ledger, wanted: Ranges, most_rows: int | None, bad: Iterable[Ba
             groups += part.groups
             try:
                 pieces = list(_of_part(ledger, table, part, wanted))
-            except (pa.ArrowException, OSError):
+            except UNREADABLE:
                 damaged.append(BadPart(table.name, part.file, DAMAGED))
                 continue
             read += len(pieces)
@@ -100,7 +99,7 @@ def _of_part(ledger: Ledger, table: Table, part: Part, wanted: Ranges) -> Iterat
     if not len(wanted.stream):
         return
     with ledger.files.open_input_file(f"{ledger.root}/{part.file}") as stream:
-        file = pq.ParquetFile(stream)
+        file = open_parquet(stream)
         places = {file.metadata.schema.column(place).name: place for place in range(file.metadata.num_columns)}
         for group in range(file.metadata.num_row_groups):
             if may_hold(file.metadata.row_group(group), places, wanted):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ from assay_conformance.ledger.collection import Counted, Second, Small, Sums
 from assay_conformance.ledger.judge import judge_rows
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, EVENTS, PARTS, STORED
 from assay_conformance.ledger.words import BUCKET_BITS
-from assay_conformance.model.errors import HarnessError
+from assay_conformance.model.errors import AssayError, HarnessError
 from assay_conformance.model.verdict import RequirementVerdict, Verdict
 from assay_reports.ledgers.naming import see_names
-from assay_reports.ledgers.opening import BadPart, Ledger, smalls
+from assay_reports.ledgers.opening import BadPart, Ledger, smalls, without_damaged
 from assay_reports.spark import folds, picking, screen, views
 from assay_reports.spark.latencies import spans
 from assay_reports.spark.log import in_log
@@ -74,6 +75,29 @@ def reconcile(
     then one of them is ours to mend.
     """
     told = progress or Progress(session=session)
+    judged = partial(_reconcile, session, catalogue, recount, told, most_rows, tuple(clauses), aside)
+    try:
+        return judged(ledger)
+    except AssayError:
+        raise
+    except Exception:
+        # A part was read well, and folded, some time ago, and is damaged now: only its bytes tell.
+        sound = without_damaged(ledger)
+        if sound.bad == ledger.bad:
+            raise
+        return judged(sound)
+
+
+def _reconcile(
+    session: Any,
+    catalogue: Catalogue,
+    recount: bool,
+    told: Progress,
+    most_rows: int,
+    clauses: tuple[Clause, ...],
+    aside: Path | None,
+    ledger: Ledger,
+) -> Reconciled:
     small = smalls(ledger)
     see_names(ledger.where, small)
     if session.sparkContext.getConf().get(_PARTITIONS) is None:
@@ -88,7 +112,7 @@ def reconcile(
     with told.stage("screen"):
         series = _series(session, folded)
         views.show_small(session, small, ledger.info, {one.of for one in series if one.what is Counted.ACKED})
-        result = _screened(session, folded, stack, tuple(clauses), most_rows)
+        result = _screened(session, folded, stack, clauses, most_rows)
         sums = _sums(session, ledger, small, folded, series, result.exercised)
         streams = {*sums.last_seq, *(stream for _, stream in sums.last_given)}
         see_names(ledger.where, small, streams=streams, subs={sub for sub, _ in sums.last_given})

@@ -33,6 +33,12 @@ MEASURED: Mapping[str, str] = {
 }
 """Settings that paid when measured, and what keeps Spark quiet; `--conf` outweighs them."""
 
+_SOUND: Mapping[str, str] = {
+    # Parquet's reader for the JVM verifies no checksum unless it is asked to; Spark's vectorized one reads pages by it.
+    "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
+}
+"""What makes a damaged page an error; `--conf` cannot take it away."""
+
 _CONNECT_S = 5.0
 _WORKERS_S = 120.0
 _NO_SPACE = "No space left on device"
@@ -146,6 +152,7 @@ def _conf(settings: Settings, name: str, folder: Path) -> dict[str, str]:
         "spark.local.dir": str(folder),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         **settings.conf,
+        **_SOUND,
         "spark.driver.memory": settings.memory,
         "spark.master": settings.master,
         "spark.app.name": name,

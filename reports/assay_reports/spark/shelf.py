@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import pyarrow.parquet as pq
-
 from assay_conformance.ledger.tables import PARTS
 from assay_reports.ledgers.opening import BadPart, Ledger, Part, grown
+from assay_reports.ledgers.parquet import read_footer
 from assay_reports.spark import picking
 
 
@@ -57,7 +56,7 @@ class Shelf:
 
     def _of(self, part: Part) -> Held:
         with self.ledger.files.open_input_file(f"{self.ledger.root}/{part.file}") as stream:
-            metadata = pq.read_metadata(stream)
+            metadata = read_footer(stream)
         places = {metadata.schema.column(place).name: place for place in range(metadata.num_columns)}
         groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
         streams, seqs = ([group.column(places[name]).statistics for group in groups] for name in ("stream", "seq"))

@@ -40,7 +40,12 @@ def read(session: Any, table: Table, paths: Iterable[str]) -> Any:
     """A DataFrame of a table's rows; of no rows without paths."""
     described = ", ".join(f"{column.name} {TYPES[column.kind]}" for column in table.columns)
     named = list(paths)
-    return session.read.schema(described).parquet(*named) if named else session.createDataFrame([], described)
+    return whole(session).schema(described).parquet(*named) if named else session.createDataFrame([], described)
+
+
+def whole(session: Any) -> Any:
+    """A reader that passes over no file, damaged or missing, whatever the session's settings are."""
+    return session.read.options(ignoreCorruptFiles="false", ignoreMissingFiles="false")
 
 
 def show_small(session: Any, small: Small, info: LedgerInfo, acking: Iterable[int]) -> None:

@@ -49,8 +49,6 @@ CONF: Final = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.metricsEnabled": "false",
-    # A part that cannot be read is named when its rows are asked for, or its footer; the others are watched.
-    "spark.sql.files.ignoreCorruptFiles": "true",
 }
 """What the session of a watcher has to be told."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.spark.damaging import flip
 
 from assay_conformance.catalogue import load
 from assay_conformance.ledger import clauses
@@ -19,7 +22,7 @@ from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOM
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.verdict import Verdict
 from assay_reports.ledgers.audit import audit
-from assay_reports.ledgers.mapping import Mapped, map_logs, read_map
+from assay_reports.ledgers.mapping import Mapped, map_logs, parquet_log, read_map
 from assay_reports.ledgers.opening import Ledger, open_ledger, smalls
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "production-logs" / "orders.toml"
@@ -313,3 +316,134 @@ def test_what_may_stand_in_a_row_that_cannot_be_used_is_neither_lost_nor_invente
     verdicts = {str(row.requirement): row.verdict for row in found}
     assert told.bad == 2
     assert (verdicts[clauses.LOST], verdicts[clauses.INVENTED]) == (Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE)
+
+
+# --- Parquet that others wrote ----------------------------------------------------------------------------------------
+
+_NS = 1_700_000_000_123_456_789
+_ZERO = "started = 2023-11-14T22:13:20Z"
+
+
+def mapped_parquet(folder: Path, columns: dict[str, Any], text: str = MAP) -> tuple[Ledger, Mapped]:
+    """Producers' logs with these columns in place of those that `sent` has."""
+    rows = next(len(column) for column in columns.values())
+    usual = {name: pa.array([value] * rows) for name, value in sent().items()}
+    usual["n"] = pa.array(list(range(rows)))
+    pq.write_table(pa.table({**usual, **columns}), folder / "sent.parquet")
+    (folder / "map.toml").write_text(text.replace("started = 1970-01-01T00:00:00Z", _ZERO), "utf-8")
+    (folder / "got.jsonl").write_text(json.dumps(got(t=1_700_000_001_000)) + "\n", "utf-8")
+    told = map_logs(read_map(folder / "map.toml"), folder / "map.toml", folder / "ledger", "0")
+    return open_ledger(str(folder / "ledger")), told
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Tokyo"])
+def test_timestamps_of_every_resolution_are_moments(tmp_path: Path, unit: str, zone: str | None) -> None:
+    a_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    value = _NS * a_second // 10**9
+    times = pa.array([value], pa.int64()).cast(pa.timestamp(unit, zone))
+    ledger, told = mapped_parquet(tmp_path, {"t": times})
+    (attempt,) = ledger.read(ATTEMPT)
+    assert told.bad == 0
+    assert attempt.t == value * 10**6 // a_second - 1_700_000_000 * 10**6
+
+
+DAY_NS = 86_400 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "sentence"),
+    [
+        ("t", pa.array([_NS % DAY_NS], pa.time64("ns")), r"t holds time64\[ns\] that cannot be read"),
+        ("t", pa.array([5], pa.time64("us")), "t is datetime.time"),
+        ("t", pa.array([_NS], pa.duration("ns")), "expected a time in ms|t holds duration"),
+        ("t", pa.array([1 << 60], pa.timestamp("ms")), "years from run.started"),
+        ("t", pa.array([-(1 << 60)], pa.timestamp("us")), "years from run.started"),
+        ("t", pa.array([2_000_000_000], pa.date32()), r"t holds date32\[day\] that cannot be read"),
+        ("t", pa.array([float("inf")]), "t is inf, expected a time in ms"),
+        ("t", pa.array([float("nan")]), "t is nan, expected a time in ms"),
+        ("t", pa.array(["9" * 400]), "millions of years from run.started"),
+        ("n", pa.array([float("inf")]), "n is inf, expected a whole number"),
+        ("n", pa.array([[1]]), r"n is \[1\], expected a whole number"),
+        ("n", pa.array([b"x"]), "n is b'x', expected a whole number"),
+        ("result", pa.array(["OK\n" * 100]), "which sent.codes does not name"),
+        ("who", pa.array([None], pa.null()), "who is empty"),
+    ],
+)
+def test_a_value_without_meaning_costs_its_row_and_no_other(
+    tmp_path: Path, column: str, values: Any, sentence: str
+) -> None:
+    good = {name: pa.array([value]) for name, value in sent(n=7, t=1_700_000_000_000).items()}
+    pq.write_table(pa.table(good), tmp_path / "sent.1.parquet")
+    text = MAP.replace('"sent.*"', '"sent*.parquet"')
+    ledger, told = mapped_parquet(tmp_path, {"t": pa.array([1_700_000_000_000]), column: values}, text)
+    assert [attempt.seq for attempt in ledger.read(ATTEMPT)] == [7]
+    (named,) = told.named
+    assert "sent.parquet: row 1: " in named
+    assert re.search(sentence, named)
+    assert len(named) < 1000
+
+
+def test_text_that_is_no_utf_8_stays_apart_as_in_a_csv(tmp_path: Path) -> None:
+    raw = pa.array([b"\xff\xfe", b"\xff\xfd"], pa.binary())
+    who = pa.Array.from_buffers(pa.string(), 2, raw.buffers())
+    ledger, told = mapped_parquet(tmp_path, {"who": who, "t": pa.array([1_700_000_000_000] * 2)})
+    assert told.bad == 0
+    assert {stream.producer for stream in ledger.small["stream"]} == {"\\xff\\xfe", "\\xff\\xfd", "p"}
+
+
+def test_a_value_that_many_rows_name_is_held_once(tmp_path: Path) -> None:
+    rows, name = 20_000, "p" * 100_000
+    who = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([name]))
+    tracemalloc.start()
+    mapped_parquet(tmp_path, {"who": who, "t": pa.array([1_700_000_000_000] * rows)})
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 200 << 20  # held for each row it would be 2 GB
+
+
+def test_a_row_group_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_log, "MOST_COLUMN_BYTES", 1000)
+    keys = pa.array(["k" * 10_000])
+    with pytest.raises(UsageError, match=r"sent\.parquet: column 'key' unpacks to 0 MiB in row group 0; expected"):
+        mapped_parquet(tmp_path, {"key": keys, "t": pa.array([1_700_000_000_000])})
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    table = pa.table([pa.array([1]), pa.array([2])], names=["who", "who"])
+    with pytest.raises(UsageError, match="several columns are named 'who'; expected one"):
+        list(parquet_log.parquet_rows(_written(tmp_path, table), ["who"], 10, lambda _: None))
+
+
+def test_a_log_that_changed_after_it_was_written_is_refused(tmp_path: Path) -> None:
+    path = _written(tmp_path, pa.table({"who": pa.array(range(1000))}))
+    flip(path, "who")
+    with pytest.raises(OSError, match="CRC checksum verification failed"):
+        list(parquet_log.parquet_rows(path, ["who"], 10, lambda _: None))
+
+
+def _written(folder: Path, table: Any) -> Path:
+    path = folder / "x.parquet"
+    pq.write_table(table, path, compression="none", use_dictionary=False, write_page_checksum=True)
+    return path
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"who": ' + b"[" * 5_000 + b"]" * 5_000 + b"}", b'{"n": "' + b"1" * 2_000_000 + b'"}']
+)
+def test_a_line_that_nests_deep_or_has_no_end_is_a_bad_row(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "map.toml").write_text(MAP, "utf-8")
+    (tmp_path / "sent.jsonl").write_bytes(line + b"\n" + json.dumps(sent()).encode() + b"\n")
+    (tmp_path / "got.jsonl").write_text(json.dumps(got()) + "\n", "utf-8")
+    told = map_logs(read_map(tmp_path / "map.toml"), tmp_path / "map.toml", tmp_path / "ledger", "0")
+    assert (told.bad, told.rows["attempt"]) == (1, 1)
+    assert "sent.jsonl: row 1: is " in told.named[0]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["clock_error_ms = inf", "clock_error_ms = nan", "clock_error_ms = 1e300", f"grace_ms = {10**15}", "grace_ms = -1"],
+)
+def test_a_map_with_a_time_beyond_all_runs_is_refused(tmp_path: Path, setting: str) -> None:
+    with pytest.raises(UsageError, match=rf"map\.toml: .*{setting.split()[0]}"):
+        mapped(tmp_path, [sent()], [got()], MAP.replace('name = "r"', f'name = "r"\n{setting}'))

@@ -10,26 +10,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet
 
 from assay_conformance.model.errors import UsageError
+from assay_reports.bounds import MOST_LINE_BYTES
 from assay_reports.ledgers.mapping.map_file import Unit
+from assay_reports.ledgers.mapping.parquet_log import parquet_rows
+from assay_reports.ledgers.mapping.values import BadRowError, Moment, Row, cut, shown
+from assay_reports.ledgers.parquet import UNREADABLE, said
 
 BATCH_ROWS = 50_000
 BELOW_16, BELOW_31, BELOW_63 = 1 << 15, 1 << 31, 1 << 63
 """Bounds of what columns of tables hold."""
 _SHOWN = 60
 _MOST_NAMES = 40
-
-Row = dict[str, Any]
-
-
-class BadRowError(Exception):
-    """One row that says nothing that can be used."""
 
 
 class Batch(NamedTuple):
@@ -61,8 +57,8 @@ def batches(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
         raise UsageError(f"{path}: expected a file that ends in {', '.join(_READERS)}")
     try:
         yield from reader(path, columns)
-    except (pa.ArrowException, OSError) as error:
-        raise UsageError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
+    except UNREADABLE as error:
+        raise UsageError(f"{path}: cannot be read: {said(error)}") from error
 
 
 def has(path: Path, names: Collection[str], columns: Mapping[str, str]) -> None:
@@ -80,13 +76,11 @@ def _listed(names: Collection[str]) -> str:
     return f"{told} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else told
 
 
-def _parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
+def _of_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     wanted, first = sorted(set(columns.values())), 1
-    with pyarrow.parquet.ParquetFile(path) as file:
-        has(path, file.schema_arrow.names, columns)
-        for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-            yield Batch(list(enumerate(batch.to_pylist(), first)), wanted)
-            first += batch.num_rows
+    for rows in parquet_rows(path, wanted, BATCH_ROWS, lambda names: has(path, names, columns)):
+        yield Batch(list(enumerate(rows, first)), wanted)
+        first += len(rows)
 
 
 def _csv(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
@@ -124,24 +118,36 @@ def _json(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     wanted = tuple(set(columns.values()))
     names: dict[str, None] = {}
     with path.open("rb") as file:
-        numbered = ((number, _of_json(line, wanted, names)) for number, line in enumerate(file, 1) if line.strip())
+        lines = enumerate(_bounded(file), 1)
+        numbered = ((number, _of_json(line, wanted, names)) for number, line in lines if line.strip())
         while rows := list(islice(numbered, BATCH_ROWS)):
             yield Batch(rows, names)
 
 
+def _bounded(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long its beginning, which is longer than what is read."""
+    while line := file.readline(MOST_LINE_BYTES + 1):
+        yield line
+        while len(line) > MOST_LINE_BYTES and not line.endswith(b"\n"):
+            line = file.readline(MOST_LINE_BYTES + 1)
+
+
 def _of_json(line: bytes, wanted: Sequence[str], names: dict[str, None]) -> Row | BadRowError:
+    if len(line) > MOST_LINE_BYTES:
+        return BadRowError(f"is longer than {MOST_LINE_BYTES} bytes")
     try:
         found = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return BadRowError(f"is no JSON: {error}")
     if not isinstance(found, dict):
-        return BadRowError(f"is {_shown(found)}, expected an object")
-    names.update(dict.fromkeys(found))
+        return BadRowError(f"is {shown(found)}, expected an object")
+    # Those that the map names, and of others as many as a sentence lists.
+    names.update(dict.fromkeys(name for name in found if name in wanted or len(names) <= _MOST_NAMES))
     return {name: found.get(name) for name in wanted}
 
 
 _READERS: Mapping[str, Callable[[Path, Mapping[str, str]], Iterator[Batch]]] = {
-    ".parquet": _parquet,
+    ".parquet": _of_parquet,
     ".csv": _csv,
     ".jsonl": _json,
     ".ndjson": _json,
@@ -157,13 +163,13 @@ def whole(value: Any, column: str, below: int = BELOW_63) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise BadRowError(f"{column} is {_shown(value)}, expected a whole number") from error
+        raise BadRowError(f"{column} is {shown(value)}, expected a whole number") from error
     if isinstance(value, float) and number != value:
-        raise BadRowError(f"{column} is {_shown(value)}, expected a whole number")
+        raise BadRowError(f"{column} is {shown(value)}, expected a whole number")
     if number < 0:
-        raise BadRowError(f"{column} is {number}, expected no negative number")
+        raise BadRowError(f"{column} is {cut(str(number))}, expected no negative number")
     if number >= below:
-        raise BadRowError(f"{column} is {number}, expected less than {below}")
+        raise BadRowError(f"{column} is {cut(str(number))}, expected less than {below}")
     return number
 
 
@@ -175,6 +181,8 @@ def text(value: Any, column: str) -> str:
 
 def unix_us(value: Any, column: str, unit: Unit) -> int:
     """µs since 1970."""
+    if isinstance(value, Moment):
+        return value.unix_us
     try:
         if isinstance(value, datetime) or unit is Unit.ISO:
             moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
@@ -189,7 +197,7 @@ def unix_us(value: Any, column: str, unit: Unit) -> int:
     try:
         return round(float(value) * _US[unit])
     except (TypeError, ValueError, OverflowError, KeyError) as error:
-        raise BadRowError(f"{column} is {_shown(value)}, expected a time in {unit.value}") from error
+        raise BadRowError(f"{column} is {shown(value)}, expected a time in {unit.value}") from error
 
 
 def message_id(value: Any, column: str) -> tuple[int, int, int]:
@@ -200,12 +208,7 @@ def message_id(value: Any, column: str) -> tuple[int, int, int]:
         parts = [int(part) for part in str(value).strip("()").replace(",", ":").split(":")]
         ledger, entry, batch = parts[0], parts[1], parts[3] if len(parts) > 3 else -1
     except (ValueError, IndexError) as error:
-        raise BadRowError(f"{column} is {_shown(value)}, expected ledger:entry:partition:batch") from error
+        raise BadRowError(f"{column} is {shown(value)}, expected ledger:entry:partition:batch") from error
     if min(ledger, entry, batch) < -1 or max(ledger, entry) >= BELOW_63 or batch >= BELOW_31:
-        raise BadRowError(f"{column} is {_shown(value)}, expected ledger:entry:partition:batch")
+        raise BadRowError(f"{column} is {shown(value)}, expected ledger:entry:partition:batch")
     return ledger, entry, batch
-
-
-def _shown(value: Any) -> str:
-    told = repr(value)
-    return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}..."

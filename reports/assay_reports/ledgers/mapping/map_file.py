@@ -15,6 +15,7 @@ from assay_conformance.ledger.info import Acks, Order
 from assay_conformance.ledger.tables import NONE
 from assay_conformance.model.doors import convert, shown
 from assay_conformance.model.errors import UsageError
+from assay_reports.bounds import MOST_YEARS
 from assay_reports.files import read_toml, understanding
 
 
@@ -38,7 +39,8 @@ class SubscriptionType(StrEnum):
     READER = "Reader"
 
 
-_NotNegative = msgspec.Meta(ge=0)
+_Ms = msgspec.Meta(ge=0, le=MOST_YEARS * 365 * 86_400_000)
+_Count = Annotated[int, msgspec.Meta(ge=NONE, lt=1 << 31)]
 _Told = Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -60,8 +62,8 @@ class Run(_Part, frozen=True):
     versions: dict[_Told, _Told] = msgspec.field(default_factory=dict)
     order: Order = Order.PARTITION
     acks: Acks | None = None
-    grace_ms: Annotated[int, _NotNegative] = 10_000
-    clock_error_ms: Annotated[float, _NotNegative] | None = None
+    grace_ms: Annotated[int, _Ms] = 10_000
+    clock_error_ms: Annotated[float, _Ms] | None = None
 
 
 class Codes(_Part, frozen=True):
@@ -125,14 +127,14 @@ class SubscriptionPromise(_Part, frozen=True):
     name: str
     type: SubscriptionType = SubscriptionType.SHARED
     whole: bool = True
-    nack_delay_ms: Annotated[int, _NotNegative] | None = None
-    max_redeliveries: int = NONE
+    nack_delay_ms: Annotated[int, _Ms] | None = None
+    max_redeliveries: _Count = NONE
 
 
 class TopicPromise(_Part, frozen=True):
     name: str
     dedup: bool = False
-    publish_rate: int = NONE
+    publish_rate: _Count = NONE
 
 
 class Map(_Part, frozen=True):

@@ -30,14 +30,13 @@ from assay_conformance.model.errors import UsageError
 from assay_conformance.model.run import BrokerInfo
 from assay_conformance.model.schema import CURRENT, FileKind
 from assay_conformance.model.topic_names import partition_name
+from assay_reports.bounds import MOST_YEARS
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams
 from assay_reports.ledgers.ingest.clocks import FirstSends
 from assay_reports.ledgers.layout import NULL, PartWriter, create, write_info, write_smalls
 from assay_reports.ledgers.mapping.logs import (
     BELOW_16,
     BELOW_31,
-    BadRowError,
-    Row,
     batches,
     has,
     log_files,
@@ -47,14 +46,14 @@ from assay_reports.ledgers.mapping.logs import (
     whole,
 )
 from assay_reports.ledgers.mapping.map_file import Map, Received, Sent
+from assay_reports.ledgers.mapping.values import BadRowError, Row, cut
 
 SENDERS, RECEIVERS = 0, 1
 MAX_NAMED = 20
 """Bad rows that are named; the others are counted."""
 _BELOW_SEQ = ATTEMPT.column("seq").below or 0
 _YEAR_US = 365 * 86_400 * 1_000_000
-_FAR_US = 10 * _YEAR_US
-"""No run is so long: a time this far from its beginning is of another unit than the map says."""
+_FAR_US = MOST_YEARS * _YEAR_US
 _MOST_DIGITS = 20
 
 
@@ -299,7 +298,7 @@ class _Mapping:
         t = unix_us(row[column], column, names.unit) - self._zero_us
         if abs(t) > _FAR_US:
             raise BadRowError(
-                f"{column} is {row[column]}, {abs(t) / _YEAR_US:.0f} years from run.started if its unit is {names.unit}"
+                f"{column} is {cut(str(row[column]))}, {_years(t)} years from run.started if its unit is {names.unit}"
             )
         return t
 
@@ -398,6 +397,11 @@ def _info(described: Map, suite: str) -> LedgerInfo:
         grace_us=run.grace_ms * 1000,
         versions=run.versions,
     )
+
+
+def _years(t: int) -> str:
+    # Text of thousands of digits is no float.
+    return f"{abs(t) / _YEAR_US:.0f}" if abs(t) < 10**9 * _YEAR_US else "millions of"
 
 
 _NO_COLUMNS = ("files", "codes", "unit")
