@@ -136,6 +136,11 @@ class FrameStream(asyncio.Protocol):
         """Whether one direction can end without the other."""
         return self._transport is not None and self._transport.can_write_eof()
 
+    @property
+    def pending_bytes(self) -> int:
+        """How many bytes of a frame that is not whole are held."""
+        return self._splitter.pending_bytes
+
     def take_pending(self) -> bytes:
         """The part of a frame that came last."""
         return self._splitter.take_pending()
