@@ -131,6 +131,8 @@ def _closed(event: ev.Closed) -> str:
 
 
 def _stored(event: ev.Stored) -> str:
+    if event.described is None:
+        return f"stored {message_id(event.id)} in {event.topic}: its metadata cannot be decoded"
     return _joined(
         f"stored {message_id(event.id)} in {event.topic}:",
         f"sequence {event.meta.sequence_id} of {event.meta.producer_name}",

@@ -193,7 +193,8 @@ class Diary:
         topic = parcel.sender.topic
         parcel.id = MessageId(self._topics.index(topic), self._entries[topic])
         self._entries[topic] += 1
-        self.add(Stored, topic=topic, id=parcel.id, size=_SIZE, **{**parcel.payload, **fields})
+        told = {**parcel.payload, **fields}
+        self.add(Stored, topic=topic, id=parcel.id, size=_SIZE, described=told.pop("meta"), **told)
 
     def receipt(self, parcel: Parcel, **fields: Any) -> None:
         sender = parcel.sender

@@ -305,7 +305,7 @@ class _Script:
             id=MessageId(1, entry),
             size=1024,
             unit=entry,
-            meta=Meta(producer_name="p-1", sequence_id=sequence_id),
+            described=Meta(producer_name="p-1", sequence_id=sequence_id),
             members=(Member(size=1024, digest=1, identity=Identity(1, 1, sequence_id)),),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.checks.routes import on
 from assay_conformance.checks.tolerance import TOLERANCES, HeldUp, LoadRecord
 from assay_conformance.model.case import Case
-from assay_conformance.model.event import Ended, Ending, Fired, Overdue
+from assay_conformance.model.event import Ended, Ending, Fired, Overdue, Stored
 from assay_conformance.model.outside import Pause, Role
 
 
@@ -19,6 +19,8 @@ class BenchFacts:
         self.ended: Ended | None = None
         self.cut_short = ""
         """What kept the client from going through the Case, as the liveness requirement found it."""
+        self.unread = ""
+        """What a broker holds that cannot be decoded: it may be any message, so nothing is missing, or too many."""
 
     @on(Fired)
     def fault_fired(self, event: Fired) -> None:
@@ -31,6 +33,11 @@ class BenchFacts:
     @on(Ended)
     def attempt_ended(self, event: Ended) -> None:
         self.ended = event
+
+    @on(Stored)
+    def entry_stored(self, event: Stored) -> None:
+        if event.described is None and not self.unread:
+            self.unread = f"{event.undecoded}: nobody can say which messages it holds"
 
     def unfired(self, case: Case) -> list[int]:
         return [index for index, fault in enumerate(case.faults) if not fault.optional and index not in self.fired]

@@ -131,8 +131,10 @@ class DispatchLedger(Check):
         ahead of it. A Shared subscription sends it to nobody, and reads nothing behind it (SharedConsumerAssignor)."""
         stored_first, begun = set[str | None](), set[str | None]()
         for stored in self.tracker.stored.get(group.topic, ()):
-            position, meta = stored.id.position, stored.meta
+            position, meta = stored.id.position, stored.described
             is_acked = position in group.acked
+            if meta is None:
+                continue
             if meta.chunk_id == 0:
                 stored_first.add(meta.uuid)
                 begun |= {meta.uuid} if is_acked else set()

@@ -62,8 +62,10 @@ def judge_parts(
         if facts.capabilities.issuperset(catalogue.requirements[requirement].capabilities)
     ]
     found: dict[RequirementId, Said] = {check.requirement: Said() for check in applicable}
+    unread = ""
     for events in parts:
         told, attempt_end = judge_part(events, case, facts, applicable)
+        attempt_end.unread = unread = unread or attempt_end.unread
         for requirement, said in told.items():
             found[requirement].add(said)
     if (liveness := found.get(OperationsEnd.requirement)) is not None and liveness.findings:
@@ -74,6 +76,8 @@ def judge_parts(
     ]
     paused = attempt_end.paused_client(case)
     for requirement, said in found.items():
+        if unread:
+            break
         if paused and said.undecided_because and not (said.findings or said.crashed):
             continue
         if requirement not in case.requirements and (said.exercised or said.findings or said.crashed):
@@ -116,6 +120,8 @@ def _verdict(
         return Verdict.UNAVAILABLE, attempt_end.ended.text, ()
     if check is None:
         return Verdict.UNSUPPORTED, f"needs {', '.join(requirement.capabilities)}", ()
+    if attempt_end.unread:
+        return Verdict.INCONCLUSIVE, attempt_end.unread, ()
     if check.crashed is not None:
         return Verdict.HARNESS_ERROR, f"its check crashed: {type(check.crashed).__name__}: {check.crashed}", ()
     if check.findings:

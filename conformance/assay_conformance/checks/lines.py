@@ -404,7 +404,7 @@ class Lines:
             for name, entries in self.unclaimed.items()
             if base_topic(name) == topic
             for content, entry in entries
-            if self.foresight.may_be_called(handle, entry.meta.producer_name, name)
+            if entry.described is None or self.foresight.may_be_called(handle, entry.described.producer_name, name)
         )
 
     @property

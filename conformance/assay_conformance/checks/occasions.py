@@ -159,7 +159,9 @@ class _Search:
             self._met.add(Trait.DELAYED)
 
     def _stored(self, events: Sequence[Stored]) -> None:
-        self._metas([event.meta for event in events])
+        self._metas([event.described for event in events if event.described is not None])
+        if any(event.described is None for event in events):
+            self._met.add(Trait.UNREADABLE)
 
     def _invokes(self, events: Sequence[Invoke]) -> None:
         self._verbs.update((Invoke, verb) for verb in {event.verb for event in events})

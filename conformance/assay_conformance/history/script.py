@@ -377,7 +377,8 @@ class Script:
             "meta": _meta(name, first, len(numbers), batch),
             "members": _members(numbers, handle, first),
         }
-        return self.add(Stored, topic=topic, id=entry_id(position), **{**values, **fields})
+        described = {**values, **fields}
+        return self.add(Stored, topic=topic, id=entry_id(position), described=described.pop("meta"), **described)
 
     def read_back(self, *entries: int, topic: str = "t") -> ReadBack:
         return self.add(ReadBack, topic=topic, entries=tuple(entry_id(entry) for entry in entries))

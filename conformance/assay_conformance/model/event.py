@@ -279,6 +279,10 @@ class Meta(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, gc=Fal
         return self.batch or 1
 
 
+class UnreadableError(Exception):
+    """Something of an event that its witness could not decode was asked for. What asks cannot be judged."""
+
+
 class Opened(_Event, frozen=True, tag="opened"):
     """A client connected: `conn` counts the Case's connections from 0. `url`: to which address, as clients are told
     it."""
@@ -374,15 +378,28 @@ class Stored(_Event, frozen=True, tag="stored"):
     """An entry was appended to `topic` (the local name of the topology, with `-partition-N` where partitioned).
 
     `late`: nobody saw it appended. It was delivered, or read in the end, and is there since some moment before.
+    `described` is what its metadata says, None where it cannot be decoded: a broker stores such an entry all the same.
     """
 
     topic: str
     id: MessageId
     size: int
     unit: int
-    meta: Meta
+    described: Meta | None = msgspec.field(name="meta")
     members: tuple[Member, ...] = ()
     late: bool = False
+
+    @property
+    def meta(self) -> Meta:
+        """Its metadata; UnreadableError where that cannot be decoded, so that whoever needs it judges nothing."""
+        if self.described is None:
+            raise UnreadableError(self.undecoded)
+        return self.described
+
+    @property
+    def undecoded(self) -> str:
+        """For a sentence about one that is not described."""
+        return f"entry {self.id.name} of {self.topic} has metadata that cannot be decoded"
 
 
 class ReadBack(_Event, frozen=True, tag="read-back"):

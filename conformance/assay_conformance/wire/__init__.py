@@ -23,7 +23,7 @@ from assay_conformance.wire.chunk import (
 from assay_conformance.wire.command_type import BODY_FIELDS, PAYLOAD_TYPES, CommandType
 from assay_conformance.wire.commands import NO_ID, command, message_id
 from assay_conformance.wire.compression import Codec, compress, decompress
-from assay_conformance.wire.describe import Describer, Description
+from assay_conformance.wire.describe import Describer, Description, data_bytes
 from assay_conformance.wire.errors import (
     BatchError,
     ChunkError,
@@ -96,6 +96,7 @@ __all__ = [
     "Waiting",
     "command",
     "compress",
+    "data_bytes",
     "decode",
     "decode_batch",
     "decompress",

@@ -46,6 +46,14 @@ LETTER_PROPERTIES: Final = frozenset(
 """Those of PIP-22 and PIP-58, as the Java, C++ and Go clients write them."""
 
 
+def data_bytes(payload: Payload) -> int:
+    """How much it carries; where its metadata cannot be decoded, all of what a broker stores."""
+    try:
+        return len(payload.data)
+    except MetadataError:
+        return len(payload.block)
+
+
 class Description:
     """One payload in the words of the history. `meta` is None where the metadata cannot be decoded.
 

@@ -66,6 +66,26 @@ def test_the_other_requirements_are_judged_all_the_same() -> None:
     assert _judged(_story(0, 0), broken=Raises)[IDS].verdict is Verdict.FAIL
 
 
+def _with_an_unreadable_entry(*sequence_ids: int) -> list[Event]:
+    story = Script()
+    story.producer()
+    for number, sequence_id in enumerate(sequence_ids):
+        story.send(number)
+        story.send_frame(number, sequence_id=sequence_id)
+    story.stored(0, meta=None, members=())
+    return story.done()
+
+
+def test_an_entry_that_cannot_be_decoded_leaves_its_case_open() -> None:
+    told = _judged(_with_an_unreadable_entry(0, 0))
+    assert {told[ORDER].verdict, told[IDS].verdict} == {Verdict.INCONCLUSIVE}
+    assert "has metadata that cannot be decoded" in told[IDS].reason
+
+
+def test_an_entry_that_cannot_be_decoded_says_nothing_of_what_is_not_the_cases() -> None:
+    assert set(_judged(_with_an_unreadable_entry(0, 0))) == set(CASE.requirements)
+
+
 def test_findings_name_the_attempt_they_are_of() -> None:
     assert {finding.attempt for finding in _judged(_story(0, 0), attempt=2)[IDS].findings} == {2}
 

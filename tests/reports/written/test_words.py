@@ -101,7 +101,7 @@ TOLD: list[tuple[ev.Event, str]] = [
         ev.Undecodable(seq=0, t_ns=0, conn=1, dir=fl.Direction.TO_BROKER, reason="no magic"),
         "undecodable bytes: no magic",
     ),
-    (ev.Stored(seq=0, t_ns=0, topic="t", id=ID, size=1, unit=1, meta=META), "stored 1:5 in t: sequence 4 of p"),
+    (ev.Stored(seq=0, t_ns=0, topic="t", id=ID, size=1, unit=1, described=META), "stored 1:5 in t: sequence 4 of p"),
     (ev.ReadBack(seq=0, t_ns=0, topic="t", entries=(ID,)), "t holds 1 entry"),
     (
         ev.Cursor(seq=0, t_ns=0, topic="t", subscription="s", mark_delete=ID, backlog=2),

@@ -190,7 +190,7 @@ class Frames:
             and message.unit == event.unit
             and not event.late
             and message.members == event.members
-            and message.meta == event.meta
+            and message.meta == event.described
         )
 
 

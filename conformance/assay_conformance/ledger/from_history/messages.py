@@ -183,6 +183,9 @@ def _stored(found: Messages, events: Sorted, case: Case, producers: dict[int, _P
         if step.who is Who.BROKER and step.verb == "store_entries"
     }
     for entry in events.stored:
+        if entry.described is None:
+            found.unknown.add((entry.topic, entry.id.position))
+            continue
         if entry.meta.chunk_id is not None and entry.meta.uuid is not None:
             found.chunks.setdefault((entry.topic, entry.meta.uuid), []).append(entry)
         base = base_topic(entry.topic)
