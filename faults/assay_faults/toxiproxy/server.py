@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import subprocess
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_faults.ledger import Kind, Ledger, environment_of
+from assay_faults.processes.keeper import Order, Program, start
 from assay_faults.toxiproxy.api import Api
 
 _READY_DEADLINE_S: Final = 10.0
@@ -65,15 +65,14 @@ class OwnServer:
                 return api
         raise HarnessError(f"{command[-1]}: ended {_TRIES} times as soon as it was started; see {self._log}")
 
-    def _spawn(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _spawn(self, command: Sequence[str]) -> Program:
         entry = self._ledger.creating(Kind.PROCESS, "toxiproxy")
+        order = Order(command, {**os.environ, **environment_of(entry)})
         with self._log.open("ab") as log:
-            return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **environment_of(entry)}
-            )
+            return start(order, None, log.fileno(), log.fileno())
 
 
-async def _ready(process: subprocess.Popen[bytes], api: Api) -> bool:
+async def _ready(process: Program, api: Api) -> bool:
     """True once it answers; False when it ended. Whoever answers while it lives is it: the port is its own, or it
     would not."""
     deadline_s = asyncio.get_running_loop().time() + _READY_DEADLINE_S
