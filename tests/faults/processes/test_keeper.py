@@ -155,7 +155,7 @@ def test_a_program_that_never_began_is_an_error(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(OSError, match="does not answer"):
         waiting.begun(within_s=0.1)
     os.kill(lost.pid, signal.SIGKILL)
-    with pytest.raises(OSError, match="Broken pipe|has ended"):
+    with pytest.raises(OSError, match=r"Broken pipe|has ended"):
         start(Order(["true"], {}), None, None, 2)
     lost.close()
 
