@@ -23,6 +23,7 @@ from junitparser import JUnitXml, TestCase
 from uv import find_uv_bin
 
 from assay_fixtures.light import LightPulsar
+from assay_fixtures.verified import exit_code
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs/light-pulsar.md"
 BEGIN, END = "<!-- begin of what bench/client_suite.py --write made -->\n", "<!-- end -->\n"
@@ -135,7 +136,7 @@ def main() -> int:
     unlisted = [one for one in ran if one.trouble and one.name not in KNOWN]
     for one in unlisted:
         print(f"{one.file}: {one.name}: {one.trouble}", file=sys.stderr)
-    return 1 if unlisted else 0
+    return exit_code(len(ran), len(unlisted), "tests of the client")
 
 
 def _version(checkout: Path) -> str:

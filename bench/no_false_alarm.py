@@ -43,6 +43,7 @@ from assay_fixtures.brokers.embedded import EmbeddedSite
 from assay_fixtures.packs import Pack, load_packs
 from assay_fixtures.reference.probe import Tried, in_memory
 from assay_fixtures.runner.load import LoadSampler
+from assay_fixtures.verified import exit_code
 
 AT_ONCE: Final = 8
 """Lives over sockets that run side by side: they mostly wait."""
@@ -282,7 +283,8 @@ def main() -> int:
     known = figures(rounds, others, pack)
     short = list(missed(known, sockets=said.sockets))
     print("\n".join((*report(rounds, others, pack, known), *told, *short)))
-    return 1 if told or short else 0
+    lives = sum(map(len, (*rounds.values(), *others.values())))
+    return exit_code(lives, len(told) + len(short), "lives")
 
 
 if __name__ == "__main__":

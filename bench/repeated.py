@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.verdict import Verdict
+from assay_fixtures.verified import exit_code
 from assay_reports.compare import CellDifference, Comparison, compare
 from assay_reports.expectations import Expectation, read_expectations
 from assay_reports.outcome import EXIT_CODE, Cause
@@ -164,7 +165,7 @@ def main() -> int:
     left_open = sum(len(one.left_open) for one in compared.values())
     judged = len(said.cells) * len(compared)
     print(f"{same} of {len(compared)} runs said what the first said; {left_open} of {judged} judgements left open")
-    return 0 if same == len(compared) else 1
+    return exit_code(len(compared), len(compared) - same, "runs to compare with the first")
 
 
 if __name__ == "__main__":

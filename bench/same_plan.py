@@ -24,6 +24,7 @@ from assay_conformance.model.errors import UnavailableError
 from assay_fixtures.cache import cache_folder
 from assay_fixtures.interpreters import interpreter_of
 from assay_fixtures.python_packages import make_environment
+from assay_fixtures.verified import exit_code
 
 CONFORMANCE: Final = Path(__file__).parents[1] / "conformance"
 SUPPORTED: Final = ("3.11", "3.12", "3.13", "3.14")
@@ -90,16 +91,17 @@ def _planned(python: Path, script: str, *path: Path) -> str:
 
 def main() -> int:
     print(f"{OURS}  {ours()}", flush=True)
-    status = 0
+    asked = others = 0
     for python in SUPPORTED:
         try:
             planned = theirs(python)
         except UnavailableError as error:
             print(f"{python}  not asked: {error}", flush=True)
             continue
-        status |= planned != ours()
+        asked += 1
+        others += planned != ours()
         print(f"{python}  {planned}  {'the same' if planned == ours() else 'ANOTHER PLAN'}", flush=True)
-    return status
+    return exit_code(asked, others, "Pythons to ask")
 
 
 if __name__ == "__main__":

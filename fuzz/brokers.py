@@ -38,6 +38,7 @@ from assay_fixtures.differential.generator import generate
 from assay_fixtures.differential.node import node
 from assay_fixtures.differential.real import RealParty
 from assay_fixtures.differential.script import Script
+from assay_fixtures.verified import exit_code
 
 
 def scripts_of(options: argparse.Namespace) -> list[Script]:
@@ -102,7 +103,7 @@ def main() -> int:
     for line in figures.lines():
         print(line)
     print(f"{time.monotonic() - started:.0f} s")
-    return 1 if figures.disagreements else 0
+    return exit_code(figures.scripts, len(figures.disagreements), "sequences")
 
 
 if __name__ == "__main__":

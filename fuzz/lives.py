@@ -22,6 +22,7 @@ import msgspec
 from assay_conformance.machines import areas, plan
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.reference.probe import ReferenceTrial, Tried
+from assay_fixtures.verified import exit_code
 
 ROUND: Final = 250
 LATENCY_MS: Final = 8
@@ -63,7 +64,7 @@ def main() -> int:
         seed += 1
         took_s = time.monotonic() - began
         print(f"{lives} lives in {took_s:.0f} s, {accused} blamed; the next seed is {seed}", flush=True)
-    return 1 if accused else 0
+    return exit_code(lives, accused, "lives")
 
 
 def _keep(folder: Path | None, seed: int, number: int, life: Tried) -> None:

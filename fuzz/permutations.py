@@ -16,6 +16,7 @@ from assay_conformance.model.case import Tier
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.packs import own_pack
 from assay_fixtures.reference.probe import ReferenceTrial, in_memory
+from assay_fixtures.verified import exit_code
 
 
 def main() -> int:
@@ -34,7 +35,7 @@ def main() -> int:
                 sys.stdout.write(f"{case.id}: {judgement.requirement} {judgement.verdict}: {judgement.reason}\n")
                 sys.stdout.flush()
     sys.stdout.write(f"{len(chosen[share - 1 :: shares])} permutations, {blamed} verdicts that are no pass\n")
-    return 1 if blamed else 0
+    return exit_code(len(chosen[share - 1 :: shares]), blamed, "permutations")
 
 
 if __name__ == "__main__":

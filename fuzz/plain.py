@@ -44,6 +44,7 @@ from assay_conformance.model.event import (
 from assay_conformance.model.fault import Cut, Fault
 from assay_fixtures.packs import own_pack
 from assay_fixtures.reference.probe import FACTS, ReferenceTrial
+from assay_fixtures.verified import exit_code
 
 QUEUE: Final = 20
 """The receiver queue of the consumer, and how many are sent in a turn: permits come round soon."""
@@ -392,7 +393,7 @@ def main() -> int:
         for difference in found:
             sys.stdout.write(f"{name}, {day.__name__}, latency {latency_ms} ms, seed {seed}: {difference}\n")
     sys.stdout.write(f"{tried} histories, {differing} judged otherwise without their plain stretches\n")
-    return 1 if differing else 0
+    return exit_code(tried, differing, "histories")
 
 
 if __name__ == "__main__":

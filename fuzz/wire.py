@@ -52,6 +52,7 @@ from assay_conformance.wire import (
     reencode,
 )
 from assay_conformance.wire.describe import MAX_MESSAGE_BYTES
+from assay_fixtures.verified import exit_code
 
 GOLDEN: Final = Path(__file__).resolve().parents[1] / "fixtures/golden"
 MAX_FRAME_BYTES: Final = 16 * 1024
@@ -357,10 +358,10 @@ def main() -> int:
                 )
     wall_s = time.monotonic() - started
     outcomes = ", ".join(f"{name} {count}" for name, count in seen.most_common())
-    print(f"{number} inputs in {wall_s:.0f} s ({number / wall_s:.0f}/s), seed {options.seed}")
+    print(f"{number} inputs in {wall_s:.0f} s ({number / max(wall_s, 1e-9):.0f}/s), seed {options.seed}")
     print(f"outcomes: {outcomes}")
     print(f"memory: at most {peak} bytes for a sampled input; {resident_mib()} MiB resident, {base_mib} before")
-    return 0
+    return exit_code(number, 0, "inputs")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from bench.durability.result import Row, remarks, table
 
 from assay_conformance.cases.durability import KINDS
 from assay_conformance.model.errors import AssayError
+from assay_fixtures.verified import exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     tallies = {row: tally for row, tally in durability.tallies.items() if tally.results or tally.cut_short}
     print("\n".join((*table(tallies), "", *remarks(tallies))))
-    return 1 if any(tally.failed for tally in tallies.values()) else 0
+    return exit_code(len(tallies), sum(bool(tally.failed) for tally in tallies.values()), "kills")
 
 
 if __name__ == "__main__":

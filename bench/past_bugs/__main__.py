@@ -21,6 +21,7 @@ from bench.past_bugs.page import PAGE, counts, page
 from bench.past_bugs.pairs import PAIRS, clauses_of
 
 from assay_conformance.model.errors import AssayError
+from assay_fixtures.verified import exit_code
 
 
 def main() -> int:
@@ -49,8 +50,8 @@ def main() -> int:
         for one in found.values():
             keep(one)
         PAGE.write_text(page(kept()), "utf-8")
-    known = (result.detection for row, result in results.items() if rows[row].reproduced)
-    return 0 if all(detection is Detection.DETECTED for detection in known) else 1
+    known = [result.detection for row, result in results.items() if rows[row].reproduced]
+    return exit_code(len(known), sum(one is not Detection.DETECTED for one in known), "rows that are reproduced")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,8 @@ from fuzz.hostile.attack import REFUSALS, Tried
 from fuzz.hostile.doors import DOORS
 from fuzz.hostile.kinds import KINDS, found
 
+from assay_fixtures.verified import exit_code
+
 ALL_DOORS: Final = (*DOORS, *traffic.TRAFFIC)
 _PROGRESS: Final = 250
 _SERVER_TURN: Final = 200
@@ -60,7 +62,7 @@ def main() -> int:
     if options.json:
         options.json.write_text("\n".join(json.dumps(_record(one)) for one in tried) + "\n")
     _print(tried)
-    return 1 if any(one.breaches for one in tried) else 0
+    return exit_code(len(tried), sum(bool(one.breaches) for one in tried), "attacks")
 
 
 def _all(options: argparse.Namespace, folder: Path, numbers: range) -> list[Tried]:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from tests.replay import read_folder, replay
 
+from assay_fixtures.verified import exit_code
+
 
 def main(folder: Path) -> int:
-    """1 when a recording is answered differently."""
+    """1 when a recording is answered differently, 3 when there is none."""
     equal = different = 0
     for recording in read_folder(folder):
         differences = replay(recording)
@@ -19,7 +21,7 @@ def main(folder: Path) -> int:
         for difference in differences:
             print(f"            {difference}")
     print(f"{equal} equal, {different} different")
-    return 1 if different else 0
+    return exit_code(equal + different, different, f"recordings in {folder}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.errors import AssayError, HarnessError, UnavailableError
+from assay_conformance.model.extras import install
 
 _NAMES: Final = ("localhost", "127.0.0.1", "::1")
 _ASKED: Final = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE", "BAD_CERTIFICATE", "CERTIFICATE_UNKNOWN", "UNKNOWN_CA")
@@ -38,7 +39,7 @@ def end_sessions(folder: Path, far: ssl.SSLContext, names: tuple[str, ...] = ())
     except ImportError as error:
         raise UnavailableError(
             "the library trustme is not installed, and clients that speak TLS need a certificate: "
-            "expected pip install 'mq-assay[tls]'"
+            f"expected {install('tls')}"
         ) from error
     authority = trustme.CA(organization_name="assay run")
     trust_certs = folder / "trust-certs.pem"

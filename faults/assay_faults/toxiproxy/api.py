@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError, cause_of
+from assay_conformance.model.extras import install
 from assay_faults.toxiproxy.toxics import Toxic
 
 T = TypeVar("T")
@@ -163,6 +164,6 @@ def _library() -> Any:
         from toxiproxy import api
     except ImportError as error:
         raise UnavailableError(
-            "the library toxiproxy-python is not installed: expected pip install 'mq-assay[toxiproxy]'"
+            f"the library toxiproxy-python is not installed: expected {install('toxiproxy')}"
         ) from error
     return api

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
+from assay_conformance.model.extras import install
 
 OLDEST = 17
 UNFIT = (18, 19, 20)
@@ -98,7 +99,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     raise UnavailableError(
         "Spark needs a Java, 17 or 21 and later, and there is none: "
         f"{'; '.join(refused) or 'no JAVA_HOME, no java on the path'}; "
-        "`pip install 'mq-assay[spark]'` brings one along"
+        f"{install('spark')} brings one along"
     )
 
 

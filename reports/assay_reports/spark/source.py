@@ -3,7 +3,7 @@
     spark.dataSource.register(PulsarTopic)
     spark.read.format("pulsar-topic").options(service_url="pulsar://host:6650", topic="persistent://t/n/topic").load()
 
-It needs the Pulsar client (`mq-assay[pulsar]`) wherever tasks run, and nothing of a cluster's administration: readers
+It needs the Pulsar client (the extra `pulsar`) wherever tasks run, and nothing of a cluster's administration: readers
 find the last message, and what lies between by publish time. What is read is bounded by message ids that are taken
 once, when the query is planned: a topic that goes on growing is read as it was then. Readers leave no subscription.
 
@@ -36,6 +36,7 @@ from pyspark.sql.types import StructType
 
 from assay_conformance.model.errors import UnavailableError, UsageError
 from assay_conformance.model.event import Identity
+from assay_conformance.model.extras import install
 from assay_conformance.model.payload import digest, identify
 from assay_conformance.wire.pulsar_pb2 import MessageIdData
 
@@ -275,7 +276,7 @@ def _client(asked: Wish) -> Iterator[pulsar.Client]:
         import pulsar
     except ImportError as error:
         raise UnavailableError(
-            f"{FORMAT}: the Pulsar client is not there ({error}); install mq-assay[pulsar]"
+            f"{FORMAT}: the Pulsar client is not there ({error}); expected {install('pulsar')}"
         ) from None
     options: dict[str, Any] = {}
     if asked.token:

@@ -160,7 +160,7 @@ def nobody_makes_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("nobody_makes_certificates")
 def test_library_that_is_missing_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UnavailableError, match=r"trustme is not installed.*pip install 'mq-assay\[tls\]'"):
+    with pytest.raises(UnavailableError, match=r"trustme is not installed.*pip install '\.\[tls\]'"):
         end_sessions(tmp_path, ssl.create_default_context())
 
 
