@@ -64,6 +64,12 @@ class Admission:
         while self.producers:
             next(iter(self.producers.values())).evict(url)
 
+    def evict_unencrypted(self) -> None:
+        """Send away those that do not encrypt."""
+        # Closing one may end its connection, and take others with it.
+        while plain := next((producer for producer in self.producers.values() if not producer.encrypted), None):
+            plain.evict(None)
+
     def _promote(self, producer: Producer) -> None:
         try:
             self._check_usable()

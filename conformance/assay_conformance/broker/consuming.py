@@ -50,6 +50,9 @@ def subscribe(session: Session, body: CommandSubscribe, _frame: Frame) -> None:
     if body.consumer_id in session.joining_consumers:
         raise RefusalError(ServerError.ServiceNotReady, "Consumer is already present on the connection")
     topic = session.topics.open(name, session.broker, create=body.force_topic_creation)
+    makes = body.durable and topic.persistent and body.subscription not in topic.subscriptions
+    if makes and topic.policies.auto_subscription is False:
+        raise RefusalError(ServerError.SubscriptionNotFound, "Subscription does not exist")
     check_consumer_schema(session, topic, body)
     if body.read_compacted and body.subType not in (CommandSubscribe.Exclusive, CommandSubscribe.Failover):
         text = "readCompacted only allowed on failover or exclusive subscriptions"

@@ -1,6 +1,7 @@
 """What a broker does to a topic by itself, at intervals: expire, delete, and keep backlogs within their quota.
 
-An expired entry counts as acknowledged for every subscription, and what all have acknowledged may be deleted. A topic
+An expired entry counts as acknowledged for every subscription, and what all have acknowledged may be deleted. A
+subscription that nobody uses is deleted, and a topic compacted, where policies say so. A topic
 whose largest backlog is over its quota admits no producers and sends away those it has, or drops the oldest of that
 backlog, as the quota says.
 """
@@ -43,25 +44,36 @@ class Housekeeping:
         self._expiry: Timer | None = None
         self._check: Timer | None = None
         self._trim: Timer | None = None
+        self._compaction: Timer | None = None
+        self._expiry_of_subscriptions: Timer | None = None
 
     def apply(self, policies: Policies) -> None:
         self._policies = policies
         if self._expiry is None and policies.message_ttl_s:
             self._expiry = self._host.after(self._host.settings.expiry_check_ms, self._expire)
         if self._check is None and policies.backlog_quota is not None:
-            self._check = self._host.after(self._host.settings.backlog_check_ms, self._check_backlogs)
+            self._check = self._host.after(self._host.settings.backlog_check_ms, self._check_at_interval)
         if self._trim is None and policies.retention is not None:
             self._trim = self._host.after(self._host.settings.retention_check_ms, self._check_retention)
+        if self._compaction is None and policies.compaction_threshold:
+            self._compaction = self._host.after(self._host.settings.compaction_check_ms, self._check_compaction)
+        if self._expiry_of_subscriptions is None and policies.subscription_expiry_minutes:
+            after_ms = self._host.settings.subscription_expiry_check_ms
+            self._expiry_of_subscriptions = self._host.after(after_ms, self._expire_subscriptions)
 
     def stop(self) -> None:
-        for timer in (self._expiry, self._check, self._trim):
+        timers = (self._expiry, self._check, self._trim, self._compaction, self._expiry_of_subscriptions)
+        for timer in timers:
             if timer is not None:
                 timer.cancel()
 
     def refusal(self) -> RefusalError | None:
         """Why no producer is admitted now; None when one is."""
         quota = self._policies.backlog_quota
-        return None if quota is None or not self._over(quota) else REFUSALS.get(quota.action)
+        if quota is None:
+            return None
+        actions = (action for over, action in self._exceeded(quota) if over)
+        return next((refusal for action in actions if (refusal := REFUSALS.get(action)) is not None), None)
 
     def _expire(self) -> None:
         self._expiry = None
@@ -72,17 +84,24 @@ class Housekeeping:
                 subscription.skip_before(end)
         self.apply(self._policies)
 
-    def _check_backlogs(self) -> None:
+    def _check_at_interval(self) -> None:
         self._check = None
+        self.check_backlogs()
+        self.apply(self._policies)
+
+    def check_backlogs(self) -> None:
+        """Do what the quotas say to the producers and backlogs there are."""
         quota = self._policies.backlog_quota
         if quota is not None:
             refusal = self.refusal()
             if refusal is not None:
                 self._topic.admission.evict(None, refusal)
-            for subscription in self._over(quota):
-                if quota.action is BacklogAction.CONSUMER_BACKLOG_EVICTION:
-                    self._evict(subscription, quota)
-        self.apply(self._policies)
+            large, old = self._exceeded(quota)
+            for subscription in large[0] if large[1] is BacklogAction.CONSUMER_BACKLOG_EVICTION else ():
+                while subscription.backlog_bytes() > KEPT_OF_QUOTA * quota.limit_bytes:
+                    subscription.skip(1)
+            for subscription in old[0] if old[1] is BacklogAction.CONSUMER_BACKLOG_EVICTION else ():
+                subscription.skip_before(self._index_of_age(quota.limit_s))
 
     def _check_retention(self) -> None:
         self._trim = None
@@ -113,10 +132,12 @@ class Housekeeping:
         behind = sum(len(entry.payload.block) for entry in entries[end:])
         return too_old or 0 <= retention.bytes <= behind
 
-    def _over(self, quota: BacklogQuota) -> list[Subscription]:
-        """The durable subscriptions whose backlog is over a quota."""
+    def _exceeded(self, quota: BacklogQuota) -> tuple[tuple[list[Subscription], BacklogAction], ...]:
+        """The durable subscriptions whose backlog is too large, and those whose is too old, each with its action."""
         durable = [kept for kept in self._topic.subscriptions.values() if kept.durable]
-        return [kept for kept in durable if self._is_large(kept, quota) or self._is_old(kept, quota)]
+        large = [kept for kept in durable if self._is_large(kept, quota)]
+        old = [kept for kept in durable if self._is_old(kept, quota)]
+        return (large, quota.action), (old, quota.of_age)
 
     def _is_large(self, subscription: Subscription, quota: BacklogQuota) -> bool:
         return 0 < quota.limit_bytes < subscription.backlog_bytes()
@@ -124,11 +145,25 @@ class Housekeeping:
     def _is_old(self, subscription: Subscription, quota: BacklogQuota) -> bool:
         return quota.limit_s > 0 and subscription.cursor.mark < self._index_of_age(quota.limit_s)
 
-    def _evict(self, subscription: Subscription, quota: BacklogQuota) -> None:
-        if quota.limit_s > 0:
-            subscription.skip_before(self._index_of_age(quota.limit_s))
-        while quota.limit_bytes > 0 and subscription.backlog_bytes() > KEPT_OF_QUOTA * quota.limit_bytes:
-            subscription.skip(1)
+    def _check_compaction(self) -> None:
+        """Compact once more than the threshold came behind the last compaction (PersistentTopic.checkCompaction)."""
+        self._compaction = None
+        threshold = self._policies.compaction_threshold
+        before = self._topic.compaction
+        behind = self._topic.store.entries[0 if before is None else before.horizon :]
+        if threshold and sum(len(entry.payload.block) for entry in behind) > threshold:
+            self._topic.compact()
+        self.apply(self._policies)
+
+    def _expire_subscriptions(self) -> None:
+        """Delete the subscriptions that nobody used for long enough (PersistentTopic.checkInactiveSubscriptions)."""
+        self._expiry_of_subscriptions = None
+        minutes = self._policies.subscription_expiry_minutes
+        for kept in list(self._topic.subscriptions.values()) if minutes else ():
+            idle_ms = self._host.unix_ms - kept.active_ms
+            if not kept.consumers and kept.durable and idle_ms > (minutes or 0) * S_PER_MINUTE * MS_PER_S:
+                self._topic.drop(kept)
+        self.apply(self._policies)
 
     def _index_of_age(self, seconds: int) -> int:
         """The first entry that is younger."""

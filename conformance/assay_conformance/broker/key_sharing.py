@@ -76,6 +76,10 @@ class KeyShared(Sharing):
         self._selector.add(consumer)
         super().add(consumer)
 
+    def holder(self, consumer: Consumer) -> Consumer | None:
+        """Who has a range of keys that this consumer asks for, where ranges are asked for."""
+        return self._selector.holder(consumer)
+
     def remove(self, consumer: Consumer) -> None:
         self._selector.remove(consumer)
         super().remove(consumer)

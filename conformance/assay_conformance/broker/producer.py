@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 class Producer:
     """`in_flight` counts SENDs the store has not answered; a CLOSE_PRODUCER is answered after them. `topic_epoch` is
     the epoch in which it had the topic for itself, None for one that never had. `gone`: its name is free, and nothing
-    of it is answered any more."""
+    of it is answered any more. `encrypted`: it said that it encrypts."""
 
     __slots__ = (
         "_closing",
         "_request_id",
         "access_mode",
+        "encrypted",
         "epoch",
         "gone",
         "in_flight",
@@ -42,6 +43,7 @@ class Producer:
         self.topic = topic
         self.producer_id = request.producer_id
         self.epoch = request.epoch
+        self.encrypted = request.encrypted
         self.access_mode = request.producer_access_mode
         self.topic_epoch: int | None = request.topic_epoch if request.HasField("topic_epoch") else None
         self.name = name

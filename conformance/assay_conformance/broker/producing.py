@@ -29,6 +29,8 @@ def create_producer(session: Session, body: CommandProducer, _frame: Frame) -> N
     if body.producer_id in session.joining_producers:
         raise RefusalError(ServerError.ServiceNotReady, "Producer is already present on the connection")
     topic = session.topics.open(name, session.broker)
+    if topic.policies.encryption_required and not body.encrypted:
+        raise RefusalError(ServerError.MetadataError, f"Encryption is required in {name.full}")
     schema_version = producer_schema(session, topic, body)
     first = body.initial_subscription_name
     if first and topic.persistent and first not in topic.subscriptions:

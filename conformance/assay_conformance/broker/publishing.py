@@ -1,6 +1,6 @@
 """What a SEND goes through.
 
-    SEND -> terminated? -> too large? -> publish rate -> deduplication -> store -> receipt
+    SEND -> terminated? -> too large? -> encrypted? -> publish rate -> deduplication -> store -> receipt
 
 A SEND beyond the publish rate is still taken; then its connection is not read until tokens are there again. A SEND the
 store keeps waiting is taken in but not written: between the two, deduplication cannot judge a copy of it.
@@ -86,6 +86,7 @@ class Publishing:
         self.dedup: Deduplication | None = None
         self.terminated = False
         self.max_message_bytes = 0
+        self.encrypted_only = False
         self._host = host
         self._store = store
         self._stored = stored
@@ -112,6 +113,9 @@ class Publishing:
             return
         if 0 < self.max_message_bytes < len(payload.block) and not send.is_chunk:
             _fail(producer, last, ServerError.NotAllowedError, "Exceed maximum message size")
+            return
+        if self.encrypted_only and not _is_encrypted(payload):
+            _fail(producer, last, ServerError.MetadataError, "Messages must be encrypted")
             return
         if self._gates:
             if self._throttles_wrongly(producer, lowest, last, highest):
@@ -238,6 +242,13 @@ def _present(*gates: PublishGate | None) -> tuple[PublishGate, ...]:
 
 def _fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> None:
     producer.session.send(replies.send_error(producer.producer_id, sequence_id, code, text))
+
+
+def _is_encrypted(payload: Payload) -> bool:
+    try:
+        return bool(payload.metadata.encryption_keys)
+    except MetadataError:
+        return False
 
 
 def _is_early_chunk(payload: Payload) -> bool:

@@ -122,10 +122,17 @@ class Schemas:
         for known in versions[-1:] if reads_latest else versions:
             _check(known.schema, schema, SchemaCompatibility.BACKWARD if reads_latest else rule)
 
-    def delete(self, topic: str) -> None:
-        """Forget them; the next one has the next number all the same."""
-        if self._versions.pop(topic, None):
-            self._next[topic] += 1
+    def delete(self, topic: str) -> int:
+        """Forget them; the deletion has a version of its own, whose number this is, and the next schema the next."""
+        self._versions.pop(topic, None)
+        number = self._next.get(topic, 0)
+        self._next[topic] = number + 1
+        return number
+
+    def forget(self, topic: str) -> None:
+        """As if there had been none."""
+        self._versions.pop(topic, None)
+        self._next.pop(topic, None)
 
 
 def _check(existing: Schema, new: Schema, rule: SchemaCompatibility) -> None:

@@ -22,10 +22,14 @@ class Selector(ABC):
 
     @abstractmethod
     def add(self, consumer: Consumer) -> None:
-        """Raises RefusalError when it cannot have what it asks for; nothing is changed then."""
+        """Of a consumer beside which no holder stands."""
 
     @abstractmethod
     def remove(self, consumer: Consumer) -> None: ...
+
+    @abstractmethod
+    def holder(self, consumer: Consumer) -> Consumer | None:
+        """Who has what this one asks for. Raises RefusalError for what nobody can have."""
 
     @abstractmethod
     def select(self, hash: int) -> Consumer | None: ...
@@ -55,6 +59,9 @@ class Ring(Selector):
                 del self._points[bisect_left(self._points, point)]
         del self._numbers[consumer]
 
+    def holder(self, _consumer: Consumer) -> Consumer | None:
+        return None
+
     def select(self, hash: int) -> Consumer | None:
         if not self._points:
             return None
@@ -79,15 +86,14 @@ class Ranges(Selector):
         self._taken: dict[Consumer, list[tuple[int, int]]] = {}
 
     def add(self, consumer: Consumer) -> None:
-        wanted = [(part.start, part.end) for part in consumer.key_shared.hashRanges]
-        if not wanted:
-            raise RefusalError(ServerError.ConsumerAssignError, "Ranges for KeyShared policy must not be empty.")
-        if any(start > end for start, end in wanted):
-            raise RefusalError(ServerError.ConsumerAssignError, "Fixed hash range start > end")
+        self._taken[consumer] = _wanted(consumer)
+
+    def holder(self, consumer: Consumer) -> Consumer | None:
+        wanted = _wanted(consumer)
         for known, ranges in self._taken.items():
             if any(start <= other_end and other <= end for start, end in wanted for other, other_end in ranges):
-                raise RefusalError(ServerError.ConsumerAssignError, f"Range conflict with consumer {known.name}")
-        self._taken[consumer] = wanted
+                return known
+        return None
 
     def remove(self, consumer: Consumer) -> None:
         del self._taken[consumer]
@@ -98,6 +104,15 @@ class Ranges(Selector):
             if any(start <= place <= end for start, end in ranges):
                 return consumer
         return None
+
+
+def _wanted(consumer: Consumer) -> list[tuple[int, int]]:
+    wanted = [(part.start, part.end) for part in consumer.key_shared.hashRanges]
+    if not wanted:
+        raise RefusalError(ServerError.ConsumerAssignError, "Ranges for KeyShared policy must not be empty.")
+    if any(start > end for start, end in wanted):
+        raise RefusalError(ServerError.ConsumerAssignError, "Fixed hash range start > end")
+    return wanted
 
 
 def selector(meta: KeySharedMeta) -> Selector:

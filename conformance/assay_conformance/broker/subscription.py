@@ -27,7 +27,8 @@ from assay_conformance.wire.pulsar_pb2 import CommandAck, CommandSubscribe, KeyS
 class Subscription:
     """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `orphaned`: not
     durable, and left alone since a SEEK; it takes whoever asks next, durable or not. `properties` and `replicated`
-    are what the consumer that made it asked for: nothing here goes by them."""
+    are what the consumer that made it asked for: nothing here goes by them. `active_ms` is when the last consumer came
+    or left."""
 
     def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, topic: TopicName) -> None:
         self.name = name
@@ -40,6 +41,7 @@ class Subscription:
         self.orphaned = False
         self.replicated = False
         self.properties: dict[str, str] = {}
+        self.active_ms = host.unix_ms
         self._host = host
         self._store = store
         self._topic = topic
@@ -55,21 +57,42 @@ class Subscription:
         """The one that gets everything, where there is one."""
         return self.dispatcher.active if isinstance(self.dispatcher, SingleActive) else None
 
-    def holder(self, kind: int) -> Consumer | None:
-        """Who has to be gone before another consumer of this kind can join: the one an Exclusive has."""
-        if self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND):
+    def holder(self, consumer: Consumer, kind: int) -> Consumer | None:
+        """Who has to be gone before another consumer of this kind can join: the one an Exclusive has, or one that has
+        a range of keys which the other wants."""
+        if kind != self.kind:
             return None
-        return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive == self.kind else None
+        if isinstance(self.dispatcher, KeyShared) and self._shares_keys_alike(consumer):
+            return self.dispatcher.holder(consumer)
+        beside = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND)
+        return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive and not beside else None
+
+    def refusal_beside(self, holder: Consumer) -> RefusalError:
+        """Why nobody else is let in while this holder lives."""
+        if isinstance(self.dispatcher, KeyShared):
+            return RefusalError(ServerError.ConsumerAssignError, f"Range conflict with consumer {holder.name}")
+        return RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
+
+    def check_place(self, consumer: Consumer, kind: int) -> None:
+        """Raises RefusalError while consumers of another kind are here, and for one too many. Of an Exclusive one
+        there is never a second, whatever the number is."""
+        if self.consumers and not self._is_of(consumer, kind):
+            raise RefusalError(ServerError.ConsumerBusy, "Subscription is of different type")
+        limit = self.backlog.policies.max_consumers_per_subscription or 0
+        if kind != CommandSubscribe.Exclusive and 0 < limit <= len(self.consumers):
+            raise RefusalError(ServerError.ConsumerBusy, "Subscription reached max consumers limit")
 
     def join(self, consumer: Consumer, kind: int) -> None:
-        """Take a consumer in. Raises RefusalError while consumers of another kind are here, and for ranges of keys
-        that cannot be had."""
-        if kind != self.kind or not self._shares_keys_alike(consumer):
-            if self.consumers:
-                raise RefusalError(ServerError.ConsumerBusy, "Subscription is of different type")
+        """Take a consumer in, for which there is a place. Raises RefusalError for ranges of keys that nobody can
+        have."""
+        if not self._is_of(consumer, kind):
             self.kind = kind
             self.dispatcher = self._dispatcher(kind, consumer.key_shared)
         self.dispatcher.add(consumer)
+        self.active_ms = self._host.unix_ms
+
+    def _is_of(self, consumer: Consumer, kind: int) -> bool:
+        return kind == self.kind and self._shares_keys_alike(consumer)
 
     def _shares_keys_alike(self, consumer: Consumer) -> bool:
         meta = self.dispatcher.meta if isinstance(self.dispatcher, KeyShared) else consumer.key_shared
@@ -81,6 +104,7 @@ class Subscription:
 
     def leave(self, consumer: Consumer) -> None:
         self.dispatcher.remove(consumer)
+        self.active_ms = self._host.unix_ms
 
     def stored(self, _entry: Entry) -> None:
         """An entry was appended."""

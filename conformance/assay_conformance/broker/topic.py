@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from assay_conformance.broker import replies
+from assay_conformance.broker import limits, replies
 from assay_conformance.broker.admission import ENDED, GONE, UNLOADED, Admission
 from assay_conformance.broker.compaction import Compaction
 from assay_conformance.broker.consumer import Consumer
@@ -17,6 +17,7 @@ from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.dedup import Deduplication
 from assay_conformance.broker.host import Host
 from assay_conformance.broker.housekeeping import Housekeeping
+from assay_conformance.broker.limits import SubscribeLimiter
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.pacing import PublishGate
@@ -34,9 +35,6 @@ from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, ServerError
 
 Settled = Callable[[RefusalError | None], None]
 """Told the outcome of an admission, which may take a while: None when it was granted."""
-
-
-_TAKEN = RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
 
 class Topic:
@@ -57,6 +55,7 @@ class Topic:
         self.policies = Policies()
         self.gone = False
         self.compaction: Compaction | None = None
+        self._subscribe_limiter: SubscribeLimiter | None = None
         self._host = host
         self._new_ledger = new_ledger
         self._dispatch_limiter: DispatchLimiter | None = None
@@ -88,7 +87,7 @@ class Topic:
     # --- subscriptions ----------------------------------------------------------------------------------------------
 
     def subscribe(self, name: str, start: int, *, durable: bool) -> Subscription:
-        """The subscription of this name; a new one begins at entry `start`."""
+        """The subscription of this name; a new one begins at entry `start`. RefusalError where there may be none."""
         known = self.subscriptions.get(name)
         if known is not None:
             if self.persistent and known.durable != durable and not known.orphaned:
@@ -97,6 +96,8 @@ class Topic:
             if not known.consumers and self._host.breaks(BrokerMutation.RESUBSCRIBE_STARTS_OVER):
                 known.cursor.reset(start)
             return known
+        if self.persistent:
+            limits.check_subscriptions(self.policies, self.name, len(self.subscriptions))
         cursor = Cursor(max(start, self.store.deleted), forgets=self._host.breaks(BrokerMutation.REDELIVERS_ACKED))
         kind = Subscription if self.persistent else TransientSubscription
         made = kind(self._host, name, self.store, cursor, durable=durable, topic=self.name)
@@ -108,7 +109,19 @@ class Topic:
         return made
 
     def join(self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled) -> None:
-        """Take a consumer in. One an Exclusive subscription has already is asked first whether it lives."""
+        """Take a consumer in. One that has what it asks for, an Exclusive subscription or a range of keys, is asked
+        first whether it lives."""
+        try:
+            limits.check_consumers(self.policies, self.subscriptions)
+            limits.check_kind(self.policies, self.name, request.subType)
+            if self._subscribe_limiter is not None:
+                self._subscribe_limiter.check(consumer.name, consumer.consumer_id)
+        except RefusalError as refusal:
+            settled(refusal)
+            return
+        self._join(consumer, request, start, settled)
+
+    def _join(self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled) -> None:
         if consumer.left:
             return
         if self.gone:
@@ -121,7 +134,8 @@ class Topic:
                 subscription.replicated = request.replicate_subscription_state
                 subscription.properties = {pair.key: pair.value for pair in request.subscription_properties}
                 self._begin_where_said(subscription, request)
-            holder = subscription.holder(request.subType)
+            subscription.check_place(consumer, request.subType)
+            holder = subscription.holder(consumer, request.subType)
             if holder is None:
                 subscription.join(consumer, request.subType)
         except RefusalError as refusal:
@@ -130,16 +144,23 @@ class Topic:
         if holder is None:
             settled(None)
         else:
-            holder.session.liveness.ask(partial(self._join_beside, consumer, request, start, settled))
+            taken = subscription.refusal_beside(holder)
+            holder.session.liveness.ask(partial(self._join_beside, consumer, request, start, settled, taken))
 
     def _join_beside(
-        self, consumer: Consumer, request: CommandSubscribe, start: int, settled: Settled, alive: bool
+        self,
+        consumer: Consumer,
+        request: CommandSubscribe,
+        start: int,
+        settled: Settled,
+        taken: RefusalError,
+        alive: bool,
     ) -> None:
         """What the holder was asked is answered; who has left meanwhile wants to know no more."""
         if not alive:
-            self.join(consumer, request, start, settled)
+            self._join(consumer, request, start, settled)
         elif not consumer.left:
-            settled(_TAKEN)
+            settled(taken)
 
     def _begin_where_said(self, subscription: Subscription, request: CommandSubscribe) -> None:
         """A cursor that reads what is compacted holds to the start it was given, even one of another topic; any other
@@ -168,6 +189,12 @@ class Topic:
         for subscription in self.subscriptions.values():
             subscription.take_policies(policies)
         self.housekeeping.apply(policies)
+        rate = policies.subscribe_rate
+        if rate != before.subscribe_rate:
+            self._subscribe_limiter = None if rate is None else SubscribeLimiter(self._host, rate)
+        self.publishing.encrypted_only = bool(policies.encryption_required)
+        if policies.encryption_required:
+            self.admission.evict_unencrypted()
         if _rates(policies) != _rates(before):
             self._start_rates()
 

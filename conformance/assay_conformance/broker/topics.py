@@ -22,7 +22,7 @@ from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.broker.topic import Topic
 from assay_conformance.model.case import Topology
 from assay_conformance.model.policy import AutoCreation, Policies
-from assay_conformance.model.topic_names import base_topic, part_names, partition_name
+from assay_conformance.model.topic_names import base_topic, part_names, partition_name, partition_number
 from assay_conformance.wire.pulsar_pb2 import ServerError
 
 Change = Callable[[list[str], list[str]], None]
@@ -40,6 +40,7 @@ class Topics:
         self.names = LocalNames(full)
         self._partitions = {full[topic.name]: topic.partitions for topic in topology.topics if topic.partitions}
         self._created = {full[topic.name] for topic in topology.topics if not topic.partitions}
+        self._deleted: set[str] = set()
         self._topics: dict[str, Topic] = {}
         self.placement = Placement(urls, proxied=topology.settings.proxied)
         rate = topology.settings.publish_rate
@@ -83,6 +84,7 @@ class Topics:
             raise RefusalError(ServerError.TopicNotFound, "")
         rule = self._auto_creation(name)
         if rule.enabled and rule.partitions and name.partition < 0:
+            self.check_room(name, rule.partitions)
             self.create(name, rule.partitions)
             return rule.partitions
         return 0
@@ -107,6 +109,8 @@ class Topics:
             raise RefusalError(ServerError.TopicNotFound, f"{full}: its topic has only {count} partitions")
         if not self.exists(full) and not (create and self._auto_creation(name).enabled):
             raise RefusalError(ServerError.TopicNotFound, f"Topic {full} does not exist")
+        if not self.exists(full):
+            self.check_room(name, 1)
         self.placement.load(full)
         return self._topic(name)
 
@@ -118,7 +122,12 @@ class Topics:
     def exists(self, full: str) -> bool:
         """Whether this is a topic or a partition that was created."""
         partition = parse(full).partition
-        return full in self._created or 0 <= partition < self._partitions.get(base_topic(full), 0)
+        is_partition = 0 <= partition < self._partitions.get(base_topic(full), 0)
+        return full in self._created or (is_partition and full not in self._deleted)
+
+    def is_known(self, full: str) -> bool:
+        """Whether this is a topic, with partitions or without."""
+        return full in self._partitions or self.exists(full)
 
     def of_namespace(self, namespace: str, domain: str = "persistent") -> list[str]:
         """The full names of its topics, partitions one by one; of those that are not persistent the ones in use."""
@@ -135,13 +144,20 @@ class Topics:
     def _all(self) -> Iterator[str]:
         yield from self._created
         for full, count in self._partitions.items():
-            yield from part_names(full, range(count))
+            yield from (name for name in part_names(full, range(count)) if name not in self._deleted)
 
     # --- what is created, grows and goes ----------------------------------------------------------------------------
 
     def partitioned(self) -> dict[str, int]:
         """The full names of partitioned topics, each with its number of partitions."""
         return dict(self._partitions)
+
+    def check_room(self, name: TopicName, topics: int) -> None:
+        """Raises RefusalError where the namespace of this name may not have so many topics more. Those that are not
+        persistent do not count."""
+        limit = self._effective(name).max_topics or 0
+        if name.domain == "persistent" and 0 < limit < len(self.of_namespace(name.namespace)) + topics:
+            raise RefusalError(ServerError.NotAllowedError, "Exceed maximum number of topics in namespace.")
 
     def create(self, name: TopicName, partitions: int = 0) -> None:
         """Make a topic, 0 partitions: one that has none. Raises RefusalError where there is one of this name."""
@@ -155,9 +171,19 @@ class Topics:
             self._add(full)
 
     def _add(self, full: str) -> None:
-        """A topic without partitions; there may be a partitioned one of the same name, which Pulsar 4.0 allows."""
-        self._created.add(full)
+        """A topic without partitions; there may be a partitioned one of the same name, which Pulsar 4.0 allows. Or a
+        partition that was deleted by itself."""
+        if full in self._deleted:
+            self._deleted.remove(full)
+        else:
+            self._created.add(full)
         self._tell([full], [])
+
+    def create_missing(self, full: str) -> None:
+        """Make the partitions of a topic again that were deleted by themselves."""
+        for name in part_names(full, range(self._partitions.get(full, 0))):
+            if name in self._deleted:
+                self._add(name)
 
     def grow(self, full: str, partitions: int) -> None:
         """Add partitions; each has the subscriptions of the first from its beginning, as Pulsar makes them.
@@ -184,6 +210,7 @@ class Topics:
         """Send all clients of a topic, or of all its partitions, away and forget what it held."""
         count = self._partitions.pop(full, 0)
         gone = part_names(full, range(count))
+        self._deleted.difference_update(gone)
         for name in gone:
             self._created.discard(name)
             self.placement.forget(name)
@@ -192,7 +219,10 @@ class Topics:
                 topic.close()
         if base_topic(full) == full:
             self.policies.forget_topic(full)
-            self.schemas.delete(full)
+            if self.schemas.versions(full):
+                self.schemas.delete(full)
+        elif full not in self._created and partition_number(full) < self._partitions.get(base_topic(full), 0):
+            self._deleted.add(full)
         self._tell([], gone)
 
     def _tell(self, added: list[str], gone: list[str]) -> None:

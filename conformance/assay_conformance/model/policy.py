@@ -36,11 +36,20 @@ class BacklogAction(StrEnum):
 
 
 class BacklogQuota(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """How large a topic's largest backlog may be; 0 or less = without limit. `limit_s`: age of its first entry."""
+    """How large a topic's largest backlog may be; 0 or less = without limit. `limit_s`: age of its first entry.
+
+    Pulsar has one quota of each type, with an action of its own: `age_action` is that of the age where it is another.
+    """
 
     limit_bytes: int = -1
     limit_s: int = -1
     action: BacklogAction = BacklogAction.PRODUCER_REQUEST_HOLD
+    age_action: BacklogAction | None = None
+
+    @property
+    def of_age(self) -> BacklogAction:
+        """What happens where a backlog is too old."""
+        return self.age_action or self.action
 
 
 class Retention(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -55,6 +64,22 @@ class DelayedDelivery(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=T
 
     active: bool = True
     tick_ms: int = 1_000
+
+
+class SubscriptionKind(StrEnum):
+    """The types a subscription can have, as Pulsar spells them in its policies."""
+
+    EXCLUSIVE = "Exclusive"
+    SHARED = "Shared"
+    FAILOVER = "Failover"
+    KEY_SHARED = "Key_Shared"
+
+
+class SubscribeRate(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How often a consumer, known by its name and id, may subscribe in a period; 0 or less = without limit."""
+
+    per_consumer: int = -1
+    period_s: int = 30
 
 
 class AutoCreation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -92,6 +117,24 @@ class Policies(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     max_unacked_per_consumer: int | None = None
     max_unacked_per_subscription: int | None = None
     max_producers: int | None = None
+    max_consumers: int | None = None
+    """maxConsumersPerTopic; here and in the limits below 0 is without limit."""
+    max_consumers_per_subscription: int | None = None
+    max_subscriptions: int | None = None
+    """maxSubscriptionsPerTopic."""
+    max_topics: int | None = None
+    """maxTopicsPerNamespace: partitions count one by one."""
+    compaction_threshold: int | None = None
+    """compactionThreshold: bytes behind the last compaction that begin another one; 0: none does."""
+    subscription_expiry_minutes: int | None = None
+    """subscriptionExpirationTime: how long a subscription without consumers is kept; 0: for ever."""
+    subscription_kinds: tuple[SubscriptionKind, ...] | None = None
+    """subscriptionTypesEnabled; those that are not named are refused."""
+    subscribe_rate: SubscribeRate | None = None
+    auto_subscription: bool | None = None
+    """allowAutoSubscriptionCreation: whether SUBSCRIBE makes a subscription that is not there."""
+    encryption_required: bool | None = None
+    """Producers that do not encrypt are refused, and so is every message without an encryption key."""
     max_message_bytes: int | None = None
     """maxMessageSize of a topic: larger SENDs that are no chunks are refused, one by one."""
     auto_creation: AutoCreation | None = None
@@ -155,12 +198,17 @@ class BrokerSettings(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     """brokerDeduplicationSnapshotIntervalSeconds: the same in time."""
     dedup_idle_minutes: int = 360
     """brokerDeduplicationProducerInactivityTimeoutMinutes: how long a name without a producer is remembered."""
+    compaction_check_ms: int = 60_000
+    """brokerServiceCompactionMonitorIntervalInSeconds."""
+    subscription_expiry_check_ms: int = 300_000
+    """subscriptionExpiryCheckIntervalInMinutes."""
     dedup_max_producers: int = 10_000
     """brokerDeduplicationMaxNumberOfProducers: names in a snapshot."""
 
 
 def nearest(*levels: Policies) -> Policies:
-    """Per policy, what the first level that sets it says. A rate of 0 sets nothing."""
+    """Per policy, what the first level that sets it says. A rate of 0 sets nothing; the quotas of size and of age are
+    two policies."""
     found: dict[str, object] = {}
     for level in levels:
         if level == _SILENT:
@@ -169,10 +217,23 @@ def nearest(*levels: Policies) -> Policies:
             value = getattr(level, name)
             if name not in found and _says_something(value):
                 found[name] = value
+            elif isinstance(value, BacklogQuota):
+                found[name] = _completed(found[name], value)
     return msgspec.structs.replace(_SILENT, **found) if found else _SILENT
 
 
 _SILENT = Policies()
+
+
+def _completed(quota: object, below: BacklogQuota) -> BacklogQuota:
+    """A quota with the part of the next level that it has not itself."""
+    assert isinstance(quota, BacklogQuota)
+    if quota.limit_bytes <= 0 < below.limit_bytes:
+        own = msgspec.structs.replace(quota, age_action=quota.of_age)
+        return msgspec.structs.replace(own, limit_bytes=below.limit_bytes, action=below.action)
+    if quota.limit_s <= 0 < below.limit_s:
+        return msgspec.structs.replace(quota, limit_s=below.limit_s, age_action=below.of_age)
+    return quota
 
 
 def _says_something(value: object) -> bool:

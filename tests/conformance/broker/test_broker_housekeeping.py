@@ -70,7 +70,7 @@ def test_nothing_expires_without_one() -> None:
 # --- backlog quota ---------------------------------------------------------------------------------------------------
 
 
-def _full(action: BacklogAction, **limit: int) -> Bench:
+def _full(action: BacklogAction, **limit: Any) -> Bench:
     bench = _bench(backlog_quota=BacklogQuota(action=action, **limit))
     bench.publish(*range(4), conn=9)
     bench.take(9)

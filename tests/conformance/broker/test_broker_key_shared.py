@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 import pytest
-from tests.conformance.broker.bench import Bench, C
+from tests.conformance.broker.bench import Bench, C, T
 
 from assay_conformance.wire import Frame, sticky_key_hash
 from assay_conformance.wire.pulsar_pb2 import KeySharedMode, ServerError
@@ -191,6 +191,13 @@ def _sticky(bench: Bench, conn: int, *ranges: tuple[int, int]) -> Frame:
     return _join(bench, conn, keySharedMode=KeySharedMode.STICKY, hashRanges=wanted)
 
 
+def _request_ranges(bench: Bench, conn: int, wanted: list[dict[str, int]]) -> None:
+    bench.connect(conn)
+    meta = {"keySharedMode": KeySharedMode.STICKY, "hashRanges": wanted}
+    fields = {"topic": T, "subscription": "s", "subType": 3, "consumer_id": 1, "consumer_name": f"c{conn}"}
+    bench.request(C.SUBSCRIBE, conn, keySharedMeta=meta, **fields)
+
+
 def test_sticky_ranges_decide_who_has_a_key() -> None:
     bench = _with_consumers()
     _sticky(bench, 0, (0, 32767))
@@ -214,7 +221,21 @@ def test_key_outside_every_range_waits_for_somebody_who_takes_it() -> None:
 def test_overlapping_and_missing_ranges_are_refused(ranges: list[tuple[int, int]]) -> None:
     bench = _with_consumers()
     _sticky(bench, 0, (10, 20))
-    assert _sticky(bench, 1, *ranges).body.error == ServerError.ConsumerAssignError
+    bench.take(0)
+    wanted = [{"start": start, "end": end} for start, end in ranges]
+    _request_ranges(bench, 1, wanted)
+    if bench.kinds(0) == ["PING"]:
+        bench.tell(C.PONG, 0)
+    assert [frame.body.error for frame in bench.take(1)] == [ServerError.ConsumerAssignError]
+
+
+def test_range_of_a_holder_that_does_not_answer_can_be_had() -> None:
+    bench = _with_consumers()
+    _sticky(bench, 0, (10, 20))
+    _request_ranges(bench, 1, [{"start": 15, "end": 30}])
+    assert bench.take(1) == []
+    bench.wait(5_000)
+    assert (bench.closed, bench.kinds(1)) == ([0], ["SUCCESS"])
 
 
 def test_range_of_a_consumer_that_left_can_be_had() -> None:

@@ -1,0 +1,161 @@
+"""Put the conversations of `fixtures/golden/admin` to a node of real Pulsar.
+
+`python -m tests.real.jvm.admin_answers --write SERVICE_URL ADMIN_URL` records its answers; without `--write` it says
+which are different.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import secrets
+import socket
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from tests.fixtures.light.answers import Answer, Conversation, Recording, alike, play, recordings
+
+from assay_conformance.wire import CommandType, Frame, Splitter, command, decode, encode
+from assay_conformance.wire.service_urls import address
+
+_ANSWERS_WITHIN_S: Final = 10.0
+_REST_S: Final = 0.4
+"""How long what has no answer of its own, such as a MESSAGE, is waited for: nothing tells that none will come. Policies
+of topics take as long to hold: they come by a topic of the broker's own."""
+_WITH_PROPERTIES: Final = "application/vnd.partitioned-topic-metadata+json"
+NO_ANSWER: Final = 0
+_MAX_FRAME_BYTES: Final = 6_000_000
+
+
+class RealBroker:
+    """A node that runs. Each conversation has a namespace, a tenant and a cluster of its own."""
+
+    def __init__(self, service_url: str, admin_url: str) -> None:
+        word = secrets.token_hex(4)
+        self.names = {"ns": f"public/ns-{word}", "tenant": f"tenant-{word}", "cluster": f"cluster-{word}"}
+        self._address = address(service_url)
+        self._admin_url = admin_url
+        self._open: dict[int, socket.socket] = {}
+        self._splitters: dict[int, Splitter] = {}
+        self.ask("PUT", f"namespaces/{self.names['ns']}", {}, b"")
+
+    def ask(self, method: str, path: str, query: dict[str, str], body: bytes) -> tuple[int, bytes]:
+        asked = f"?{urllib.parse.urlencode(query)}" if query else ""
+        url = f"{self._admin_url}/admin/v2/{urllib.parse.quote(path)}{asked}"
+        headers = {"Content-Type": _WITH_PROPERTIES if body.startswith(b'{"partitions"') else "application/json"}
+        request = urllib.request.Request(url, method=method, data=body or None, headers=headers)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=_ANSWERS_WITHIN_S) as answer:
+                told = answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            told = error.code, error.read()
+        except TimeoutError:
+            told = NO_ANSWER, b""
+        if method != "GET":
+            time.sleep(_REST_S)
+        return told
+
+    def exchange(self, conn: int, data: bytes) -> list[Frame]:
+        if conn not in self._open:
+            self._open[conn] = socket.create_connection((self._address.host, self._address.port), _ANSWERS_WITHIN_S)
+            self._splitters[conn] = Splitter(_MAX_FRAME_BYTES)
+            self._open[conn].sendall(encode(command(CommandType.CONNECT, client_version="t", protocol_version=21)))
+            self._receive(conn)
+        self._open[conn].sendall(data)
+        return self._receive(conn)
+
+    def find(self, topic: str) -> None:
+        """A broker serves no topic whose namespace it does not own, and owns it from the first lookup on."""
+        domain, _, rest = topic.partition("://")
+        url = f"{self._admin_url}/lookup/v2/topic/{domain}/{rest}"
+        with contextlib.suppress(urllib.error.HTTPError), urllib.request.urlopen(url, timeout=_ANSWERS_WITHIN_S):
+            pass
+
+    def _receive(self, conn: int) -> list[Frame]:
+        frames: list[Frame] = []
+        end_s = time.monotonic() + _REST_S
+        while (left_s := end_s - time.monotonic()) > 0:
+            self._open[conn].settimeout(left_s)
+            try:
+                data = self._open[conn].recv(65536)
+            except TimeoutError:
+                break
+            if not data:
+                self._open.pop(conn).close()
+                break
+            for raw in self._splitters[conn].feed(data):
+                frame = decode(raw)
+                if frame.type == CommandType.PING:
+                    self._open[conn].sendall(encode(command(CommandType.PONG)))
+                else:
+                    frames.append(frame)
+        return [frame for frame in frames if frame.type != CommandType.CONNECTED]
+
+    def close(self) -> None:
+        for opened in self._open.values():
+            opened.close()
+
+
+def answers(conversation: Conversation, service_url: str, admin_url: str) -> list[Answer]:
+    broker = RealBroker(service_url, admin_url)
+    try:
+        return play(broker, conversation)
+    finally:
+        broker.close()
+
+
+def different(recording: Recording, service_url: str, admin_url: str) -> list[str]:
+    """The steps that this node answers otherwise than was recorded."""
+    told = []
+    for conversation in recording.conversations:
+        came = answers(conversation, service_url, admin_url)
+        for number, (step, answer) in enumerate(zip(conversation.steps, came, strict=True)):
+            if not alike(step.answer, answer, step.match):
+                what = step.call or step.command
+                told.append(f"{conversation.name}, step {number}, {what}: {answer}, recorded was {step.answer}")
+    return told
+
+
+def recorded(recording: Recording, version: str, service_url: str, admin_url: str) -> Recording:
+    """The same conversations with this node's answers."""
+    conversations = []
+    for conversation in recording.conversations:
+        came = answers(conversation, service_url, admin_url)
+        steps = [
+            msgspec.structs.replace(step, answer=answer) for step, answer in zip(conversation.steps, came, strict=True)
+        ]
+        conversations.append(Conversation(conversation.name, tuple(steps)))
+    return Recording(version, tuple(conversations))
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("service_url")
+    parser.add_argument("admin_url")
+    told = parser.parse_args(arguments)
+    trouble: list[str] = []
+    for path in recordings():
+        if told.only not in path.name:
+            continue
+        recording = msgspec.json.decode(path.read_bytes(), type=Recording)
+        if told.write:
+            made = recorded(recording, "4.0.8", told.service_url, told.admin_url)
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+        else:
+            trouble += different(recording, told.service_url, told.admin_url)
+    for line in trouble:
+        sys.stdout.write(f"{line}\n")
+    return 1 if trouble else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
