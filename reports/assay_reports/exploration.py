@@ -96,8 +96,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 class Once(msgspec.Struct, frozen=True, kw_only=True):
     """A breach that did not come again when its Case was run again; or, where `beside_others`, came again beside other
-    Cases and in none alone. `seen` drawn Cases showed it; `open`: so often that it is neither taken for the client's
-    failure nor for nothing. What was seen is kept at `replay`, if the disk had room for it."""
+    Cases and in none alone; or, where `tries` is 0, was found too late for that. `seen` drawn Cases showed it; `open`:
+    nothing that is told explains it, so that it is neither taken for the client's failure nor for nothing. What was
+    seen is kept at `replay`, if the disk had room for it."""
 
     requirement: str
     code: str
@@ -112,6 +113,8 @@ class Once(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def told(self) -> str:
         """How often it came again, and where."""
+        if not self.tries:
+            return f"found too late to be run again; in {counted(self.seen, 'Case')}"
         where = " beside other Cases, in none alone" if self.beside_others else ""
         return f"again in {self.confirmed} of {self.tries} fresh runs{where}; in {counted(self.seen, 'Case')}"
 
@@ -218,8 +221,8 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
         yield f"{word}  {once.requirement}: {once.code}, {once.told}; {kept}"
     if any(once.open for once in told.once):
         yield (
-            "open    is what nothing explains: what Cases do to each other inside this client may be a failure of it, "
-            "or of what they were made to do; no verdict, exit code 3 where nothing fails"
+            "open    is what broke once, or beside other Cases only, and what nothing explains: a race of this client, "
+            "or a mistake of the bench; no verdict, exit code 3 where nothing fails"
         )
     figures = told.figures
     yield (

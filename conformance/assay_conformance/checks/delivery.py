@@ -14,7 +14,7 @@ from assay_conformance.ledger import clauses
 from assay_conformance.ledger.from_history import Transcript, transcribe
 from assay_conformance.ledger.from_history.evidence import HistoryJudged, judge_history
 from assay_conformance.ledger.rules import Breach
-from assay_conformance.model.event import Event, Fired, Frame, Received
+from assay_conformance.model.event import Event, Fired, Frame, ReadBack, Received
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.topic_names import base_topic, named_topics
 
@@ -72,6 +72,13 @@ class FailedIsNotStored(RowsCheck):
 
 class OkIsStored(RowsCheck):
     requirement = RequirementId(clauses.STORED_OK)
+
+    def judge(self, breach: Breach, events: tuple[Event, ...]) -> None:
+        """The client's word that it is stored stands against the broker's own of what it holds."""
+        small = ledger_of(self.view).transcript.small
+        topic = base_topic(small.topics[small.streams[breach.stream].topic].name)
+        read_back = (event for event in self.tracker.history if isinstance(event, ReadBack))
+        super().judge(breach, (*events, *(event for event in read_back if base_topic(event.topic) == topic)))
 
 
 class AsSent(RowsCheck):

@@ -130,3 +130,8 @@ def test_cases_that_say_nothing_of_the_client_are_told(ended: int, said: bool) -
     figures = msgspec.structs.replace(told.figures, harness_errors=ended)
     printed = _printed(msgspec.structs.replace(told, figures=figures))
     assert ("bench   2 Cases ended in trouble of assay's own" in printed) is said
+
+
+def test_what_was_found_too_late_to_be_run_again_says_so() -> None:
+    once = msgspec.structs.replace(_once(open=True), confirmed=0, tries=0)
+    assert "open    a.b: c, found too late to be run again; in 1 Case; runs/1" in _told(1, False, once=(once,))
