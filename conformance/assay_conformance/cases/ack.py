@@ -8,7 +8,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plain, plains
 from assay_conformance.model.case import Case, Config, Isolation
-from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Until
 
 GROUPED: Config = {"initial_position": "earliest", "ack_group_ms": 100, "ack_group_max": 1_000}
 HOLDING: Config = {**GROUPED, "ack_group_ms": 2_000, "subscription_type": "shared", "nack_delay_ms": 100}
@@ -25,7 +25,7 @@ NOTICED_MS = 150
 """A client has learnt by then that its connection is gone."""
 
 AWAY_MS = 600
-"""Several group intervals."""
+"""Several group intervals: a client that ends no acknowledgment while it is away is let come back."""
 STEADY_MS = 60
 """Less than a group interval: a timer that every ack arms anew never fires."""
 
@@ -154,8 +154,9 @@ def while_away() -> Case:
     lost = plan.last
     plan.wait_frame("SUBSCRIBE", Direction.TO_BROKER, count=2)
     plan.wait_ms(NOTICED_MS)
-    plan.ack(consumer, numbers=[1])
-    plan.ack(consumer, numbers=[2, 3])
+    plan.wait_ops(plan.ack(consumer, numbers=[1]), plan.ack(consumer, numbers=[2, 3]), deadline_ms=AWAY_MS)
+    plan.wait_ms(FLUSHED_MS)
+    away = plan.last
     plan.wait_frame("FLOW", Direction.TO_BROKER, count=2)
     plan.wait_ms(FLUSHED_MS)
     return plan.case(
@@ -165,7 +166,7 @@ def while_away() -> Case:
         consumer={**GROUPED, "subscription_type": "shared"},
         faults=(
             Fault(trigger=AfterStep(step=lost), action=Cut()),
-            Fault(trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"), action=Delay(AWAY_MS)),
+            Fault(trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"), action=Hold(), until=Until(step=away)),
         ),
     )
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
 from assay_conformance.cases.letters import BURIES, DEAD, REDELIVERED_MS, TOPICS
-from assay_conformance.cases.nack import DELAY_MS, EXCLUSIVE, REDELIVER, REQUESTED_MS
+from assay_conformance.cases.nack import DELAY_MS, EXCLUSIVE, PASSED_MS, REDELIVER, REQUESTED_MS
 from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, Limits
-from assay_conformance.model.fault import AfterStep, Cut, Delay, Direction, Fault
+from assay_conformance.model.fault import AfterStep, Cut, Direction, Fault, Hold, Until
 
 QUEUE: Config = {**EARLIEST, "receiver_queue_size": 10}
 
@@ -140,6 +140,8 @@ def asked_for_again_behind_others() -> Case:
     consumer = plan.consumer_of(plains(range(9)), receives=1)
     plan.wait_ops(plan.nack(consumer, messages=[1]))
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.wait_ms(PASSED_MS)
+    asked = plan.last
     _starved(plan, consumer, 9)
     return plan.case(
         "flow/asked-for-again-behind-others",
@@ -147,8 +149,8 @@ def asked_for_again_behind_others() -> Case:
         ("flow.dropped-return-permits",),
         capabilities=("consumer_epoch", "nack_delay"),
         consumer={**EXCLUSIVE, **QUEUE},
-        faults=(Fault(trigger=down("MESSAGE", k=2), action=Delay(delay_ms=2 * DELAY_MS)),),
-        limits=Limits(least_wall_ms=2 * DELAY_MS),
+        faults=(Fault(trigger=down("MESSAGE", k=2), action=Hold(), until=Until(step=asked)),),
+        limits=Limits(least_wall_ms=DELAY_MS),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay_conformance.cases.build import Schedule, down
 from assay_conformance.cases.stored import batch, chunks, plains
 from assay_conformance.model.case import Case, Config, Limits, Tier
-from assay_conformance.model.fault import Delay, Direction, Fault
+from assay_conformance.model.fault import Direction, Fault, Hold, Until
 
 DELAY_MS = 300
 SHARED: Config = {"initial_position": "earliest", "subscription_type": "shared", "nack_delay_ms": DELAY_MS}
@@ -14,6 +14,8 @@ EXCLUSIVE: Config = {**SHARED, "subscription_type": "exclusive"}
 REQUESTED_MS = 1_000
 """Delay, the widest tick and tolerance, and some more: what has not been asked for by then was not going to be."""
 
+PASSED_MS = 100
+"""What comes so long behind a request has not passed it on its way."""
 WINDOW_OVER_MS = 2 * DELAY_MS
 LONG_DELAY_MS = 4_000
 DEFAULT_OVER_MS = 85_000
@@ -220,6 +222,8 @@ def refused_with_others_on_their_way() -> Case:
     plan.wait_ops(plan.nack(consumer, numbers=[0]))
     plan.broker("store_entries", topic="t", entries=plains(range(3, 6)))
     plan.wait_frame(REDELIVER, Direction.TO_BROKER, deadline_ms=REQUESTED_MS)
+    plan.wait_ms(PASSED_MS)
+    asked = plan.last
     plan.receive(consumer, 6, timeout_ms=2_000)
     plan.wait_ops()
     return plan.case(
@@ -228,8 +232,8 @@ def refused_with_others_on_their_way() -> Case:
         ("ordering.old-epoch-dropped",),
         capabilities=("consumer_epoch",),
         consumer=EXCLUSIVE,
-        faults=(Fault(trigger=down("MESSAGE", k=4), action=Delay(delay_ms=2 * DELAY_MS)),),
-        limits=Limits(least_wall_ms=2 * DELAY_MS),
+        faults=(Fault(trigger=down("MESSAGE", k=4), action=Hold(), until=Until(step=asked)),),
+        limits=Limits(least_wall_ms=DELAY_MS),
     )
 
 

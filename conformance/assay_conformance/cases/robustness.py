@@ -5,13 +5,10 @@ from __future__ import annotations
 from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import plains
 from assay_conformance.model.case import Case, Limits
-from assay_conformance.model.fault import Corrupt, Cut, Delay, Fault, Refuse, Resegment, Rewrite
+from assay_conformance.model.fault import Corrupt, Cut, Fault, Hold, Refuse, Resegment, Rewrite, Until
 
 NOBODYS_ID = 4_711
 """A producer id that no client gets to in a Case."""
-
-LATE_MS = 100
-"""How much later than it was written a SEND arrives."""
 
 
 def damaged_messages() -> Case:
@@ -113,14 +110,15 @@ def send_for_an_unknown_producer() -> Case:
 
 
 def send_for_a_closed_producer() -> Case:
-    """The client has a second producer on the connection, which goes on."""
+    """The client has a second producer on the connection, which goes on. However long it takes to close the first, its
+    SEND comes behind that."""
     plan = Schedule()
     client = plan.client()
     first, second = plan.producer(client), plan.producer(client)
     plan.send(first)
     plan.wait_sends(1)
     plan.wait_ops(plan.close(first))
-    plan.wait_ms(2 * LATE_MS)
+    plan.wait_healed(0)
     plan.wait_ops(plan.send(second))
     return plan.case(
         "robustness/send-for-a-closed-producer",
@@ -128,7 +126,13 @@ def send_for_a_closed_producer() -> Case:
         ("robustness.send-needs-producer",),
         capabilities=("resend_pending",),
         producer={"send_timeout_ms": 2_000},
-        faults=(Fault(trigger=up("SEND"), action=Delay(LATE_MS, overtake=True)),),
+        faults=(
+            Fault(
+                trigger=up("SEND"),
+                action=Hold(overtake=True),
+                until=Until(frame=down("SUCCESS", answers="CLOSE_PRODUCER")),
+            ),
+        ),
         limits=Limits(operation_ms=6_000),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down
+from assay_conformance.cases.build import EARLIEST, STARVED_MS, Schedule, down, up
 from assay_conformance.cases.stored import batch, plain, plains
 from assay_conformance.model.case import Case
 from assay_conformance.model.fault import Cut, Delay, Direction, Fault, Hold, Until
@@ -135,7 +135,11 @@ def answer_during_the_return() -> Case:
     return _between(
         "answer-during-the-return",
         "The answer to SEEK comes while the consumer waits to be subscribed again",
-        Fault(trigger=down("SUCCESS", answers="SEEK"), action=Delay(delay_ms=200, overtake=True)),
+        Fault(
+            trigger=down("SUCCESS", answers="SEEK"),
+            action=Hold(overtake=True),
+            until=Until(frame=up("SUBSCRIBE"), after_ms=RETURNED_MS),
+        ),
         Fault(trigger=down("SUCCESS", k=2, answers="SUBSCRIBE"), action=Delay(delay_ms=500, overtake=True)),
     )
 

@@ -171,6 +171,10 @@ def test_a_precondition_that_was_not_reached_on_a_quiet_machine_is_the_clients()
     assert _judged(_sends(waits_ms=(60, 60, 60, 60)))[IDS].verdict is Verdict.UNTESTABLE
 
 
+def test_one_wait_as_long_as_a_pause_keeps_a_precondition_away() -> None:
+    assert _judged(_sends(waits_ms=(100,)))[IDS].verdict is Verdict.INCONCLUSIVE
+
+
 def test_what_many_short_waits_did_not_keep_away_is_judged() -> None:
     assert _judged(_sends(0, 1, waits_ms=(80, 80, 80, 80)))[IDS].verdict is Verdict.PASS
 
