@@ -34,6 +34,14 @@ class HarnessError(AssayError):
     exit_code = 4
 
 
+class PeerError(HarnessError):
+    """A broker, an administrator or a repository that we talk to ourselves answered what none answers. Nothing is known
+    of the client then, and there is nothing of ours to mend: the sentence says who answered, what was expected, and
+    what came."""
+
+    exit_code = 3
+
+
 MACHINE_FAILS: Final = frozenset(
     {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 )
