@@ -27,21 +27,27 @@ if PROFILE in EXAMPLES:
 NIGHT = "ASSAY_NIGHT"
 """What is not Hypothesis's own choice is drawn of this number at night; who sets it has that night again."""
 
+FRESH = "ASSAY_FRESH"
+"""A few lives of every run are drawn of this number, another one each time; who sets it has those lives again."""
+
+NUMBERS = (FRESH, *((NIGHT,) if NIGHTLY else ()))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     if PROFILE not in EXAMPLES:
         raise pytest.UsageError(f"HYPOTHESIS_PROFILE is {PROFILE!r}, expected {' or '.join(EXAMPLES)}")
     # A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if NIGHTLY and not hasattr(config, "workerinput"):
+    if not hasattr(config, "workerinput"):
         # Workers of xdist are started later, with the environment as it is then.
-        os.environ.setdefault(NIGHT, str(int.from_bytes(os.urandom(4))))
+        for name in NUMBERS:
+            os.environ.setdefault(name, str(int.from_bytes(os.urandom(4))))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Told at once, and not in the header, which `-q` leaves out."""
-    if NIGHT in os.environ and (terminal := session.config.pluginmanager.get_plugin("terminalreporter")):
-        terminal.write_line(f"{NIGHT}={os.environ[NIGHT]}")
+    if terminal := session.config.pluginmanager.get_plugin("terminalreporter"):
+        terminal.write_line(" ".join(f"{name}={os.environ[name]}" for name in (FRESH, NIGHT) if name in os.environ))
 
 
 @pytest.fixture

@@ -28,7 +28,8 @@ ORDER = "ordering.keeps-send-order"
 ANY_TOPIC = Topic(name="t")
 
 _REFERENCE = "assay_fixtures.reference"
-_COMMAND = f'command = ["{{python}}", "-m", "{_REFERENCE}"]'
+_COMMAND = f'''command = ["{{python}}", "-m", "{_REFERENCE}"]
+nursery = ["{{python}}", "-m", "{_REFERENCE}.nursery"]'''
 
 
 def agent_toml(folder: Path, *command: str, nursery: Sequence[str] = ()) -> Path:
