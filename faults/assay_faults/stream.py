@@ -78,6 +78,12 @@ class FrameStream(asyncio.Protocol):
     def freed(self) -> None:
         """They have left."""
 
+    @property
+    def peer(self) -> tuple[str, int] | None:
+        """The address of the other side, where it has one."""
+        found = None if self._transport is None else self._transport.get_extra_info("peername")
+        return (str(found[0]), int(found[1])) if isinstance(found, tuple) and len(found) > 1 else None
+
     # --- what to do ---
 
     def write(self, data: bytes) -> None:

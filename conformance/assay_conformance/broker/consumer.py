@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from assay_conformance.broker import replies
 from assay_conformance.broker.rules import CHECKSUM_VERSION
 from assay_conformance.broker.session import Session
 from assay_conformance.broker.store import Entry
 from assay_conformance.wire.pulsar_pb2 import CommandSubscribe, Schema
+
+
+@dataclass(slots=True)
+class Counts:
+    """What was sent, and when something was last sent, acknowledged and asked for: 0 for never."""
+
+    messages: int = 0
+    bytes: int = 0
+    sent_ms: int = 0
+    acked_ms: int = 0
+    flow_ms: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.messages + other.messages,
+            self.bytes + other.bytes,
+            max(self.sent_ms, other.sent_ms),
+            max(self.acked_ms, other.acked_ms),
+            max(self.flow_ms, other.flow_ms),
+        )
 
 
 class Consumer:
@@ -21,6 +43,7 @@ class Consumer:
         "auto_consumes",
         "blocked",
         "consumer_id",
+        "counts",
         "epoch",
         "gone",
         "key_shared",
@@ -47,6 +70,7 @@ class Consumer:
         self.partition = partition
         self.since_ms = session.host.unix_ms
         self.auto_consumes = request.HasField("schema") and request.schema.type == Schema.AutoConsume
+        self.counts = Counts()
         self.permits = 0
         self.pending: dict[int, int] = {}
         self.unacked = 0
@@ -78,4 +102,7 @@ class Consumer:
             checksum=self.session.version >= CHECKSUM_VERSION,
         )
         self.session.send(frame)
+        self.counts.messages += charged
+        self.counts.bytes += len(entry.payload.block)
+        self.counts.sent_ms = self.session.host.unix_ms
         return charged

@@ -41,6 +41,11 @@ class Dispatcher(ABC):
     @abstractmethod
     def remove(self, consumer: Consumer) -> None: ...
 
+    def holder(self, _consumer: Consumer) -> Consumer | None:
+        """Who has a range of keys that this consumer asks for, where ranges are asked for. Raises RefusalError for
+        ranges that nobody can have."""
+        return None
+
     @abstractmethod
     def redeliver(self, consumer: Consumer, indexes: Iterable[int] | None, epoch: int | None) -> None:
         """Send again what this consumer has not acknowledged: these entries, or everything (None)."""

@@ -77,7 +77,6 @@ class KeyShared(Sharing):
         super().add(consumer)
 
     def holder(self, consumer: Consumer) -> Consumer | None:
-        """Who has a range of keys that this consumer asks for, where ranges are asked for."""
         return self._selector.holder(consumer)
 
     def remove(self, consumer: Consumer) -> None:

@@ -32,6 +32,7 @@ class Producer:
         "producer_id",
         "schema_version",
         "session",
+        "since_ms",
         "topic",
         "topic_epoch",
     )
@@ -42,6 +43,7 @@ class Producer:
         self.session = session
         self.topic = topic
         self.producer_id = request.producer_id
+        self.since_ms = session.host.unix_ms
         self.epoch = request.epoch
         self.encrypted = request.encrypted
         self.access_mode = request.producer_access_mode

@@ -199,6 +199,12 @@ class Store:
         self._waiting.clear()
         return taken
 
+    def ledgers(self) -> list[tuple[int, int, int]]:
+        """The id of each ledger that is not deleted, and the indexes of its first entry and of the one behind it."""
+        ends = [*self._first[1:], len(self.entries)]
+        spans = zip(self._ledgers, self._first, ends, strict=True)
+        return [span for span in spans if span[2] > self.deleted or span[0] == self._ledgers[-1]]
+
     def closed_ledgers(self) -> list[int]:
         """Of the ledgers that are written and not deleted: the index behind the last entry of each."""
         return [end for end in self._first[1:] if end > self.deleted]

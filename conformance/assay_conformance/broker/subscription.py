@@ -7,7 +7,7 @@ from itertools import islice
 
 from assay_conformance.broker import replies
 from assay_conformance.broker.backlog import Backlog
-from assay_conformance.broker.consumer import Consumer
+from assay_conformance.broker.consumer import Consumer, Counts
 from assay_conformance.broker.cursor import Cursor
 from assay_conformance.broker.cursor_ledger import CursorLedger
 from assay_conformance.broker.dispatch import Dispatcher, SingleActive
@@ -16,7 +16,7 @@ from assay_conformance.broker.key_sharing import KeyShared
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.names import TopicName
 from assay_conformance.broker.rules import RefusalError
-from assay_conformance.broker.sharing import Shared
+from assay_conformance.broker.sharing import Shared, Sharing
 from assay_conformance.broker.store import Entry, Store
 from assay_conformance.broker.throttle import DispatchLimiter
 from assay_conformance.model.policy import Policies
@@ -28,7 +28,7 @@ class Subscription:
     """One name on one topic. `terminated` is told by the topic once nothing more will be stored. `orphaned`: not
     durable, and left alone since a SEEK; it takes whoever asks next, durable or not. `properties` and `replicated`
     are what the consumer that made it asked for: nothing here goes by them. `active_ms` is when the last consumer came
-    or left."""
+    or left, `counts` what was sent to those that have left."""
 
     def __init__(self, host: Host, name: str, store: Store, cursor: Cursor, *, durable: bool, topic: TopicName) -> None:
         self.name = name
@@ -41,6 +41,7 @@ class Subscription:
         self.orphaned = False
         self.replicated = False
         self.properties: dict[str, str] = {}
+        self.counts = Counts()
         self.active_ms = host.unix_ms
         self._host = host
         self._store = store
@@ -62,14 +63,14 @@ class Subscription:
         a range of keys which the other wants."""
         if kind != self.kind:
             return None
-        if isinstance(self.dispatcher, KeyShared) and self._shares_keys_alike(consumer):
-            return self.dispatcher.holder(consumer)
+        if kind == CommandSubscribe.Key_Shared:
+            return self.dispatcher.holder(consumer) if self._shares_keys_alike(consumer) else None
         beside = self._host.breaks(BrokerMutation.EXCLUSIVE_ADMITS_SECOND)
         return self.consumers[0] if self.consumers and kind == CommandSubscribe.Exclusive and not beside else None
 
     def refusal_beside(self, holder: Consumer) -> RefusalError:
         """Why nobody else is let in while this holder lives."""
-        if isinstance(self.dispatcher, KeyShared):
+        if self.kind == CommandSubscribe.Key_Shared:
             return RefusalError(ServerError.ConsumerAssignError, f"Range conflict with consumer {holder.name}")
         return RefusalError(ServerError.ConsumerBusy, "Exclusive consumer is already connected")
 
@@ -102,7 +103,12 @@ class Subscription:
             wanted.allowOutOfOrderDelivery,
         )
 
+    def total(self) -> Counts:
+        """What was sent to all its consumers, those that have left among them."""
+        return sum((consumer.counts for consumer in self.consumers), self.counts)
+
     def leave(self, consumer: Consumer) -> None:
+        self.counts += consumer.counts
         self.dispatcher.remove(consumer)
         self.active_ms = self._host.unix_ms
 
@@ -112,11 +118,13 @@ class Subscription:
             self.dispatcher.read()
 
     def flow(self, consumer: Consumer, permits: int) -> None:
+        consumer.counts.flow_ms = self._host.unix_ms
         self.dispatcher.flow(consumer, permits)
         self.tell_end()
 
     def acknowledge(self, consumer: Consumer, ack: CommandAck) -> None:
         """Serve an ACK. A cumulative one on Shared, or one that does not name exactly one id, changes nothing."""
+        consumer.counts.acked_ms = self._host.unix_ms
         self._written.catch_up()
         if ack.ack_type == CommandAck.Individual:
             for position in ack.message_id:
@@ -187,6 +195,10 @@ class Subscription:
         if unacked is not None and index < len(self._store.entries):
             self.cursor.ack_members(index, unacked)
         self._written.write()
+
+    def delayed(self) -> int:
+        """How many entries wait for their time of delivery."""
+        return len(self.dispatcher.delayed) if isinstance(self.dispatcher, Sharing) else 0
 
     def backlog_bytes(self) -> int:
         """Of the entries that are not acknowledged."""

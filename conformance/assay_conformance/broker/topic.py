@@ -38,7 +38,8 @@ Settled = Callable[[RefusalError | None], None]
 
 
 class Topic:
-    """`local` is its name in the topology. `new_ledger` gives ids that only increase. `gone`: it was deleted."""
+    """`local` is its name in the topology. `new_ledger` gives ids that only increase. `gone`: it was deleted.
+    `loaded_ms` is when it was loaded last."""
 
     def __init__(
         self, host: Host, name: TopicName, local: str, policies: Policies, new_ledger: Callable[[], int]
@@ -54,6 +55,7 @@ class Topic:
         self.subscriptions: dict[str, Subscription] = {}
         self.policies = Policies()
         self.gone = False
+        self.loaded_ms = host.unix_ms
         self.compaction: Compaction | None = None
         self._subscribe_limiter: SubscribeLimiter | None = None
         self._host = host
@@ -281,6 +283,7 @@ class Topic:
         self.store.take_waiting()
         if crashed and self._host.breaks(BrokerMutation.CRASH_LOSES_LAST_ENTRY):
             self._lose_last_entry()
+        self.loaded_ms = self._host.unix_ms
         anew = self._host.breaks(BrokerMutation.LEDGER_BEGINS_ANEW)
         self.store.open_ledger(self.store.next_position[0] if anew else self._new_ledger())
         for subscription in list(self.subscriptions.values()):

@@ -57,6 +57,9 @@ class Passing(Dispatcher):
         self.consumers.append(consumer)
         self._changed()
 
+    def holder(self, consumer: Consumer) -> Consumer | None:
+        return self._keys.holder(consumer) if self._keys is not None else None
+
     def remove(self, consumer: Consumer) -> None:
         if self._keys is not None:
             self._keys.remove(consumer)
