@@ -17,7 +17,7 @@ from fuzz.hostile.corpus import CASE, Corpus
 Drawn = tuple[str, Callable[[Sandbox], Order]]
 
 _HERE: Final = Path(__file__).parents[1]
-_COMMAND: Final = re.compile(r"^command = .*$", re.MULTILINE)
+_COMMAND: Final = re.compile(r"^command = .*(\nnursery = .*)?$", re.MULTILINE)
 
 EVENTS: Final[dict[str, bytes]] = {
     "hello": b'{"event":"hello","t_ns":1,"id":@ID@,"schema":"1.0","agent":"reference",'
