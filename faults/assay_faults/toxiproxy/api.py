@@ -21,6 +21,7 @@ Every call blocks; call from a thread of its own.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final, TypeVar
@@ -28,8 +29,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError, cause_of
+from assay_conformance.model.doors import MOST_SHOWN, MalformedError, decode_json, shortened
+from assay_conformance.model.errors import PeerError, UnavailableError, UsageError, cause_of
 from assay_conformance.model.extras import install
+from assay_faults.bounds import MOST_ANSWER_BYTES
 from assay_faults.toxiproxy.toxics import Toxic
 
 T = TypeVar("T")
@@ -57,17 +60,17 @@ class _Version(msgspec.Struct, frozen=True):
 
 
 class Api:
-    """The server at `url`. HarnessError, in every call, for one that does not answer or does not do as it is told.
+    """The server at `url`. PeerError, in every call, for one that does not answer or does not do as it is told.
 
     UsageError when the URL is none of a server on this machine, UnavailableError when the library is not installed.
     """
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
         try:
+            parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            port = None
+            raise UsageError(f"toxiproxy server {url!r}: expected http://HOST:PORT") from None
         if parts.scheme != "http" or port is None or parts.path.strip("/"):
             raise UsageError(f"toxiproxy server {url!r}: expected http://HOST:PORT")
         if parts.hostname not in _LOCAL:
@@ -96,7 +99,7 @@ class Api:
         """A disabled proxy drops its connections and refuses new ones. It keeps its port."""
         proxy = self._answer(Proxy, "post", f"/proxies/{name}", {"enabled": enabled})
         if proxy.enabled is not enabled:
-            raise HarnessError(f"{self._who()}: proxy {name} was told enabled={enabled} and did not do so")
+            raise PeerError(f"{self._who()}: proxy {name} was told enabled={enabled} and did not do so")
 
     def add(self, proxy: str, toxic: Toxic) -> None:
         self._compare(toxic, self._answer(Toxic, "post", f"/proxies/{proxy}/toxics", asdict(toxic)))
@@ -119,14 +122,14 @@ class Api:
 
     def _compare(self, told: Toxic, taken: Toxic) -> None:
         if taken != told:
-            raise HarnessError(f"{self._who()}: was told {told} and took {taken}; is it toxiproxy 2.x?")
+            raise PeerError(f"{self._who()}: was told {told} and took {taken}; is it toxiproxy 2.x?")
 
     def _answer(self, type: type[T], method: str, path: str, told: object = None) -> T:
         content = self._ask(method, path, told)
         try:
-            return msgspec.json.decode(content, type=type)
-        except msgspec.MsgspecError as error:
-            raise HarnessError(f"{self._who()}: {method} {path}: unexpected answer: {error}") from error
+            return decode_json(content, msgspec.json.Decoder(type))
+        except MalformedError as error:
+            raise PeerError(f"{self._who()}: {method} {path}: unexpected answer: {error}") from error
 
     def _ask(self, method: str, path: str, told: object = None) -> bytes:
         import requests
@@ -134,17 +137,19 @@ class Api:
         library = _library()
         # A name for which no proxy stands is not looked up in the environment again.
         how: dict[str, Any] = {"timeout": _DEADLINE_S, "proxies": {"http": None, "all": None}}
+        # Whoever reads it finds what was read here.
+        how |= {"stream": True, "hooks": {"response": _bounded}}
         if told is not None:
             how["json"] = told
         try:
             response = getattr(self._consumer, method)(path, **how)
         except (library.ProxyExists, library.NotFound, library.InvalidToxic) as refusal:
-            raise HarnessError(f"{self._who()}: {method} {path}: refused: {_reason(refusal.args[0])}") from refusal
+            raise PeerError(f"{self._who()}: {method} {path}: refused: {_reason(refusal.args[0])}") from refusal
         except requests.RequestException as error:
-            raise HarnessError(f"{self._who()}: {method} {path}: no answer: {cause_of(error)}") from error
+            raise PeerError(f"{self._who()}: {method} {path}: no answer: {cause_of(error)}") from error
         if response.status_code // 100 != 2:
             said = f"{response.status_code}: {_reason(response.content)}"
-            raise HarnessError(f"{self._who()}: {method} {path}: answers {said}")
+            raise PeerError(f"{self._who()}: {method} {path}: answers {said}")
         content: bytes = response.content
         return content
 
@@ -152,10 +157,25 @@ class Api:
         return f"toxiproxy at {self.url}"
 
 
+def _bounded(response: Any, *_: object, **__: object) -> None:
+    """The body as it came, up to a bound: what is packed stays so."""
+    import requests
+
+    try:
+        content = response.raw.read(MOST_ANSWER_BYTES + 1, decode_content=False)
+    except Exception as error:
+        # urllib3's own, which requests translates only where it reads itself.
+        raise requests.ConnectionError(cause_of(error)) from error
+    response.raw.close()
+    if len(content) > MOST_ANSWER_BYTES:
+        raise requests.RequestException(f"more than {MOST_ANSWER_BYTES} bytes came, and no end")
+    response.raw = io.BytesIO(content)
+
+
 def _reason(content: bytes) -> str:
     try:
-        return msgspec.json.decode(content, type=_Refusal).error
-    except msgspec.MsgspecError:
+        return shortened(decode_json(content, msgspec.json.Decoder(_Refusal)).error, MOST_SHOWN)
+    except MalformedError:
         return "in a form that is not toxiproxy's"
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError
+from assay_conformance.model.errors import HarnessError, PeerError, UnavailableError, UsageError
 from assay_conformance.model.fault import AtTime, Fault, Scope
 from assay_conformance.model.outside import Disable, Latency
+from assay_faults.bounds import MOST_ANSWER_BYTES
 from assay_faults.ledger import Ledger
 from assay_faults.toxiproxy.api import Api
 from assay_faults.toxiproxy.injector import ToxiproxyInjector
@@ -64,6 +65,26 @@ def test_answer_that_is_no_success_is_none(status: int) -> None:
 def test_answer_that_cannot_be_understood_is_none(body: bytes) -> None:
     with answering(200, body) as api, pytest.raises(HarnessError, match="unexpected answer"):
         api.create("p", "127.0.0.1:9")
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+def test_answer_without_end_is_read_up_to_its_bound(status: int) -> None:
+    body = bytes(MOST_ANSWER_BYTES + 1)
+    with answering(status, body) as api, pytest.raises(PeerError, match=f"more than {MOST_ANSWER_BYTES} bytes came"):
+        api.version()
+
+
+@pytest.mark.parametrize("body", [b'"\xff"', b"[" * 100_000, b'{"version": ' + b"9" * 5_000 + b"}"])
+def test_bytes_that_are_no_sound_json_are_the_servers_and_not_ours(body: bytes) -> None:
+    with answering(200, body) as api, pytest.raises(PeerError, match="unexpected answer") as refused:
+        api.version()
+    assert refused.value.exit_code == 3
+
+
+@pytest.mark.parametrize("url", ["http://[bad", "http://h:x", "http://127.0.0.1:99999"])
+def test_what_is_no_address_of_a_server_is_refused(url: str) -> None:
+    with pytest.raises(UsageError, match="expected http://HOST:PORT"):
+        Api(url)
 
 
 def test_proxy_that_stays_as_it_was_is_noticed() -> None:
