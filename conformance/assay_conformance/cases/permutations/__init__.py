@@ -1,7 +1,7 @@
 """The same Case under other circumstances: with every value of every axis that it is indifferent to.
 
 The permutations of a Case contain every pair of values that it allows. Their ids say what is not as in the Case itself:
-`resend/queue-order@shared+lz4`.
+`resend/queue-order@lz4+exclusive`.
 """
 
 from __future__ import annotations
