@@ -15,6 +15,7 @@ broker writes to the very frame that was cut behind does not reach the client.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -101,13 +102,22 @@ class FrameLink:
         self._lives: list[Live] = []
         # Who is who is told once, when it begins: a fault that comes later needs to know too.
         self._learning = grows or any(map(asks_who, faults))
-        self._watches: dict[Direction, dict[int, tuple[Watch, ...]]] = {direction: {} for direction in DIRECTIONS}
+        self._living: list[Live] = []
+        self._gone = 0
+        """How many of `_living`, and of what is in `_watches`, are over."""
+        self._watches: dict[Direction, dict[int, list[Watch]]] = {direction: {} for direction in DIRECTIONS}
         for fault in faults:
-            self.add(fault)
+            self._take(fault, None)
+        self._watch()
 
     def add(self, fault: Fault, listener: str | None = None) -> int:
         """One more fault behind those there are; its number. Its scope may name topics and the like only if the link
         `grows`. With `listener`, connections to another listener neither meet the fault nor count for its trigger."""
+        number = self._take(fault, listener)
+        self._watch()
+        return number
+
+    def _take(self, fault: Fault, listener: str | None) -> int:
         live = Live(len(self._lives), fault, self._next_number, listener)
         if live.outside and self._outside is None:
             raise UsageError(
@@ -115,7 +125,6 @@ class FrameLink:
             )
         self._lives.append(live)
         self.fired.append(0)
-        self._watch()
         if live.at_ns is not None:
             self._deadlines.add(live.at_ns)
         return live.number
@@ -261,13 +270,13 @@ class FrameLink:
 
     # --- a frame that is not simply passed on ---
 
-    def _hits(self, connection: Connection, frame: Frame, watches: tuple[Watch, ...], now_ns: int) -> Sequence[Live]:
+    def _hits(self, connection: Connection, frame: Frame, watches: list[Watch], now_ns: int) -> Sequence[Live]:
         """The faults that this frame triggers, in plan order, after those that it ends have ended."""
         hits: list[Live] = []
         ends: list[Live] = []
         body = frame.body
         for trigger, live, is_end in watches:
-            if trigger.hits(connection, frame, body):
+            if not live.over and trigger.hits(connection, frame, body):
                 (ends if is_end else hits).append(live)
         if not ends:
             return hits
@@ -375,7 +384,8 @@ class FrameLink:
     def _begin(self, live: Live, now_ns: int) -> None:
         if not live.begun:
             live.begin(now_ns)
-            self._watch()
+            if live.end is not None:
+                insort(self._watching(live.end), (live.end, live, True), key=_in_plan_order)
             if live.ends_ns is not None:
                 self._deadlines.add(live.ends_ns)
 
@@ -391,7 +401,10 @@ class FrameLink:
 
     def _end(self, live: Live) -> None:
         live.finish()
-        self._watch()
+        self._gone += 1
+        # Not each time: thousands of faults would cost their square.
+        if 2 * self._gone >= len(self._living):
+            self._watch()
         if live.outside:
             if live.begun:
                 assert self._outside is not None, "checked when it was added"
@@ -402,7 +415,7 @@ class FrameLink:
     def _progress(self, now_ns: int) -> None:
         """After anything out of the ordinary: let leave what may, end what has run its course, tell the sink."""
         self._drain_all(now_ns)
-        for live in self._lives:
+        for live in self._living:
             if not live.over and live.spent:
                 self._end(live)
         self._outbox.run()
@@ -416,13 +429,16 @@ class FrameLink:
 
     def _watch(self) -> None:
         """Index what looks at frames by direction and command; most commands of most Cases have nothing there."""
-        index: dict[Direction, dict[int, tuple[Watch, ...]]] = {direction: {} for direction in DIRECTIONS}
-        for live in self._lives:
+        self._living = [live for live in self._lives if not live.over]
+        self._gone = 0
+        self._watches = {direction: {} for direction in DIRECTIONS}
+        for live in self._living:
             for trigger, is_end in ((live.trigger, False), (live.end, True)):
-                if trigger is not None and not live.over:
-                    place = index[trigger.on.direction]
-                    place[trigger.kind] = (*place.get(trigger.kind, ()), (trigger, live, is_end))
-        self._watches = index
+                if trigger is not None:
+                    self._watching(trigger).append((trigger, live, is_end))
+
+    def _watching(self, trigger: FrameTrigger) -> list[Watch]:
+        return self._watches[trigger.on.direction].setdefault(trigger.kind, [])
 
     # --- small things ---
 
@@ -433,3 +449,8 @@ class FrameLink:
 
     def _local(self, name: str) -> str:
         return renamed(name if name in self._topics else completed(name), self._topics)
+
+
+def _in_plan_order(watch: Watch) -> tuple[int, bool]:
+    _, live, is_end = watch
+    return live.number, is_end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame, Refuse
@@ -125,3 +125,12 @@ class Live:
     def _end(self) -> FrameTrigger | None:
         until = self.fault.until.frame
         return None if until is None else FrameTrigger(until, self.fault.scope, self.listener)
+
+
+def check_faults(faults: Iterable[Fault], where: str) -> None:
+    """UsageError that names `where` for a fault that no frame, and nothing else, could make happen."""
+    for number, fault in enumerate(faults):
+        try:
+            Live(number, fault, int)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from error

@@ -55,7 +55,8 @@ class Claim(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Certificate(Header, frozen=True, kw_only=True):
-    """The whole file. `build` is the client's digest, `run_digest` that of run.json, plan, histories and expectations.
+    """The whole file. `build` is the client's digest, `run_digest` that of run.json, plan, histories and expectations,
+    `rules` that of the code that judged: the same rules make the same certificate of the same run.
 
     `complete` is false for a run that ended early: it claims nothing.
     """
@@ -72,10 +73,18 @@ class Certificate(Header, frozen=True, kw_only=True):
     requirements: tuple[Row, ...]
     broker_side: tuple[Row, ...]
     left_out: tuple[LeftOut, ...]
+    rules: str = ""
 
 
 def certificate(
-    run: RunInfo, document: Verdicts, catalogue: Catalogue, witnessed: Witnessed, *, run_digest: str, complete: bool
+    run: RunInfo,
+    document: Verdicts,
+    catalogue: Catalogue,
+    witnessed: Witnessed,
+    *,
+    run_digest: str,
+    complete: bool,
+    rules: str = "",
 ) -> Certificate:
     """The certificate of a judged run."""
     stated = catalogue.requirements
@@ -103,6 +112,7 @@ def certificate(
         requirements=tuple(row for row in rows.values() if row.side is not Side.BROKER),
         broker_side=tuple(row for row in rows.values() if row.side is Side.BROKER),
         left_out=document.left_out,
+        rules=rules,
     )
 
 

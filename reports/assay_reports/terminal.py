@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
+
+from assay_reports.text import clean
 
 PLAIN_WIDTH = 160
 """Columns where there is no terminal to ask: wide enough that nothing is folded in a log."""
@@ -20,6 +22,14 @@ class _Terminal(Console):
     def on_broken_pipe(self) -> None:
         """Rich would end the process with 1, which says that a client failed."""
         raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Whoever prints, and whatever: what files and agents wrote reaches the terminal as visible text."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(clean(segment.text), segment.style)
 
 
 def terminal(file: IO[str] | None = None, width: int | None = None) -> Console:

@@ -15,6 +15,9 @@ _UNFIT = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 )
 
+# All but the white space between its values: in a string JSON lets no control character be.
+_UNFIT_IN_JSON = re.compile(_UNFIT.pattern.replace("\x09", "\x08", 1))
+
 
 def clean(text: str, limit: int | None = None) -> str:
     """`text` with unfit characters as visible escapes (`\\x1b`), cut to `limit` characters with an ellipsis."""
@@ -26,6 +29,11 @@ def clean(text: str, limit: int | None = None) -> str:
 def one_line(text: str, limit: int | None = None) -> str:
     """As `clean`, with line breaks and runs of blanks as single spaces."""
     return clean(" ".join(text.split()), limit)
+
+
+def clean_json(document: str) -> str:
+    """A JSON document with what is unfit in its strings as escapes of JSON's own."""
+    return _UNFIT_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", document)
 
 
 def ms(t_ns: int) -> str:

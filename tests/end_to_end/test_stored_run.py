@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -150,6 +151,82 @@ def test_golden_run_comes_to_the_same_verdicts(version: str, tmp_path: Path) -> 
     assert now == then
 
 
+def _checked(tmp_path: Path) -> Path:
+    """A run that these very rules judged, with its digests."""
+    folder = golden(tmp_path)
+    _run(["check", str(folder)])
+    return folder
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_that_is_as_it_was_is_checked_to_the_same_bytes(tmp_path: Path) -> None:
+    folder = _checked(tmp_path)
+    before = contents(folder)
+    _run(["check", str(folder)])
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("name", ["run.json", "plan.jsonl", "history/nack/one-of-three/1.jsonl"])
+def test_what_differs_from_the_digest_is_named_and_nothing_written(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _checked(tmp_path)
+    with (folder / name).open("ab") as file:
+        file.write(b" \n" if name.endswith(".json") else (folder / name).read_bytes().splitlines(True)[-1])
+    (folder / "verdicts.json").unlink()
+    assert _run(["check", str(folder)]) == 2
+    assert f"{name} differs from the run's digest in certificate.json; nothing is written" in capsys.readouterr().err
+    assert not (folder / "verdicts.json").exists()
+
+
+def test_a_history_that_is_missing_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _checked(tmp_path)
+    (folder / "history/nack/one-of-three/1.jsonl").unlink()
+    assert _run(["check", str(folder)]) == 2
+    assert "history/nack/one-of-three/1.jsonl differs from the run's digest" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["certificate.json", "verdicts.json"])
+def test_a_document_that_does_not_follow_from_its_run_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _checked(tmp_path)
+    text = (folder / name).read_text("utf-8")
+    (folder / name).write_text(text.replace('"pass"', '"fail"', 1), "utf-8")
+    assert _run(["check", str(folder)]) == 2
+    assert f"{name}: does not follow from the run" in capsys.readouterr().err
+
+
+def test_without_its_certificate_a_changed_run_is_judged_as_it_is(tmp_path: Path) -> None:
+    folder = _checked(tmp_path)
+    (folder / "certificate.json").unlink()
+    run = json.loads((folder / "run.json").read_bytes())
+    (folder / "run.json").write_text(json.dumps({**run, "seed": 7}), "utf-8")
+    assert _run(["check", str(folder)]) != 2
+    assert (folder / "certificate.json").exists()
+
+
+def test_digests_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
+    folder = _checked(tmp_path)
+    for line in (folder / "SHA256SUMS").read_text("utf-8").splitlines():
+        digest, name = line.split("  ", 1)
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_checking_writes_through_no_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, elsewhere = golden(tmp_path), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (folder / "findings.jsonl").unlink()
+    (folder / "findings.jsonl").symlink_to(elsewhere / "findings.jsonl")
+    (folder / "replay").symlink_to(elsewhere)
+    assert _run(["check", str(folder)]) == 2
+    assert f"{folder / 'replay'}: is a link" in capsys.readouterr().err
+    assert list(elsewhere.iterdir()) == []
+
+
 CERTIFIED = [version for version in RELEASED if (GOLDEN / version / "certificate.json").exists()]
 
 
@@ -164,7 +241,8 @@ def test_golden_run_comes_to_the_same_certificate(version: str, tmp_path: Path) 
     for rows in ("requirements", "broker_side"):
         known = {row["requirement"] for row in then[rows]}
         now[rows] = [row for row in now[rows] if row["requirement"] in known]
-    assert {**now, "catalogue": ""} == {**then, "catalogue": ""}
+    since = {"catalogue": "", "schema": "", "rules": ""}
+    assert {**now, **since} == {**then, **since}
     for profile, claim in claimed[0].items():
         again = claimed[1][profile]
         assert claim["claimed"] or not again["claimed"]

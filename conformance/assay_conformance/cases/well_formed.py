@@ -22,6 +22,7 @@ from assay_conformance.cases.arguments import (
 from assay_conformance.model.case import Case, Step, Topology, Who, check_case_id
 from assay_conformance.model.doors import shown
 from assay_conformance.model.errors import UsageError
+from assay_conformance.model.facts import ClientFacts
 from assay_conformance.model.fault import Fault
 from assay_conformance.model.topic_names import base_topic, named_topics
 
@@ -81,6 +82,12 @@ def check_faults(faults: tuple[Fault, ...], where: str) -> None:
     """UsageError for numbers of faults that mean nothing, or too much."""
     for number, fault in enumerate(faults):
         _check_numbers(msgspec.to_builtins(fault), f"{where}: fault {number}")
+
+
+def check_facts(facts: ClientFacts, where: str) -> None:
+    """UsageError for a constant or a default of a client that its configuration key cannot have."""
+    _check_config(facts.fixed, f"{where}, fixed")
+    _check_config(facts.defaults, f"{where}, defaults")
 
 
 def _check_step(step: Step, topics: frozenset[str], where: str) -> None:

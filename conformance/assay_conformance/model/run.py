@@ -7,7 +7,7 @@ that was killed, or whose agent did not come up.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -45,6 +45,10 @@ class LeftOut(msgspec.Struct, frozen=True):
     reason: str
 
 
+UnixMs = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000)]
+"""Up to the end of the year 9999, behind which there are no dates."""
+
+
 class RunInfo(Header, frozen=True, kw_only=True):
     """`facts.client_version` is the version asked for, `announced` what the library said in its `hello`, empty before.
 
@@ -63,8 +67,8 @@ class RunInfo(Header, frozen=True, kw_only=True):
     machine: Machine
     load_source: LoadSource
     seed: int
-    started_unix_ms: int
-    ended_unix_ms: int | None = None
+    started_unix_ms: UnixMs
+    ended_unix_ms: UnixMs | None = None
     interrupted: bool = False
     left_out: tuple[LeftOut, ...] = ()
     build: str = ""

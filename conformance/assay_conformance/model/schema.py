@@ -45,6 +45,8 @@ CURRENT: dict[FileKind, Version] = {
     **dict.fromkeys(FileKind, FIRST),
     # 1.1: the digest of the client's build.
     FileKind.RUN: Version(1, 1),
+    # 1.1: the digest of the rules that judged.
+    FileKind.CERTIFICATE: Version(1, 1),
     # 1.1: how applications acknowledged; whose process was killed.
     FileKind.LEDGER: Version(1, 1),
     # 1.1: what showed beside other Cases only, and how often.

@@ -56,7 +56,8 @@ class SocketNetwork:
             # An address that was asked for is the caller's to change.
             kind = HarnessError if (self._host, self._port) == (_LOOPBACK, 0) else UsageError
             # The loop's own text repeats the address.
-            why = os.strerror(error.errno) if error.errno else error.strerror
+            resolving = isinstance(error, socket.gaierror) or not error.errno
+            why = error.strerror if resolving else os.strerror(error.errno or 0)
             raise kind(f"cannot listen on {self._host}:{self._port}: {why}; {hint}") from error
         self._port = 0
         return _SocketListener(server, self._name, SCHEME if tls is None else TLS_SCHEME)
