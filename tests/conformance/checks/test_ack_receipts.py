@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.checks.consuming import Consuming
+import pytest
+from tests.conformance.checks.consuming import Consuming, client
 
 from assay_conformance.checks.ack import (
     NoReceiptFromOldBroker,
@@ -12,7 +13,9 @@ from assay_conformance.checks.ack import (
     RefusedReceiptFails,
     TakesWhatIsSettled,
 )
-from assay_conformance.history.script import CONSUMER
+from assay_conformance.checks.base import Check
+from assay_conformance.checks.trial import trial
+from assay_conformance.history.script import CONSUMER, Script
 from assay_conformance.model.event import ErrorClass, Frame, Invoke, MessageId, Outcome
 
 
@@ -227,6 +230,52 @@ def test_new_broker_is_waited_for() -> None:
     story.asks()
     story.after(2_000)
     assert story.judged(NoReceiptFromOldBroker) == ([], 0)
+
+
+# --- a call over several topics ---
+
+
+class _OnTwoBrokers(Script):
+    """A consumer of two topics got a message of each; the broker of the first one speaks `versions[0]`, and so on."""
+
+    def __init__(self, *versions: int) -> None:
+        super().__init__({name: f"persistent://public/default/{name}" for name in ("t", "u")})
+        opening = self.invoke("open_consumer", CONSUMER, args={"topics": ["t", "u"], "subscription": "s"})
+        for conn, (topic, version) in enumerate(zip("tu", versions, strict=True)):
+            self.opened(conn, broker=conn)
+            self.up("CONNECT", conn, fields={"protocol_version": 21})
+            self.down("CONNECTED", conn, fields={"protocol_version": version})
+            self.subscribed(conn, consumer_id=conn, topic=topic)
+        self.complete(opening)
+        for number, topic in enumerate("tu"):
+            self.received(number, topic=self.full(topic))
+
+    def acks_both(self) -> Invoke:
+        """Of the two ACKs the first asks for an answer, and gets one."""
+        invoke = self.invoke("ack", CONSUMER, args={"consumer": CONSUMER, "messages": [1, 2]})
+        self.ack_frame(0, request_id=50)
+        self.ack_frame(1, conn=1, consumer_id=1)
+        self.down("ACK_RESPONSE", consumer_id=0, request_id=50)
+        return invoke
+
+    def judged(self, check: type[Check]) -> list[str]:
+        return [finding.code for finding in trial(check, self.done(), facts=client(ack_receipt=True)).findings]
+
+
+def test_call_over_a_topic_whose_broker_answers_no_ack_ends_without_its_answer() -> None:
+    story = _OnTwoBrokers(21, 16)
+    story.complete(story.acks_both())
+    assert story.judged(ReceiptEndsCall) == []
+
+
+@pytest.mark.parametrize(("versions", "codes"), [((16, 21), []), ((16, 16), ["waits-for-nothing"])])
+def test_call_waits_for_nothing_only_where_no_broker_of_its_topics_answers(
+    versions: tuple[int, int], codes: list[str]
+) -> None:
+    story = _OnTwoBrokers(*versions)
+    invoke = story.acks_both()
+    story.after(2_000).complete(invoke, Outcome.UNKNOWN, error=ErrorClass.TIMEOUT)
+    assert story.judged(NoReceiptFromOldBroker) == codes
 
 
 # --- ack.takes-what-is-settled ---

@@ -123,6 +123,11 @@ class ReceiptCheck(VersionCheck, AckCheck):
         elif event.outcome is not Outcome.OK and own == calls:
             self.ended_badly(calls, event)
 
+    def is_answered(self, call: Call) -> bool:
+        """The broker that its consumer is with answers acknowledgments."""
+        version = self.agreed_for(call)
+        return version is not None and version >= RECEIPTS_SINCE
+
     def agreed_for(self, call: Call) -> int | None:
         """The version of the connection that its consumer is on."""
         session = call.consumer.live_on(call.entry.topic)
@@ -136,8 +141,7 @@ class ReceiptEndsCall(ReceiptCheck):
     requirement = RequirementId("ack.receipt-ends-call")
 
     def ended_well(self, calls: list[Call], event: Completion) -> None:
-        version = self.agreed_for(calls[0])
-        if version is None or version < RECEIPTS_SINCE:
+        if not all(self.is_answered(call) for call in calls):
             return
         for call in calls:
             asked = self.asked_for(call)
@@ -248,8 +252,8 @@ class NoReceiptFromOldBroker(ReceiptCheck):
             return
         if any(of_batch(call.message.message_id) for call in calls):
             return
-        version = self.agreed_for(calls[0])
-        if version is not None and version < RECEIPTS_SINCE:
+        # A call may be of several topics, and those be with several brokers.
+        if all(self.agreed_for(call) is not None and not self.is_answered(call) for call in calls):
             self._old[event.op] = (calls[0], session_key(session))
 
     @on(Completion, "ack")
