@@ -1,0 +1,202 @@
+"""What keeps a run from its cores: busy loops beside it, a quota, and stops of its processes at random.
+
+A hardship is put on a command from its first moment to its last. It is the machine's doing: nothing here touches what
+clients and brokers say to each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+COMPUTES: Final = (sys.executable, "-c", "while True: pass")
+LOOPS: Final = 2
+QUOTA: Final = 0.5
+"""Of one core, for all that a run consists of."""
+PERIOD_US: Final = 100_000
+STOP_S: Final = 2.0
+APART_S: Final = (3.0, 9.0)
+"""From the end of one stop to the next."""
+DUTY_S: Final = 0.1
+"""The period of a quota that is made of stops, where there are no control groups."""
+
+CGROUP_V2: Final = Path("/sys/fs/cgroup")
+CGROUP_V1: Final = Path("/sys/fs/cgroup/cpu")
+
+
+class Hardship(StrEnum):
+    """What a run suffers."""
+
+    IDLE = "idle"
+    LOOPS = "loops"
+    QUOTA = "quota"
+    RUNNER_STOPS = "runner-stops"
+    ALL_STOP = "all-stop"
+    AGENT_STOPS = "agent-stops"
+
+
+@dataclass(frozen=True, slots=True)
+class Suffered:
+    """How a command ended, and how it was held up."""
+
+    status: int
+    printed: str
+    how: str
+    stops: int = 0
+
+
+def suffer(
+    hardship: Hardship, command: Sequence[str], *, seed: int, is_agent: Callable[[str], bool], limit_s: float
+) -> Suffered:
+    """Run `command` to its end under a hardship; one that takes longer than `limit_s` is killed, and its status is
+    that of the kill. `is_agent` knows agents by their command lines."""
+    with _slowed(hardship) as (prefix, how):
+        process = subprocess.Popen(
+            [*prefix, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        stopper = _Stopper(hardship, process.pid, seed, is_agent, duty=how.startswith("stops"))
+        stopper.start()
+        try:
+            printed, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            stopper.end()
+            for pid in (process.pid, *descendants(process.pid)):
+                _signal(pid, signal.SIGKILL)
+            printed, _ = process.communicate()
+        finally:
+            stopper.end()
+    return Suffered(process.returncode, printed, how, stopper.stops)
+
+
+@contextmanager
+def _slowed(hardship: Hardship) -> Iterator[tuple[tuple[str, ...], str]]:
+    """What a command begins with, and a word for what holds it up."""
+    if hardship is Hardship.LOOPS:
+        loops = [subprocess.Popen(COMPUTES) for _ in range(LOOPS)]
+        try:
+            yield (), f"{LOOPS} busy loops"
+        finally:
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+    elif hardship is Hardship.QUOTA:
+        with _quota() as entered:
+            yield entered
+    else:
+        yield (), str(hardship)
+
+
+@contextmanager
+def _quota() -> Iterator[tuple[tuple[str, ...], str]]:
+    """A control group of version 2 or 1, whichever can be written to; stops of the whole run else."""
+    for root, limits in ((CGROUP_V2, _V2), (CGROUP_V1, _V1)):
+        group = root / f"assay-bench-{uuid4().hex[:8]}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            for name, value in limits.items():
+                (group / name).write_text(value)
+        except OSError:
+            group.rmdir()
+            continue
+        try:
+            enter = ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh")
+            yield enter, f"{QUOTA:g} cores by {group.parent}"
+        finally:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+        return
+    yield (), f"stops for {1 - QUOTA:.0%} of every {DUTY_S:g} s"
+
+
+_V1: Final[Mapping[str, str]] = {
+    "cpu.cfs_period_us": str(PERIOD_US),
+    "cpu.cfs_quota_us": str(round(QUOTA * PERIOD_US)),
+}
+_V2: Final[Mapping[str, str]] = {"cpu.max": f"{round(QUOTA * PERIOD_US)} {PERIOD_US}"}
+
+
+class _Stopper(threading.Thread):
+    """Stops processes of a run, and lets them go on; nothing for the hardships that are none of stops."""
+
+    def __init__(self, hardship: Hardship, runner: int, seed: int, is_agent: Callable[[str], bool], duty: bool) -> None:
+        super().__init__(daemon=True)
+        self.stops = 0
+        self._hardship = Hardship.ALL_STOP if duty else hardship
+        self._runner = runner
+        self._random = random.Random(seed)
+        self._is_agent = is_agent
+        self._duty = duty
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        if self._hardship not in (Hardship.RUNNER_STOPS, Hardship.ALL_STOP, Hardship.AGENT_STOPS):
+            return
+        while not self._over.wait(DUTY_S * QUOTA if self._duty else self._random.uniform(*APART_S)):
+            chosen = self._chosen()
+            for pid in chosen:
+                _signal(pid, signal.SIGSTOP)
+            self.stops += bool(chosen)
+            self._over.wait(DUTY_S * (1 - QUOTA) if self._duty else STOP_S)
+            for pid in chosen:
+                _signal(pid, signal.SIGCONT)
+
+    def _chosen(self) -> Sequence[int]:
+        if self._hardship is Hardship.RUNNER_STOPS:
+            return [self._runner]
+        below = descendants(self._runner)
+        if self._hardship is Hardship.ALL_STOP:
+            return [self._runner, *below]
+        agents = sorted(pid for pid in below if self._is_agent(command_line(pid)))
+        return [self._random.choice(agents)] if agents else []
+
+    def end(self) -> None:
+        self._over.set()
+        if self.is_alive():
+            self.join()
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process that descends from `pid`, which is not one of them."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (parent := _parent(int(entry))) is not None:
+            children.setdefault(parent, []).append(int(entry))
+    found, left = [], [pid]
+    while left:
+        below = children.get(left.pop(), [])
+        found += below
+        left += below
+    return found
+
+
+def command_line(pid: int) -> str:
+    """Its words with spaces between them; nothing for a process that is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    return ""
+
+
+def _parent(pid: int) -> int | None:
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        return int(Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[1])
+    return None
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)

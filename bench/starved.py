@@ -1,0 +1,224 @@
+"""Is the machine ever taken for the client's fault? Certifications under hardships, beside one on an idle machine.
+
+    python -m bench.starved [AGENT ...] [--hardship WORD]... [--whole 2] [--timed 10] [--mutants 30] [--seed 1]
+                            [--kept FOLDER] [--short]
+
+An agent (pulsar-python and reference unless named) is certified once without a hardship, and then under each: beside
+two busy loops; with half a core for everything (a control group where one can be made, stops of the whole run else);
+and with stops of two seconds at random of the runner, of the runner and its agents together, and of one agent alone.
+`--whole` certifications are of all Cases, `--timed` of the chapters with time bounds. Then mutants of the reference
+client that break a time bound run their Cases, `--mutants` of them, under the same hardships.
+
+Another verdict than without a hardship is wrong, unless it is `inconclusive`, or a failure that is listed for the
+client as one that comes and goes. Of the Cases at most 2 % may be inconclusive beside the loops, and 10 % under the
+quota; a run is to end with 0 or 3; no mutant may pass. Whatever is missed is named, and the status is 1.
+
+Runs are kept in FOLDER, so that what was interrupted goes on where it stopped. `--short` is one certification of the
+chapters with time bounds under each hardship, and three mutants: less than fifteen minutes for one agent on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from bench.hardships import Hardship, suffer
+from bench.late_mutants import LATE, caught_in, manifest_of, passed
+from bench.repeated import ASSAY, EXPECTATIONS, Again, again
+from tests.exam import kill_matrix
+
+from assay_conformance.model.verdict import Verdict
+from assay_fixtures.agents import manifest
+from assay_reports.compare import compare
+from assay_reports.expectations import read_expectations
+from assay_reports.outcome import EXIT_CODE, Cause
+from assay_reports.verdicts import Verdicts, read_verdicts
+
+AGENTS: Final = ("pulsar-python", "reference")
+CHAPTERS: Final = ("ack", "batching", "nack", "robustness", "throttling", "topics")
+"""Those whose Cases have the tightest time bounds, and all kinds of them."""
+LIMIT_S: Final = 900.0
+"""What a certification takes at most: eight times what it takes with a core of its own."""
+GOALS: Final = {Hardship.LOOPS: 0.02, Hardship.QUOTA: 0.10}
+"""Share of Cases that may be inconclusive."""
+GOOD_ENDS: Final = (0, EXIT_CODE[Cause.INCONCLUSIVE])
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What stands beside a run's folder."""
+
+    status: int
+    how: str
+    stops: int
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    folder: Path
+    kept: Kept
+
+    @property
+    def verdicts(self) -> Verdicts | None:
+        """None of a run that came to none."""
+        file = self.folder / "verdicts.json"
+        return read_verdicts(file.read_bytes(), str(file)) if file.is_file() else None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a run under a hardship came to, beside the one without."""
+
+    status: int
+    cases: int
+    inconclusive: int
+    wrong: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        return self.inconclusive / (self.cases or 1)
+
+
+def told(idle: Verdicts, other: Verdicts | None, status: int, compared: Again | None) -> Told:
+    """`compared`: both of them, where there are both."""
+    if other is None or compared is None:
+        return Told(status, len({cell.case for cell in idle.cells}), 0, (f"no verdicts: exit {status}",))
+    return Told(
+        status,
+        len({cell.case for cell in other.cells}),
+        len({cell.case for cell in other.cells if cell.verdict is Verdict.INCONCLUSIVE}),
+        (*map(str, compared.otherwise), *(f"{case}: only in one of both" for case in compared.not_both)),
+    )
+
+
+def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:
+    """Goals that these runs under one hardship do not reach."""
+    for number, run in enumerate(runs, 1):
+        yield from (f"{hardship} {number}: {wrong}" for wrong in run.wrong)
+        if run.status not in GOOD_ENDS:
+            yield f"{hardship} {number}: ended with {run.status}, expected one of {GOOD_ENDS}"
+    cases = sum(run.cases for run in runs)
+    share = sum(run.inconclusive for run in runs) / (cases or 1)
+    if hardship in GOALS and share > GOALS[hardship]:
+        yield f"{hardship}: {share:.1%} of {cases} Cases inconclusive, expected at most {GOALS[hardship]:.0%}"
+
+
+def agent_knower(agent: str) -> Callable[[str], bool]:
+    """Whether a command line is one of this agent's processes: by the program's own words."""
+    last = manifest.find(manifest.split_version(agent)[0]).command[-1].replace("{here}", "")
+    return lambda line: line.rstrip().endswith(last)
+
+
+def certified(agent: str, hardship: Hardship, words: Sequence[str], folder: Path, seed: int) -> Run:
+    """A certification of what these words select, or of everything; the one that is kept, where there is one."""
+    note = folder / "suffered.json"
+    if not note.exists():
+        selected = [word for name in words for word in ("--select", name)]
+        began_s = time.monotonic()
+        suffered = suffer(
+            hardship,
+            [*ASSAY, "certify", agent, "--run-dir", str(folder), *selected],
+            seed=seed,
+            is_agent=agent_knower(agent),
+            limit_s=LIMIT_S,
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "printed.txt").write_text(suffered.printed, "utf-8")
+        kept = Kept(suffered.status, suffered.how, suffered.stops, time.monotonic() - began_s)
+        note.write_bytes(msgspec.json.encode(kept))
+    (run,) = [path.parent for path in folder.glob("*/run.json")] or [folder]
+    return Run(run, msgspec.json.decode(note.read_bytes(), type=Kept))
+
+
+def beside(idle: Run, other: Run) -> Told:
+    """`other` as it stands to the run without a hardship."""
+    before, after = idle.verdicts, other.verdicts
+    if before is None:
+        sys.exit(f"bench.starved: the run without a hardship came to no verdicts: {idle.folder}")
+    if after is None:
+        return told(before, None, other.kept.status, None)
+    listed = idle.folder / EXPECTATIONS
+    entries = read_expectations(listed).entries if listed.exists() else ()
+    same_plan = (idle.folder / "plan.jsonl").read_bytes() == (other.folder / "plan.jsonl").read_bytes()
+    return told(before, after, other.kept.status, again(same_plan, compare(before, after), entries))
+
+
+HEAD: Final = "agent            hardship      of      run exit  wall s stops  Cases inconclusive wrong  held up by"
+
+
+def line(agent: str, hardship: Hardship, kind: str, number: int, run: Run, one: Told) -> str:
+    return (
+        f"{agent:16} {hardship:13} {kind:6} {number:4} {one.status:4} {run.kept.wall_s:7.0f} {run.kept.stops:5} "
+        f"{one.cases:6} {one.inconclusive:4} {one.share:6.1%} {len(one.wrong):5}  {run.kept.how}"
+    )
+
+
+def measure(
+    agents: Sequence[str], hardships: Sequence[Hardship], rounds: dict[str, int], kept: Path, seed: int
+) -> list[str]:
+    """Runs what is not kept yet, prints a line for each, and returns what was missed."""
+    print(HEAD, flush=True)
+    short: list[str] = []
+    for agent in agents:
+        for kind, words in (("whole", ()), ("timed", [f"chapter:{name}" for name in CHAPTERS])):
+            if not rounds[kind]:
+                continue
+            place = kept / agent.replace("/", "_") / kind
+            idle = certified(agent, Hardship.IDLE, words, place / "idle", seed)
+            for hardship in hardships:
+                runs: list[Told] = []
+                for number in range(1, rounds[kind] + 1):
+                    run = certified(agent, hardship, words, place / f"{hardship}-{number}", seed + number)
+                    runs.append(beside(idle, run))
+                    print(line(agent, hardship, kind, number, run, runs[-1]), flush=True)
+                short += [f"{agent}, {kind}: {what}" for what in missed(hardship, runs)]
+    return short
+
+
+def try_mutants(count: int, hardships: Sequence[Hardship], kept: Path, seed: int) -> list[str]:
+    """Each in the Cases that catch it, under one hardship after the other; which passed."""
+    known, short = kill_matrix.kept(), []
+    for hardship in hardships:
+        ended: Counter[str] = Counter()
+        for one in LATE[:count]:
+            caught, place = caught_in(known[one.value]), kept / "mutants" / one.value
+            place.mkdir(parents=True, exist_ok=True)
+            run = certified(manifest_of(one, place), hardship, [*caught], place / str(hardship), seed)
+            verdicts = run.verdicts
+            came_to = "nothing" if verdicts is None else "pass" if passed(caught, verdicts) else "no pass"
+            ended[came_to] += 1
+            if came_to != "no pass":
+                short.append(f"mutant {one.value}, {hardship}: came to {came_to} (exit {run.kept.status})")
+        print(f"mutants          {hardship:13} {dict(ended)}", flush=True)
+    return short
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("agents", nargs="*", default=AGENTS)
+    every = [one for one in Hardship if one is not Hardship.IDLE]
+    parser.add_argument("--hardship", action="append", type=Hardship, choices=every)
+    parser.add_argument("--whole", type=int, default=2)
+    parser.add_argument("--timed", type=int, default=10)
+    parser.add_argument("--mutants", type=int, default=len(LATE))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kept", type=Path, default=Path("runs", "starved"))
+    parser.add_argument("--short", action="store_true")
+    said = parser.parse_args()
+    rounds = {"whole": 0, "timed": 1} if said.short else {"whole": said.whole, "timed": said.timed}
+    hardships = said.hardship or every
+    short = measure(said.agents, hardships, rounds, said.kept, said.seed)
+    short += try_mutants(min(3, said.mutants) if said.short else said.mutants, hardships, said.kept, said.seed)
+    print("\n".join(f"missed: {what}" for what in short) or "nothing was missed")
+    return 1 if short else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
