@@ -147,6 +147,11 @@ class FrameStream(asyncio.Protocol):
         """How many bytes of a frame that is not whole are held."""
         return self._splitter.pending_bytes
 
+    @property
+    def unread_bytes(self) -> int:
+        """How many written bytes have not left."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     def take_pending(self) -> bytes:
         """The part of a frame that came last."""
         return self._splitter.take_pending()
@@ -169,6 +174,11 @@ class FrameStream(asyncio.Protocol):
         """Over, and what was written may be lost."""
         self._out.clear()
         self._end(methodcaller("abort"))
+
+    def forget_unread(self) -> None:
+        """What the other side has not read by now is not waited for, though the connection ends in good order."""
+        if self._transport is not None and self.unread_bytes:
+            self._transport.abort()
 
     def broke(self, error: Exception) -> None:
         """Nothing that comes here can be trusted any more."""
