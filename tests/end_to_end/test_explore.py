@@ -139,6 +139,8 @@ def test_what_an_exploration_left_open_is_no_verdict_when_it_is_judged_again(tmp
         open=True,
     )
     (folder / EXPLORATION).write_bytes(render(msgspec.structs.replace(told, once=(once,))))
+    (folder / "verdicts.json").unlink()  # It does not follow from what is left open now.
+    (folder / "certificate.json").unlink(missing_ok=True)
     again = assay("check", str(folder))
     assert (again.returncode, "beside other Cases, in none alone; in 9 Cases" in again.stdout) == (3, True)
 

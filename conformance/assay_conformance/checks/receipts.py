@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay_conformance.checks.base import CAME, Check, ms, on
-from assay_conformance.checks.leaving import LOOKUPS, is_busy, is_readable
+from assay_conformance.checks.leaving import LOOKUPS, is_busy, is_readable, may_have_heard_nothing
 from assay_conformance.checks.lines import Line, Unit
 from assay_conformance.checks.resend import IN_FLIGHT_NS, done_before, ended_ns, operations
 from assay_conformance.checks.tolerance import TOLERANCES, Timing
@@ -135,6 +135,9 @@ class IgnoresStaleReceipt(Check):
             # stale, or lies ahead and is to be left over, where nobody knows which receipt is which SEND's.
             unclear = line.handle is None or not self._answered[receipt.conn].isdisjoint(self.tracker.lines.unpaired)
             if receipt.conn in self._spoiled or (soon and not left) or unclear:
+                continue
+            if closed is not None and soon and not asked and may_have_heard_nothing(self.view, closed):
+                self.undecided(f"the machine was too busy to say why connection {closed.conn} was left")
                 continue
             self.exercise(receipt)
             if closed is not None and soon and not asked:

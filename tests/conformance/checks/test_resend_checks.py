@@ -6,7 +6,7 @@ from tests.conformance.checks.chunk_story import CHUNKS, Story
 
 from assay_conformance.checks.receipts import IgnoresStaleReceipt, LeavesOnReceiptAhead
 from assay_conformance.checks.resend import KeepsQueueOrder, SameUnit, UnreceiptedAgain, WaitsForProducerSuccess
-from assay_conformance.checks.trial import ANY_CASE, trial
+from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import Script
 from assay_conformance.model.case import Rate, Topology
 from assay_conformance.model.event import ClosedBy, ErrorClass, Fate, Fired, Outcome, Sides
@@ -369,6 +369,19 @@ def test_client_that_leaves_over_a_receipt_that_was_changed_is_accepted() -> Non
     story.receipt(0)
     story.closed(0)
     assert _codes(trial(IgnoresStaleReceipt, story.done())) == []
+
+
+@pytest.mark.parametrize(("lag_ms", "codes"), [(1_246, []), (50, ["left-the-connection"])])
+def test_client_that_heard_nothing_while_the_machine_stood_still_may_leave_behind_a_stale_receipt(
+    lag_ms: int, codes: list[str]
+) -> None:
+    """Its keep-alive ended the connection; the bench read and answered its PING when it went on."""
+    story = _stale()
+    story.after(113).closed(0)
+    story.load(window_ms=1_811, loop_lag_ms=lag_ms)
+    facts = msgspec.structs.replace(ANY_CLIENT, fixed={"keep_alive_ms": 700})
+    check = trial(IgnoresStaleReceipt, story.done(), facts=facts)
+    assert (_codes(check), bool(check.undecided_because)) == (codes, not codes)
 
 
 def test_client_that_leaves_where_bytes_were_made_up_is_accepted() -> None:
