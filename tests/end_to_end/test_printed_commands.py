@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,13 +15,12 @@ from typing import Final
 
 import click
 import pytest
+from tests.printed import ended
 
 from assay_fixtures.cli import assay
 from assay_fixtures.documents.commands import NOT_RUN, Printed, printed, why_not_run
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 180
-"""For a machine with other work: on an idle one each of them takes less than a minute."""
 RUN: Final = "assay certify pulsar-python --select dedup"
 """Printed in the README. The other commands about runs are about what it leaves."""
 EXIT_CODES: Final = {"assay replay": 1}
@@ -44,7 +42,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "runs").exists():
-            assert ended(RUN, folder) == ""
+            assert ended(RUN, folder)[0] == 0
     (run,) = (folder / "runs").iterdir()
     return run
 
@@ -65,39 +63,15 @@ def laid_out(text: str, run: Path, folder: Path) -> str:
     return text
 
 
-def ended(command: str, folder: Path) -> str:
-    """What is wrong with how a command ended; empty when nothing is."""
-    serves = command.startswith("assay broker")
-    with subprocess.Popen(
-        ["bash", "-c", f"exec {command}"],
-        cwd=folder,
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline() if serves else ""
-        if serves:
-            process.send_signal(signal.SIGINT)
-        try:
-            rest, _ = process.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return f"no end within {TIMEOUT_S} s"
-    expected = next((code for start, code in EXIT_CODES.items() if command.startswith(start)), 0)
-    told = first + rest
-    return "" if process.returncode == expected and told else f"exit {process.returncode}, expected {expected}: {told}"
-
-
 @pytest.mark.parametrize("text", [text for text in IN_FULL if text != RUN])
 def test_command_runs_as_printed(text: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     named = any(name in text for name in ("runs/", "FILE"))
     command = text.replace("explain ID", f"explain {REQUIREMENT}")
     if named:
         command = laid_out(command, request.getfixturevalue("run_folder"), tmp_path)
-    assert ended(command, tmp_path) == ""
+    code, told = ended(command, tmp_path)
+    expected = next((code for start, code in EXIT_CODES.items() if text.startswith(start)), 0)
+    assert (code, told != "") == (expected, True), told
 
 
 @pytest.mark.parametrize("text", ONLY_READ)
