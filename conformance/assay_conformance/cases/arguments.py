@@ -124,7 +124,7 @@ def is_configuration(value: Any) -> bool:
 
 
 _CONFIG: Final = Kind("configuration keys, each with a value of its kind", is_configuration)
-_MESSAGE: Final[Mapping[str, Kind]] = {
+MESSAGE: Final[Mapping[str, Kind]] = {
     "size": SIZE,
     "key": TEXT,
     "ordering_key": TEXT,
@@ -137,10 +137,10 @@ _MESSAGE: Final[Mapping[str, Kind]] = {
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, dict) and all(kind.fits(value[key]) for key, kind in _MESSAGE.items() if key in value)
+    return isinstance(value, dict) and all(kind.fits(value[key]) for key, kind in MESSAGE.items() if key in value)
 
 
-_MESSAGES: Final = _list_of(Kind("", _is_message), f"a list of messages, each with some of {', '.join(_MESSAGE)}")
+_MESSAGES: Final = _list_of(Kind("", _is_message), f"a list of messages, each with some of {', '.join(MESSAGE)}")
 _NAMED: Final = {"messages": ORDINALS, "numbers": ORDINALS, "all": FLAG}
 _ON_CONSUMER: Final = Verb({"consumer": HANDLE})
 
@@ -157,7 +157,7 @@ VERBS: Final[Mapping[tuple[Who, str], Verb]] = {
         {"topic": TEXT, "topics": TOPICS, "subscription": TEXT, "pattern": TEXT, "config": _CONFIG},
     ),
     (Who.AGENT, "send"): Verb(
-        {"producer": HANDLE}, {"count": COUNT, "mode": _one_of(*SendMode), "messages": _MESSAGES, **_MESSAGE}
+        {"producer": HANDLE}, {"count": COUNT, "mode": _one_of(*SendMode), "messages": _MESSAGES, **MESSAGE}
     ),
     (Who.AGENT, "burst"): Verb({"producer": HANDLE, "count": COUNT}, {"size": SIZE}),
     (Who.AGENT, "flush"): Verb({"producer": HANDLE}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +11,7 @@ from assay_conformance.broker.steps import read_step
 from assay_conformance.cases.arguments import (
     EITHER,
     HANDLE,
+    MESSAGE,
     MS,
     OPENING,
     RANGES,
@@ -120,9 +121,19 @@ def _check_arguments(step: Step, where: str) -> None:
     for key, kind in verb.optional.items():
         if key in step.args:
             _check(key, step.args[key], kind, where)
+    _refuse_unread(step.args, {*verb.required, *verb.optional}, where)
+    for message in step.args.get("messages", ()) if step.verb == "send" else ():
+        _refuse_unread(message, MESSAGE, f"{where}, messages")
     either = EITHER.get(step.verb, ())
     if either and not any(key in step.args for key in either):
         raise UsageError(f"{where}: expected one of {', '.join(either)}, came neither")
+
+
+def _refuse_unread(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """A size under another name would pass for the one that is meant, and be none."""
+    for key in given:
+        if key not in known:
+            raise UsageError(f"{where}: {shown(key)} means nothing there; expected some of {', '.join(sorted(known))}")
 
 
 def _check_config(config: Mapping[str, Any], where: str) -> None:
@@ -169,10 +180,12 @@ def _numbers(value: Any, key: str, *, is_free: bool) -> Iterator[tuple[str, int,
 
 def _bytes(step: Step) -> int:
     """How much a step sends, or has a broker store."""
-    size = int(step.args.get("size", 0))
     if step.verb == "store_entries":
         entries = step.args["entries"]
         return sum((entry.get("payload") or {}).get("size", 0) * entry.get("copies", 1) for entry in entries)
+    if step.verb not in ("send", "burst"):
+        return 0
+    size = int(step.args.get("size", 0))
     if "messages" in step.args and step.verb == "send":
         return sum(int(message.get("size", size)) for message in step.args["messages"])
     return size * int(step.args.get("count", 1))
