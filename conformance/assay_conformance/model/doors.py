@@ -83,10 +83,15 @@ def reason(error: Exception, text: bytes | None = None) -> str:
     if text is not None and not text.strip():
         return "is empty, expected a JSON value"
     said = str(error)
+    if said == _CUT_OFF and text is not None and _SURROGATE.search(text):
+        return "holds half of a surrogate pair"
     return _CLEARER.get(said) or shortened(said, MOST_REASON)
 
 
-_CLEARER: Final = {"Input data was truncated": "ends in the middle of a JSON value"}
+_CUT_OFF: Final = "Input data was truncated"
+"""So msgspec says of half a surrogate pair, too."""
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_CLEARER: Final = {_CUT_OFF: "ends in the middle of a JSON value"}
 """What msgspec says -> what it means."""
 
 

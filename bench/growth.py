@@ -1,0 +1,226 @@
+"""Whether the time to read what somebody else wrote grows with its size, or with the square of it.
+
+    python -m bench.growth [plan replay history expectations toml agent] [--factor 10]
+
+Each input is made in two sizes, the larger one `--factor` times the smaller, and read as commands read it: by a process
+of its own, whose time and memory are told. A factor of ten may take fifteen times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from assay_conformance.cases import all_cases
+from assay_conformance.history.script import Script
+from assay_conformance.model.agent import Answer
+from assay_conformance.model.direction import Direction
+from assay_conformance.model.fault import Drop, Fault, OnFrame
+from assay_conformance.model.schema import FileKind, header
+from assay_fixtures.runner.folder import lines, read_lines
+
+GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden" / "runs" / "1.1"
+ALLOWED = 1.5
+"""So many times the factor."""
+
+
+class Input(NamedTuple):
+    """`write` makes one of `size`, `read` reads it; `size` is the smaller one, in things of which it has many."""
+
+    size: int
+    of: str
+    write: Callable[[Path, int], None]
+    read: Callable[[Path], Any]
+
+
+# --- what is written -------------------------------------------------------------------------------------------------
+
+
+def _run_folder(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "run.json").write_bytes((GOLDEN / "run.json").read_bytes())
+
+
+def _plan(folder: Path, size: int) -> None:
+    _run_folder(folder)
+    case = next(one for one in all_cases() if one.id == "resend/queue-order")
+    many = (msgspec.structs.replace(case, id=f"{case.id}-{number}") for number in range(size))
+    (folder / "plan.jsonl").write_bytes(lines(FileKind.PLAN, many))
+
+
+def _replay(folder: Path, size: int) -> None:
+    folder.mkdir()
+    lost = Fault(trigger=OnFrame(command="SEND_RECEIPT", direction=Direction.TO_CLIENT), action=Drop(), optional=True)
+    (case,) = (one for one in all_cases() if one.id == "resend/queue-order")
+    document = {
+        **msgspec.structs.asdict(header(FileKind.REPLAY)),
+        **dict.fromkeys(("suite", "catalogue", "agent", "client", "version", "broker"), "1"),
+        "case": msgspec.structs.replace(case, faults=(lost,) * size),
+        "breaches": [{"requirement": case.requirements[0], "clause": "", "code": "lost", "sentence": ""}],
+    }
+    (folder / "replay.json").write_bytes(msgspec.json.encode(document))
+
+
+def _history(folder: Path, size: int) -> None:
+    folder.mkdir()
+    story = Script()
+    story.producer()
+    for number in range(size // 4):
+        story.send(number)
+        story.send_frame(number, sequence_id=number)
+        story.stored(number)
+        # Receipts that come too late for the plain case: every check looks at all of them.
+        story.receipt(number - 3) if number % 7 else story.receipt(number)
+    (folder / "1.jsonl").write_bytes(lines(FileKind.HISTORY, story.done()))
+
+
+def _expectations(folder: Path, size: int) -> None:
+    folder.mkdir()
+    head = 'schema = "1.0"\nagent = "reference"\ntested = "*"\n'
+    entry = '[[expect]]\nrequirement = "resend.keeps-order"\ncase = "resend/case-{0}"\ncode = "lost"\nversions = "*"\n'
+    text = "".join(entry.format(number) + f'reason = "it is known, number {number}"\n' for number in range(size))
+    (folder / "expectations.toml").write_text(head + text)
+
+
+def _toml(folder: Path, size: int) -> None:
+    folder.mkdir()
+    text = "".join(f'[a.b.t{number}]\nkey = [1, 2, {{ x = "y" }}]\n' for number in range(size))
+    (folder / "agent.toml").write_text(text)
+
+
+def _agent(folder: Path, size: int) -> None:
+    folder.mkdir()
+    note = {"event": "note", "t_ns": 1, "text": "x" * 50, "values": {"a": [1, 2, {"b": "c"}]}}
+    (folder / "lines").write_bytes((json.dumps(note).encode() + b"\n") * size)
+
+
+# --- how it is read --------------------------------------------------------------------------------------------------
+
+
+def _read_plan(folder: Path) -> object:
+    from assay_fixtures.runner.folder import StoredRun
+
+    return StoredRun(folder)
+
+
+def _read_replay(folder: Path) -> None:
+    from assay_fixtures.cli.replay import read
+    from assay_fixtures.reference.probe import ReferenceTrial
+
+    ReferenceTrial().in_virtual_time(read(folder / "replay.json").case)
+
+
+def _judge_history(folder: Path) -> None:
+    from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT
+    from assay_conformance.model.event import Event
+    from assay_fixtures.packs import load_packs
+    from assay_fixtures.runner.judging import judge
+    from assay_fixtures.runner.large import is_large, judge_large
+
+    pack, path = load_packs(), folder / "1.jsonl"
+    knowing = (ANY_CLIENT, pack.catalogue, pack.checks)
+    if is_large(path, ANY_CASE):
+        judge_large(path, ANY_CASE, *knowing)
+    else:
+        events: Iterator[Event] = read_lines(path, FileKind.HISTORY, Event)  # type: ignore[arg-type]
+        judge(events, ANY_CASE, *knowing)
+
+
+def _read_expectations(folder: Path) -> None:
+    from assay_reports.expectations import check_known, read_expectations
+
+    found = read_expectations(folder / "expectations.toml")
+    check_known(found, {"resend.keeps-order"}, {entry.case for entry in found.entries})
+
+
+def _read_toml(folder: Path) -> None:
+    from assay_reports.files import read_toml
+
+    read_toml(folder / "agent.toml", "an agent's agent.toml")
+
+
+def _read_agent(folder: Path) -> None:
+    from assay_conformance.model.doors import decode_json
+
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Answer)
+    for line in (folder / "lines").read_bytes().splitlines():
+        decode_json(line, decoder)
+
+
+INPUTS: dict[str, Input] = {
+    "plan": Input(10_000, "Cases", _plan, _read_plan),
+    "replay": Input(200, "faults", _replay, _read_replay),
+    "history": Input(10_000, "events", _history, _judge_history),
+    "expectations": Input(1_000, "entries", _expectations, _read_expectations),
+    "toml": Input(3_000, "tables", _toml, _read_toml),
+    "agent": Input(10_000, "lines", _agent, _read_agent),
+}
+
+
+# --- how it is measured ----------------------------------------------------------------------------------------------
+
+
+class Measured(NamedTuple):
+    cpu_s: float
+    memory_mib: int
+
+
+def _measure(name: str, folder: Path, told: Any) -> None:
+    # What reading imports and builds once is no part of the growth.
+    warm = folder.with_name(f"{folder.name}-warm")
+    INPUTS[name].write(warm, 8)
+    INPUTS[name].read(warm)
+    began = time.process_time()
+    kept = INPUTS[name].read(folder)
+    took = time.process_time() - began
+    del kept
+    told.put(Measured(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024))
+
+
+def measure(name: str, size: int) -> Measured:
+    """By a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory(prefix="assay-growth-") as base:
+        folder = Path(base) / "input"
+        INPUTS[name].write(folder, size)
+        told = context.SimpleQueue()
+        process = context.Process(target=_measure, args=(name, folder, told))
+        process.start()
+        process.join()
+        if process.exitcode:
+            raise SystemExit(f"{name}: reading {size} {INPUTS[name].of} ended with {process.exitcode}")
+        measured: Measured = told.get()
+        return measured
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", choices=[*INPUTS, []], metavar="INPUT")
+    parser.add_argument("--factor", type=int, default=10)
+    asked = parser.parse_args()
+    failed = False
+    for name in asked.names or INPUTS:
+        size = INPUTS[name].size
+        small, large = measure(name, size), measure(name, size * asked.factor)
+        ratio = large.cpu_s / max(small.cpu_s, 1e-3)
+        failed |= ratio > asked.factor * ALLOWED
+        print(
+            f"{name:<13} {size:>7} {INPUTS[name].of}: {small.cpu_s:7.2f} s {small.memory_mib:5} MiB;  "
+            f"x{asked.factor}: {large.cpu_s:7.2f} s {large.memory_mib:5} MiB, {ratio:5.1f} times as long",
+            flush=True,
+        )
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
