@@ -132,7 +132,8 @@ def _typed(rng: Random, corpus: Corpus) -> Drawn:
     columns: dict[str, Callable[[int], Any]] = {
         "timestamp[ns] with real nanoseconds": lambda n: arrow.array(range(at_ns, at_ns + n), arrow.timestamp("ns")),
         "timestamp[ns, zone]": lambda n: arrow.array(range(at_ns, at_ns + n), arrow.timestamp("ns", "Europe/Berlin")),
-        "timestamp[s] out of range": lambda n: arrow.array([2**62] * n, arrow.timestamp("s")),
+        # Parquet has no seconds: written in milliseconds.
+        "timestamp[s] out of range": lambda n: arrow.array([2**53] * n, arrow.timestamp("s")),
         "time64": lambda n: arrow.array([time_of_day(8, 0)] * n, arrow.time64("us")),
         "duration": lambda n: arrow.array([5] * n, arrow.duration("ns")),
         "date32 out of range": lambda n: arrow.array([2**30] * n, arrow.int32()).cast(arrow.date32()),

@@ -447,3 +447,11 @@ def test_a_line_that_nests_deep_or_has_no_end_is_a_bad_row(tmp_path: Path, line:
 def test_a_map_with_a_time_beyond_all_runs_is_refused(tmp_path: Path, setting: str) -> None:
     with pytest.raises(UsageError, match=rf"map\.toml: .*{setting.split()[0]}"):
         mapped(tmp_path, [sent()], [got()], MAP.replace('name = "r"', f'name = "r"\n{setting}'))
+
+
+@pytest.mark.parametrize(("key", "why"), [("producer", "no column"), ("files", "no file matches|cannot be read|files")])
+def test_a_name_of_any_length_is_not_told_at_length(tmp_path: Path, key: str, why: str) -> None:
+    usual = {"producer": 'producer = "who"', "files": 'files = "sent.*"'}[key]
+    with pytest.raises(UsageError, match=why) as refused:
+        mapped(tmp_path, [sent()], [got()], MAP.replace(usual, f'{key} = "{"x" * 5_000}"', 1))
+    assert len(str(refused.value)) < 1000

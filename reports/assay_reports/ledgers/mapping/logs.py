@@ -39,10 +39,12 @@ def log_files(folder: Path, pattern: str, where: str) -> list[Path]:
     """UsageError when there are none."""
     try:
         found = sorted(path for path in folder.glob(pattern) if path.is_file())
-    except (NotImplementedError, ValueError) as error:
-        raise UsageError(f"{where}: files {pattern!r}: expected a pattern of names, relative to the map") from error
+    except (NotImplementedError, ValueError, OSError) as error:
+        raise UsageError(
+            f"{where}: files {shown(pattern)}: expected a pattern of names, relative to the map"
+        ) from error
     if not found:
-        raise UsageError(f"{where}: no file matches {pattern!r} in {folder}")
+        raise UsageError(f"{where}: no file matches {shown(pattern)} in {folder}")
     return found
 
 
@@ -67,7 +69,7 @@ def has(path: Path, names: Collection[str], columns: Mapping[str, str]) -> None:
         raise UsageError(f"{path}: is empty; expected a first line with the names of its columns")
     for key, column in columns.items():
         if column not in names:
-            raise UsageError(f"{path}: no column {column!r}, which {key} names; it has {_listed(names)}")
+            raise UsageError(f"{path}: no column {shown(column)}, which {key} names; it has {_listed(names)}")
 
 
 def _listed(names: Collection[str]) -> str:

@@ -46,7 +46,7 @@ from assay_reports.ledgers.mapping.logs import (
     whole,
 )
 from assay_reports.ledgers.mapping.map_file import Map, Received, Sent
-from assay_reports.ledgers.mapping.values import BadRowError, Row, cut
+from assay_reports.ledgers.mapping.values import BadRowError, Row, cut, shown
 
 SENDERS, RECEIVERS = 0, 1
 MAX_NAMED = 20
@@ -162,7 +162,7 @@ class _Mapping:
         for result, words in ((Result.OK, codes.ok), (Result.FAIL, codes.failed), (Result.UNKNOWN, codes.unknown)):
             if told in words:
                 return result
-        raise BadRowError(f"{self._map.sent.outcome} is {told!r}, which sent.codes does not name")
+        raise BadRowError(f"{self._map.sent.outcome} is {shown(told)}, which sent.codes does not name")
 
     # --- consumers ---
 
