@@ -8,6 +8,7 @@ able to read what is there. Source: Pulsar's schema registry (SchemaRegistryServ
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from assay_conformance.broker import avro
@@ -54,10 +55,11 @@ _READS_LATEST = frozenset(
 
 
 class Version(NamedTuple):
-    """One schema of a topic."""
+    """One schema of a topic, and when it was added."""
 
     number: int
     schema: Schema
+    added_ms: int = 0
 
     @property
     def bytes(self) -> bytes:
@@ -68,7 +70,8 @@ class Version(NamedTuple):
 class Schemas:
     """Every topic's. A topic is named by its full name; partitions share those of their topic."""
 
-    def __init__(self) -> None:
+    def __init__(self, unix_ms: Callable[[], int] = lambda: 0) -> None:
+        self._unix_ms = unix_ms
         self._versions: dict[str, list[Version]] = {}
         self._next: dict[str, int] = {}
 
@@ -94,7 +97,7 @@ class Schemas:
         self.check(topic, schema, rule)
         number = self._next.get(topic, 0)
         self._next[topic] = number + 1
-        made = Version(number, schema)
+        made = Version(number, schema, self._unix_ms())
         self._versions[topic] = [*self.versions(topic), made]
         return made
 

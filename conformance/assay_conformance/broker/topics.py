@@ -48,7 +48,7 @@ class Topics:
         self._gates = [PublishGate(host, rate) for _ in urls] if limits else []
         dispatch = topology.settings.dispatch_rate
         self._limiters = [DispatchLimiter(host, dispatch) for _ in urls] if dispatch.limits else []
-        self.schemas = Schemas()
+        self.schemas = Schemas(lambda: host.unix_ms)
         self.changed: list[Change] = []
         namespaces = {DEFAULT_NAMESPACE, *(parse(name).namespace for name in full.values())}
         self.policies = PolicyLevels(
