@@ -1,6 +1,8 @@
 """What a SEND goes through.
 
-    SEND -> terminated? -> too large? -> encrypted? -> publish rate -> deduplication -> store -> receipt
+    SEND -> terminated? -> allowed? -> publish rate -> deduplication -> store -> receipt
+
+What policies do not allow is too large, not encrypted, or delayed too long.
 
 A SEND beyond the publish rate is still taken; then its connection is not read until tokens are there again. A SEND the
 store keeps waiting is taken in but not written: between the two, deduplication cannot judge a copy of it.
@@ -16,8 +18,10 @@ from assay_conformance.broker.host import Host
 from assay_conformance.broker.mutations import BrokerMutation
 from assay_conformance.broker.pacing import PublishGate
 from assay_conformance.broker.producer import Producer
+from assay_conformance.broker.rules import RefusalError
 from assay_conformance.broker.sabotage import writer
 from assay_conformance.broker.store import Append, Entry, Store
+from assay_conformance.model.policy import Policies
 from assay_conformance.wire import NO_ID, Frame, MetadataError, Payload
 from assay_conformance.wire.answers import UNKNOWN_COPY
 from assay_conformance.wire.pulsar_pb2 import CommandSend, ServerError
@@ -85,8 +89,7 @@ class Publishing:
     ) -> None:
         self.dedup: Deduplication | None = None
         self.terminated = False
-        self.max_message_bytes = 0
-        self.encrypted_only = False
+        self._policies = Policies()
         self._host = host
         self._store = store
         self._stored = stored
@@ -96,6 +99,10 @@ class Publishing:
         self._shared_gate: PublishGate | None = None
         self._gates: tuple[PublishGate, ...] = ()
         self._receipts: list[tuple[Producer, Frame]] | None = None
+
+    def take_policies(self, policies: Policies) -> None:
+        """What is allowed from now on; rates and deduplication are set by themselves."""
+        self._policies = policies
 
     def last_sequence_id(self, name: str) -> int:
         """PRODUCER_SUCCESS.last_sequence_id; -1 without deduplication."""
@@ -111,11 +118,8 @@ class Publishing:
         if self.terminated:
             _fail(producer, last, ServerError.TopicTerminatedError, TERMINATED)
             return
-        if 0 < self.max_message_bytes < len(payload.block) and not send.is_chunk:
-            _fail(producer, last, ServerError.NotAllowedError, "Exceed maximum message size")
-            return
-        if self.encrypted_only and not _is_encrypted(payload):
-            _fail(producer, last, ServerError.MetadataError, "Messages must be encrypted")
+        if (refusal := self._forbidden(send, payload)) is not None:
+            _fail(producer, last, refusal.error, refusal.message)
             return
         if self._gates:
             if self._throttles_wrongly(producer, lowest, last, highest):
@@ -128,6 +132,19 @@ class Publishing:
         self._write(publish)
         if not publish.written:
             publish.wait()
+
+    def _forbidden(self, send: CommandSend, payload: Payload) -> RefusalError | None:
+        """Why policies do not allow this SEND; None where they do."""
+        policies = self._policies
+        if 0 < (policies.max_message_bytes or 0) < len(payload.block) and not send.is_chunk:
+            return RefusalError(ServerError.NotAllowedError, "Exceed maximum message size")
+        if policies.encryption_required and not _is_encrypted(payload):
+            return RefusalError(ServerError.MetadataError, "Messages must be encrypted")
+        limit_ms = 0 if policies.delayed_delivery is None else policies.delayed_delivery.max_delay_ms
+        if 0 < limit_ms < _delay_ms(payload):
+            text = f"Exceeds max allowed delivery delay of {limit_ms} milliseconds"
+            return RefusalError(ServerError.NotAllowedError, text)
+        return None
 
     def _recorded(self, send: CommandSend, payload: Payload, lowest: int, last: int) -> int | None:
         """The id deduplication notes of a SEND; None for one that it lets pass unseen."""
@@ -242,6 +259,15 @@ def _present(*gates: PublishGate | None) -> tuple[PublishGate, ...]:
 
 def _fail(producer: Producer, sequence_id: int, code: ServerError, text: str) -> None:
     producer.session.send(replies.send_error(producer.producer_id, sequence_id, code, text))
+
+
+def _delay_ms(payload: Payload) -> int:
+    """From its publishing to its delivery; 0 where it is not delayed."""
+    try:
+        metadata = payload.metadata
+    except MetadataError:
+        return 0
+    return metadata.deliver_at_time - metadata.publish_time if metadata.HasField("deliver_at_time") else 0
 
 
 def _is_encrypted(payload: Payload) -> bool:

@@ -181,7 +181,7 @@ class Topic:
     def apply(self, policies: Policies) -> None:
         """Take on policies. Rates that changed start with full buckets, deduplication with nothing."""
         before, self.policies = self.policies, policies
-        self.publishing.max_message_bytes = policies.max_message_bytes or 0
+        self.publishing.take_policies(policies)
         if not policies.deduplication or not self.persistent:
             self.publishing.dedup = None
         elif self.publishing.dedup is None:
@@ -194,7 +194,6 @@ class Topic:
         rate = policies.subscribe_rate
         if rate != before.subscribe_rate:
             self._subscribe_limiter = None if rate is None else SubscribeLimiter(self._host, rate)
-        self.publishing.encrypted_only = bool(policies.encryption_required)
         if policies.encryption_required:
             self.admission.evict_unencrypted()
         if _rates(policies) != _rates(before):

@@ -60,10 +60,12 @@ class Retention(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class DelayedDelivery(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Whether `deliver_at_time` counts, and delayedDeliveryTickTimeMillis."""
+    """Whether `deliver_at_time` counts, and delayedDeliveryTickTimeMillis. A message to be delivered later than
+    `max_delay_ms` after it was published is refused; 0: none is."""
 
     active: bool = True
     tick_ms: int = 1_000
+    max_delay_ms: int = 0
 
 
 class SubscriptionKind(StrEnum):
