@@ -5,19 +5,34 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from assay_fixtures.light.pulsar import LightPulsar
 from assay_fixtures.pytesting.agent import Agent
 from assay_fixtures.pytesting.faults import Faults
 
 ORDERS = [b"tea", b"cake", b"milk"]
+STARTED: list[subprocess.Popen[bytes]] = []
 
 
 def start_application(broker: LightPulsar) -> subprocess.Popen[bytes]:
     """The application is given the broker's address, as it is in production."""
     program = Path(__file__).with_name("orders.py")
-    return subprocess.Popen([sys.executable, program, broker.service_url])
+    application = subprocess.Popen([sys.executable, program, broker.service_url])
+    STARTED.append(application)
+    return application
+
+
+@pytest.fixture(autouse=True)
+def no_application_is_left() -> Iterator[None]:
+    """One that a failed test has not waited for would run on."""
+    yield
+    while STARTED:
+        STARTED[-1].kill()
+        STARTED.pop().wait()
 
 
 def orders_without_invoice(client: Agent) -> list[bytes]:
