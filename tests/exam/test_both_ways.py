@@ -119,7 +119,7 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.SEEK_KEEPS_PREFETCH: (frozenset({"SEK-001"}), "what was left in the queue is handed out first"),
     Mutation.SEEK_KEEPS_ACKS: (frozenset({"SEK-001"}), "what a stale acknowledgment takes away does not come first"),
     Mutation.APPENDS_REPEATED_CHUNK: (
-        frozenset({"ROB-008", "DLV-005"}),
+        frozenset({"ROB-008", "DLV-002", "DLV-005"}),
         "a message with a chunk too much is not the one sent",
     ),
     Mutation.ONE_CHUNK_BUFFER: (frozenset({"CHK-007"}), "a message that is discarded is not handed over either"),
@@ -178,7 +178,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
     Mutation.KEYED_BATCH_TELLS_RANGE: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
     Mutation.KEYED_BATCHES_UNSORTED: (frozenset({"DLV-004"}), "what is dropped as a duplicate is reported as sent"),
     Mutation.CHUNKS_LEAK_PERMITS: (frozenset({"ROB-009"}), "what waits for room that never comes does not end"),
-    Mutation.BATCH_OF_ONE_UNOPENED: (frozenset({"DLV-005", "ROB-008"}), "a message with a header in front is another"),
+    Mutation.BATCH_OF_ONE_UNOPENED: (
+        frozenset({"DLV-002", "DLV-005", "ROB-008"}),
+        "a message with a header in front is another",
+    ),
     Mutation.DEFAULT_HASH_IS_MURMUR3: (frozenset({"RTE-002"}), "the default it declares is not what it does"),
     Mutation.SNAPPY_FRAMED: (
         frozenset({"ORD-001", "CMP-003"}),
@@ -250,8 +253,8 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         "what comes a second time comes behind what was sent later",
     ),
     Mutation.HANDS_OVER_OLD_BYTES: (
-        frozenset({"ROB-008"}),
-        "what is not the message that was sent does not make the round either",
+        frozenset({"DLV-002", "ROB-008"}),
+        "what is not the message that was sent does not make the round either, and no witness knows it",
     ),
     Mutation.SILENT_AFTER_RECONNECT: (frozenset({"FLW-005"}), "a consumer without permits gets nothing"),
     Mutation.DELIVERS_FRAGMENTS: (frozenset({"DLV-001"}), "what is handed over in part is not handed over"),
