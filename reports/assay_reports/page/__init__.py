@@ -1,8 +1,9 @@
 """report.html: one file that needs nothing else and fetches nothing.
 
-Without script it shows everything; the script (templates/report.js) adds searching, filtering and the time axis. The
-content security policy allows this page's own style and script, by their digests, and no more. Every text is escaped by
-the template engine after `clean` has made control characters visible, which `finalize` does for all of them.
+Without script it shows all that it holds (`room` says how much that is); the script (templates/report.js) adds
+searching, filtering and the time axis. The content security policy allows this page's own style and script, by their
+digests, and no more. Every text is escaped by the template engine after `clean` has made control characters visible,
+which `finalize` does for all of them.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from assay_conformance.model.requirement import Side
 from assay_conformance.model.verdict import Expected, Verdict
 from assay_reports import plots
 from assay_reports.outcome import WORDS
-from assay_reports.page import axis, chart, facts, overview
-from assay_reports.report import Report
+from assay_reports.page import axis, chart, facts, overview, room
+from assay_reports.report import Failure, Report
 from assay_reports.text import clean, counted
 from assay_reports.verdicts import counts, shown
 
@@ -59,8 +60,7 @@ def page(report: Report) -> str:
     css, script = _own("report.css"), _own("report.js")
     requirements = report.catalogue.requirements
     rows = report.verdicts.requirements
-    drawn = [(failure, chart.chart(failure.story)) for failure in report.failures]
-    told = [(failure, drawing, axis.story(failure.story, drawing)) for failure, drawing in drawn]
+    failures, expected = room.tellings(report.failures, _article)
     return (
         _environment()
         .get_template("report.html.j2")
@@ -74,16 +74,27 @@ def page(report: Report) -> str:
             outcome_tone=EXIT_TONE[report.verdicts.exit_code],
             counted=_tiles(counts(rows, requirements)),
             broker_counted=counts(rows, requirements, broker_side=True),
-            failures=[one for one in told if not one[0].expected],
-            expected=[one for one in told if one[0].expected],
+            failures=failures,
+            expected=expected,
             most_unfolded=MOST_UNFOLDED,
+            reasons=room.part(report.verdicts.reasons, room.MOST_REASONS),
+            left_out=list(room.by_reason((left.case, left.reason) for left in report.run.left_out)),
             filters=overview.filters(report),
             cells=overview.cells(report),
             cases=overview.cases(report),
+            judged_cases=len({cell.case for cell in report.verdicts.cells}),
             facts=facts.facts(report),
             day=facts.moment(report.run.started_unix_ms),
         )
     )
+
+
+def _article(failure: Failure) -> Markup:
+    """A failure with its timeline."""
+    drawn = chart.chart(failure.story)
+    story = _environment().get_template("story.html.j2").module
+    told: Markup = story.told(failure, drawn, axis.story(failure.story, drawn))  # type: ignore[attr-defined]
+    return told
 
 
 @cache
@@ -103,6 +114,7 @@ def _environment() -> Environment:
         tone=tone,
         state=lambda state: STATE_WORDS[state],
         http=is_http,
+        brief=room.brief,
         anchor=lambda text: f"r-{text}",
     )
     return environment

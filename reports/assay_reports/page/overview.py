@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, replace
 
 from assay_conformance.model.requirement import RequirementId
 from assay_conformance.model.verdict import WORST_FIRST, Verdict
+from assay_reports.page.room import MOST_CASES, MOST_TOLD, Family, Part, base_of, families, names_each, part
 from assay_reports.report import Report
 from assay_reports.standing import Cell
 from assay_reports.verdicts import SHOWN, shown
@@ -35,15 +36,16 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The Cases of one requirement: those with something to tell, and the ids of the quiet ones."""
+    """The Cases of one requirement: those with something to tell, and the quiet ones, with their permutations."""
 
-    told: tuple[Cell, ...]
-    quiet: tuple[str, ...]
+    told: Part[Cell]
+    quiet: Part[Family]
 
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One Case that ran: its worst cell, and how many requirements it exercised of those it was judged by."""
+    """One Case that ran: its worst cell, and how many requirements it exercised of those it was judged by.
+    `permutations`: how many quiet ones of it have no row of their own."""
 
     id: str
     title: str
@@ -51,6 +53,7 @@ class CaseRow:
     exercised: int
     judged: int
     replay: str
+    permutations: int = 0
 
 
 def filters(report: Report) -> tuple[Filter, ...]:
@@ -83,15 +86,26 @@ def cells(report: Report) -> Mapping[RequirementId, Cells]:
         grouped.setdefault(cell.requirement, []).append(cell)
     return {
         requirement: Cells(
-            told=tuple(sorted((c for c in found if c.verdict not in QUIET), key=_by_severity)),
-            quiet=tuple(c.case for c in found if c.verdict in QUIET),
+            told=part(sorted((c for c in found if c.verdict not in QUIET), key=_by_severity), MOST_TOLD),
+            quiet=part(families(c.case for c in found if c.verdict in QUIET), names_each(len(grouped))),
         )
         for requirement, found in grouped.items()
     }
 
 
-def cases(report: Report) -> tuple[CaseRow, ...]:
-    """Every Case that was judged, by id."""
+def cases(report: Report) -> Part[CaseRow]:
+    """The Cases that were judged, by id. Where they are too many, quiet permutations go without a row of their own; and
+    where they still are, the worst are shown."""
+    rows = _rows(report)
+    if len(rows) > MOST_CASES:
+        rows = _folded(rows)
+    if len(rows) <= MOST_CASES:
+        return Part(rows)
+    worst = sorted(rows, key=lambda row: (WORST_FIRST.index(row.worst.verdict), row.id))
+    return part(worst, MOST_CASES)
+
+
+def _rows(report: Report) -> tuple[CaseRow, ...]:
     grouped: dict[str, list[Cell]] = {}
     for cell in report.verdicts.cells:
         grouped.setdefault(cell.case, []).append(cell)
@@ -106,6 +120,19 @@ def cases(report: Report) -> tuple[CaseRow, ...]:
         )
         for id, found in sorted(grouped.items())
     )
+
+
+def _folded(rows: Iterable[CaseRow]) -> tuple[CaseRow, ...]:
+    """Without quiet permutations of Cases that have a row."""
+    rows = tuple(rows)
+    known = {row.id for row in rows}
+    hidden = Counter(base_of(row.id) for row in rows if _can_be_folded(row, known))
+    return tuple(replace(row, permutations=hidden[row.id]) for row in rows if not _can_be_folded(row, known))
+
+
+def _can_be_folded(row: CaseRow, known: Set[str]) -> bool:
+    base = base_of(row.id)
+    return row.worst.verdict in QUIET and base != row.id and base in known
 
 
 def _by_severity(cell: Cell) -> tuple[int, str]:
