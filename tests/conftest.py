@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import settings
+from tests.left_out import LeftOut
 from tests.profiles import EXAMPLES, NIGHTLY, PROFILE
 
 from assay_fixtures import certification, packs
@@ -39,6 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A background job of a shell, as CI often is, ignores Ctrl-C, and so would every process the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(LeftOut())
         # Workers of xdist are started later, with the environment as it is then.
         for name in NUMBERS:
             os.environ.setdefault(name, str(int.from_bytes(os.urandom(4))))

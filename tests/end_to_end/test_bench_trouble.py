@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.end_to_end.running import command_line, three_sends
+from tests.left_out import Need, reason
 
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import Verdict
@@ -44,7 +45,7 @@ def _can_isolate() -> bool:
     return bool(shutil.which("unshare")) and not subprocess.run([*ISOLATED, "true"], capture_output=True).returncode
 
 
-@pytest.mark.skipif(not _can_isolate(), reason="needs the right to make a network namespace")
+@pytest.mark.skipif(not _can_isolate(), reason=reason(Need.NAMESPACES))
 def test_run_without_a_loopback_interface_ends_before_any_case(tmp_path: Path) -> None:
     arguments = ("certify", "reference", "--select", "flow", "--run-dir", str(tmp_path / "runs"))
     told = subprocess.run(

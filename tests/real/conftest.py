@@ -1,20 +1,37 @@
 """What tests with real processes share. They have environments of their own in tox, and are not collected otherwise.
 
-There what they need is missing only by mistake: nothing here is ever skipped.
+What needs something that the machine lacks is left out, and said to be (`tests/left_out.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.left_out import Need, require
 
 from assay_faults.ledger import Ledger
 from assay_fixtures.brokers.jvm.archive import installed
 from assay_fixtures.brokers.jvm.command import Pulsar
+
+_NEEDS: Mapping[str, Need] = {
+    "jvm": Need.PULSAR,
+    "external": Need.PULSAR,
+    "cluster": Need.PULSAR,
+    "test_exported_scripts.py": Need.PULSAR,
+    "toxiproxy": Need.TOXIPROXY,
+    "containers": Need.DOCKER,
+    "namespaces": Need.NAMESPACES,
+}
+"""By folder or module, what all tests in it need."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of the test is made."""
+    require(_NEEDS[item.path.relative_to(Path(__file__).parent).parts[0]])
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.end_to_end.processes import eventually
 from tests.end_to_end.running import command_line
+from tests.left_out import Need, needs
 from tests.spark.histories import DEFECTS, Packed, info, pack
 from tests.spark.ledgers import write
 from tests.spark.on_disk.test_ingest import Run, S
@@ -242,7 +242,7 @@ def test_a_full_disk_is_told_before_spark_starts(
 
 
 @pytest.mark.long
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a disk")
+@needs(Need.ROOT)
 def test_a_disk_that_fills_up_meanwhile_is_one_sentence_and_nothing_is_left_on_it(
     small_disk: Path, tmp_path: Path
 ) -> None:

@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.left_out import Need, needs
 
 from assay_conformance.model.errors import UnavailableError
 from assay_conformance.model.fault import AfterStep, Fault
 from assay_conformance.model.outside import FillDisk, OnDisk, ReadOnlyDisk
-from assay_faults.disks.disk import Disk, lacking, small_disk
+from assay_faults.disks.disk import Disk, small_disk
 from assay_faults.disks.injector import DiskInjector
 from assay_faults.injector import Situation
 from assay_faults.ledger import Ledger
 
-ROOT_ONLY = pytest.mark.skipif(bool(lacking()), reason=lacking())
+ROOT_ONLY = needs(Need.ROOT)
 SIZE = 8 << 20
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from tests.left_out import Need, needs
 
 from assay_faults.cleaning import clean, finish
 from assay_faults.ledger import MARKER, Entry, Kind, Ledger, environment_of, read
 from assay_faults.processes.identity import ProcessState, identify, marked, state
 
 RUNNER = Path(__file__).with_name("runner.py")
-ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and namespaces need root")
+ROOT_ONLY = needs(Need.ROOT)
 PATIENCE_S = 30
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.left_out import Need, needs
 
 from assay_conformance.broker.raw import StoredEntry
 from assay_conformance.model.errors import HarnessError
@@ -109,7 +109,7 @@ def test_a_port_somebody_took_while_it_was_down_is_named_in_its_complaint(make: 
     asyncio.run(life())
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="a disk of one's own has to be mounted, by root")
+@needs(Need.ROOT)
 def test_a_full_disk_is_its_complaint(make: Make, ledger: Ledger, tmp_path: Path) -> None:
     with small_disk(ledger, tmp_path, 12 << 20) as disk, pytest.raises(HarnessError, match="No space left on device"):
         asyncio.run(make(data=disk.path / "data").start())

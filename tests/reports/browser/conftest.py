@@ -1,13 +1,13 @@
-"""The page in a real browser: headless Chromium of the system, driven by playwright (`tox -e page`)."""
+"""The page in a real browser: headless Chromium, driven by playwright (`tox -e page`)."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.left_out import Need, chromium, leave_out
 
 from assay_reports.page import page as render
 from assay_reports.report import Report
@@ -17,19 +17,17 @@ if TYPE_CHECKING:
 
 Open = Callable[..., "Page"]
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-"""Commands that start it, in order of preference."""
-
 
 # No longer than its module: while it lives, its own event loop is a running one, and no other test could begin another.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     sync_api = pytest.importorskip("playwright.sync_api", reason="the page's own environment has it: tox -e page")
-    command = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    assert command, "no Chromium: expected one of " + ", ".join(CHROMIUM) + " (Debian: apt install chromium)"
+    if (found := chromium()) is None:
+        leave_out(Need.CHROMIUM)
+    command, environment = found
     with sync_api.sync_playwright() as playwright:
         # The page runs nothing but itself, and root has no sandbox.
-        started = playwright.chromium.launch(executable_path=command, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=command, args=["--no-sandbox"], env=environment)
         yield started
         started.close()
 
