@@ -36,6 +36,7 @@ from tests.exam import kill_matrix
 
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents import manifest
+from assay_fixtures.agents.nursery import BIRTHS
 from assay_reports.compare import compare
 from assay_reports.expectations import read_expectations
 from assay_reports.outcome import EXIT_CODE, Cause
@@ -111,9 +112,11 @@ def missed(hardship: Hardship, runs: Sequence[Told]) -> Iterator[str]:
 
 
 def agent_knower(agent: str) -> Callable[[str], bool]:
-    """Whether a command line is one of this agent's processes: by the program's own words."""
-    last = manifest.find(manifest.split_version(agent)[0]).command[-1].replace("{here}", "")
-    return lambda line: line.rstrip().endswith(last)
+    """Whether a command line is of this agent, or of its nursery, which forked agents keep: by its last word."""
+    found = manifest.find(manifest.split_version(agent)[0])
+    words = [command[-1] for command in (found.command, found.nursery) if command]
+    lasts = tuple(word.replace("{here}", "").replace("{births}", BIRTHS.name) for word in words)
+    return lambda line: line.rstrip().endswith(lasts)
 
 
 def certified(agent: str, hardship: Hardship, words: Sequence[str], folder: Path, seed: int) -> Run:

@@ -81,6 +81,7 @@ def test_more_than_a_share_of_the_cases_may_not_be_left_open(hardship: Hardship)
 def test_agents_are_known_by_the_end_of_their_command_line() -> None:
     is_agent = agent_knower("pulsar-python")
     assert is_agent("/venv/bin/python -I /fixtures/agents/pulsar-python/agent.py")
+    assert is_agent("/venv/bin/python -I /fixtures/agents/pulsar-python/nursery.py /assay_fixtures/agents/_births.py ")
     assert not is_agent("/venv/bin/python -c from multiprocessing.spawn import spawn_main")
 
 
