@@ -247,6 +247,10 @@ ALSO: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"DLV-001", "DLV-004", "DLV-008", "ORD-001", "CMP-002"}),
         "what comes in place of a message is not the message",
     ),
+    Mutation.RETURN_NAMES_NO_TOPIC: (
+        frozenset({"DLV-001", "DLV-008"}),
+        "a message under the name of another topic is missing where it was sent",
+    ),
     Mutation.SENDS_WHAT_IT_REFUSED: (frozenset({"FLW-012"}), "what is refused because of a full queue is not sent"),
     Mutation.HANDS_OUT_ACKED_AGAIN: (
         frozenset({"ORD-005"}),

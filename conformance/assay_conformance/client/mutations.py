@@ -259,6 +259,7 @@ class Mutation(StrEnum):
     CLOSED_KEEPS_MEMORY = "closed-keeps-memory"
     LOSES_BEHIND_RECONNECT = "loses-behind-reconnect"
     BLANKS_RESEND = "blanks-resend"
+    RETURN_NAMES_NO_TOPIC = "return-names-no-topic"
     SENDS_WHAT_IT_REFUSED = "sends-what-it-refused"
     HANDS_OUT_ACKED_AGAIN = "hands-out-acked-again"
     HANDS_OVER_OLD_BYTES = "hands-over-old-bytes"
@@ -1396,6 +1397,11 @@ MUTATIONS: dict[Mutation, Broken] = {
         "DLV-002",
         "what is sent again, neither compressed nor in chunks, has lost its payload",
         "pulsar-client-go#1394: a buffer goes back to its pool while a send still needs it",
+    ),
+    Mutation.RETURN_NAMES_NO_TOPIC: Broken(
+        "DLV-002",
+        "behind a reconnect messages are handed over under the name of a topic that does not exist",
+        "a topic's name that is read from where a connection was, which is gone",
     ),
     Mutation.SENDS_WHAT_IT_REFUSED: Broken(
         "DLV-003",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -327,7 +328,10 @@ class Subscription:
 
     def _hand_over(self, inbound: Inbound) -> None:
         self._handed.append(inbound.consumer.handed_over(inbound))
-        self._shared.sink.delivered(self._handle, _delivery(len(self._handed), inbound))
+        delivery = _delivery(len(self._handed), inbound)
+        if inbound.session > 1 and self._shared.mutated(Mutation.RETURN_NAMES_NO_TOPIC):
+            delivery = replace(delivery, topic=f"{delivery.topic}-of-nobody")
+        self._shared.sink.delivered(self._handle, delivery)
 
     def _give_up(self, receive: _Receive) -> None:
         if receive in self._receives:
