@@ -415,6 +415,16 @@ def test_message_with_an_id_below_a_markers_that_is_stored_is_accepted() -> None
     assert judged(MarkersAreExempt, story, MARKED) == ([], 1)
 
 
+def test_message_that_a_fault_called_a_marker_is_none_in_the_log_that_a_broker_reads_anew() -> None:
+    """It was stored as any other, and the topic has moved since: its id counts there."""
+    story = _marked(50)
+    story.cut()
+    story.producer_again(1)
+    story.send_frame(7, conn=1)
+    story.receipt(7, conn=1, id=DUPLICATE)
+    assert judged(MarkersAreExempt, story, MARKED) == ([], 0)
+
+
 def test_message_that_is_taken_for_a_copy_of_a_marker_is_found() -> None:
     story = _marked(50)
     story.receipt(50)
