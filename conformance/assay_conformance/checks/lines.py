@@ -78,6 +78,8 @@ class Line:
     handle: int | None = None
     closing: Parting | None = None
     units: list[Unit] = field(default_factory=list)
+    latest: dict[int, Unit] = field(default_factory=dict)
+    """The last of them that goes by a sequence id."""
     ids_used: set[int] = field(default_factory=set)
     """Sequence ids that its units went by, where the client chooses them."""
     highest_id: int = -1
@@ -144,6 +146,7 @@ class Lines:
                 session.queue.clear()
                 session.waiting.clear()
             line.units.clear()
+            line.latest.clear()
 
     # --- agent ---
 
@@ -235,7 +238,7 @@ class Lines:
         waiting = session.waiting.get(event.sequence_id or 0)
         if not waiting:
             self.stale = True
-            self.unit = next((u for u in reversed(session.line.units) if u.sequence_id == event.sequence_id), None)
+            self.unit = None if event.sequence_id is None else session.line.latest.get(event.sequence_id)
             return
         self.unit, *others = waiting
         if others:
@@ -352,6 +355,7 @@ class Lines:
     def _new(self, line: Line, session: ProducerSession, event: Frame, numbers: tuple[int, ...]) -> Unit:
         unit = Unit(line, len(line.units), event, session, numbers, ((session, event),))
         line.units.append(unit)
+        line.latest[unit.sequence_id] = unit
         if line.handle is not None and (event.meta is None or not event.meta.chunk_id):
             self._number(line, line.handle, unit)
         if _is_chunk(event) or not numbers:
