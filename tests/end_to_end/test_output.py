@@ -78,3 +78,31 @@ def test_lines_fit_the_terminal_and_end_with_their_text(
     assert len(shown) > 5
     assert [line for line in shown if line != line.rstrip()] == []
     assert max(map(len, shown)) <= columns
+
+
+CERTIFIES = ("certify", "reference", "--select", "delivery/flows-again", "--run-dir")
+
+
+@pytest.mark.parametrize("redirected", [">/dev/full 2>&1", "2>/dev/full", ">/dev/full", "<&- >&- 2>&-", "<&-", "2>&-"])
+def test_a_verdict_stands_wherever_output_goes(redirected: str, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirected}', "sh", *command_line(*CERTIFIES, str(tmp_path))],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == 0
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(("doctor",), 0), (("certify", "--nope"), 2), (("list", "cases"), 0)])
+@pytest.mark.parametrize("redirected", ["2>/dev/full", "<&- >&- 2>&-"])
+def test_notes_that_cannot_be_shown_change_no_exit_code(arguments: tuple[str, ...], code: int, redirected: str) -> None:
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirected}', "sh", *command_line(*arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == code

@@ -203,11 +203,15 @@ class Keeper:
             raise
         return Program(ours)
 
-    def close(self) -> None:
-        """End everything that it has started, and it; nothing is left when this returns."""
+    def let_go(self, within_s: float) -> None:
+        """End everything that it has started, and it; subprocess.TimeoutExpired when it takes longer."""
         self._requests.close()
+        self._process.wait(within_s)
+
+    def close(self) -> None:
+        """As `let_go`; a keeper that takes too long is killed."""
         try:
-            self._process.wait(_LEAVES_WITHIN_S)
+            self.let_go(_LEAVES_WITHIN_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(_LEAVES_WITHIN_S)
@@ -228,6 +232,11 @@ class _Own:
                 self._keeper, self._pid = self.begin(), os.getpid()
                 atexit.register(self.close)
             return self._keeper
+
+    def let_go(self, within_s: float = 2.0) -> None:
+        """End everything, for a process that is about to end: without the lock, which it may hold itself."""
+        if self._keeper is not None and self._pid == os.getpid():
+            self._keeper.let_go(within_s)
 
     def close(self) -> None:
         with self._lock:
