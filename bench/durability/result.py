@@ -169,7 +169,7 @@ def _result(
     end = events[-1] if events else None
     if not isinstance(end, Ended) or end.how is Ending.INTERRUPTED:
         return None
-    if end.how is Ending.HARNESS:
+    if end.how in (Ending.HARNESS, Ending.PEER):
         return CutShort(case.id, end.text)
     judged = judge(events, case, run.info.facts, pack.catalogue, checks_meant(pack), attempt)
     why = [excuses.why(judgement, f"assay/c{number}-{attempt}/t", events) for judgement in judged]

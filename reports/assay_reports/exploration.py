@@ -240,7 +240,8 @@ def _lines(told: Exploration, folder: str) -> Iterator[str]:
     if figures.harness_errors:
         yield (
             f"bench   {counted(figures.harness_errors, 'Case')} ended in trouble of assay's own, or of its brokers, "
-            "and nothing is said of the client by them: exit code 4, and report.html has examples"
+            "and nothing is said of the client by them: exit code 4, or 3 where it was the brokers' alone; report.html "
+            "has examples"
         )
     for area in told.gave_nothing:
         yield f"empty   {area}: no Case could be drawn of it that this client and these brokers can be asked"

@@ -14,6 +14,7 @@ the Case's own, what cannot be decided then is not mentioned.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -32,6 +33,14 @@ from assay_conformance.model.verdict import Finding, Judgement, Verdict, broken
 
 MACHINE_WAS_LATE = "the machine kept bench, agent or brokers from running for"
 """How the reason begins of what was not decided for that; the figure follows."""
+
+_NOT_PLAYED: Final[dict[Ending, Verdict]] = {
+    Ending.HARNESS: Verdict.HARNESS_ERROR,
+    Ending.INTERRUPTED: Verdict.HARNESS_ERROR,
+    Ending.PEER: Verdict.INVALID,
+    Ending.UNAVAILABLE: Verdict.UNAVAILABLE,
+}
+"""How an attempt ends of which nothing is said but why it ended so."""
 
 
 def judge(
@@ -114,10 +123,8 @@ def _verdict(
 ) -> tuple[Verdict, str, Sequence[Finding]]:
     if attempt_end.ended is None:
         return Verdict.HARNESS_ERROR, "the history has no end", ()
-    if attempt_end.ended.how in (Ending.HARNESS, Ending.INTERRUPTED):
-        return Verdict.HARNESS_ERROR, attempt_end.ended.text, ()
-    if attempt_end.ended.how is Ending.UNAVAILABLE:
-        return Verdict.UNAVAILABLE, attempt_end.ended.text, ()
+    if attempt_end.ended.how in _NOT_PLAYED:
+        return _NOT_PLAYED[attempt_end.ended.how], attempt_end.ended.text, ()
     if check is None:
         return Verdict.UNSUPPORTED, f"needs {', '.join(requirement.capabilities)}", ()
     if attempt_end.unread:

@@ -523,6 +523,8 @@ class Ending(StrEnum):
     DEADLINE = "deadline"
     AGENT_LOST = "agent-lost"
     UNAVAILABLE = "unavailable"
+    PEER = "peer"
+    """What the bench asked of a broker itself came to nothing: neither the client nor the bench is to blame."""
     HARNESS = "harness"
     INTERRUPTED = "interrupted"
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from assay_conformance.model.errors import HarnessError
+from assay_conformance.model.errors import PeerError
 from assay_conformance.wire import BODY_FIELDS, BaseCommand, CommandType, Frame, decode, reencode, service_urls
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS, Address
 
@@ -21,7 +21,7 @@ TO_BROKER: Final[Mapping[int, tuple[str, ...]]] = {CommandType.CONNECT: ("proxy_
 _LOOPBACK: Final = {"localhost": "127.0.0.1", "::1": "127.0.0.1"}
 
 
-class StrangeAddressError(HarnessError):
+class StrangeAddressError(PeerError):
     """A broker sends its clients to what is no address of a broker: nobody could stand between them."""
 
 

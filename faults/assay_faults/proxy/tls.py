@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assay_conformance.model.errors import AssayError, HarnessError, UnavailableError
+from assay_conformance.model.errors import AssayError, PeerError, UnavailableError
 from assay_conformance.model.extras import install
 
 _NAMES: Final = ("localhost", "127.0.0.1", "::1")
@@ -61,4 +61,4 @@ def trouble(broker: str, error: ssl.SSLError) -> AssayError:
             f"{broker} asks who we are and does not believe it ({error.reason}): "
             "expected the certificate and key of a client that it knows (--tls-cert, --tls-key)"
         )
-    return HarnessError(f"TLS with {broker} failed: {error.reason or error}")
+    return PeerError(f"TLS with {broker} failed: {error.reason or error}")

@@ -98,6 +98,16 @@ def test_a_history_without_an_end_is_a_harness_error() -> None:
     assert {j.verdict for j in _judged(_story(0, 1)[:-1]).values()} == {Verdict.HARNESS_ERROR}
 
 
+def test_a_case_whose_broker_did_not_answer_the_bench_is_invalid_whatever_the_client_did() -> None:
+    story = Script()
+    story.producer()
+    for number in range(2):
+        story.send(number)
+        story.send_frame(number, sequence_id=0)
+    told = _judged(story.done(Ending.PEER)).values()
+    assert {(judgement.verdict, judgement.findings) for judgement in told} == {(Verdict.INVALID, ())}
+
+
 def test_an_operation_that_never_ends_is_a_finding_of_liveness_alone() -> None:
     told = _judged(_hung())
     assert [f.code for f in told[LIVENESS].findings] == [NEVER_ENDED]
