@@ -9,7 +9,7 @@ MOST_COLUMN_BYTES: Final = 256 << 20
 some megabytes can unpack to any size."""
 
 MOST_LINE_BYTES: Final = 1 << 20
-"""Of a line of JSON in a log: it is decoded as a whole, and takes up to a hundred times its length then."""
+"""Of a line of a log, or a row of a CSV: it is decoded as a whole, and takes up to a hundred times its length then."""
 
 MOST_YEARS: Final = 10
 """No run is so long: a time this far from its beginning is of another unit than the map says, and so is a duration."""

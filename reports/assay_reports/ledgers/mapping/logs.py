@@ -5,23 +5,21 @@ A line that is no row, because it is torn or has other columns than the head, sa
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from assay_conformance.model.errors import UsageError
 from assay_reports.bounds import MOST_LINE_BYTES
+from assay_reports.ledgers.mapping.log_lines import BATCH_ROWS, TOO_LONG, CsvRows, JsonLines, in_batches
 from assay_reports.ledgers.mapping.map_file import Unit
 from assay_reports.ledgers.mapping.parquet_log import parquet_rows
 from assay_reports.ledgers.mapping.values import BadRowError, Moment, Row, cut, shown
 from assay_reports.ledgers.parquet import UNREADABLE, said
 
-BATCH_ROWS = 50_000
 BELOW_16, BELOW_31, BELOW_63 = 1 << 15, 1 << 31, 1 << 63
 """Bounds of what columns of tables hold."""
 _SHOWN = 60
@@ -88,55 +86,40 @@ def _of_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
 def _csv(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     # As text: what a column means is the map's business. Bytes that are no UTF-8 stay apart from each other.
     with path.open(encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
-        lines = _lines(csv.reader(file))
-        head = next((line for line in lines if isinstance(line, list)), [])
+        lines = CsvRows(file)
+        rows = iter(lines)
+        head = next(rows, [])
+        if isinstance(head, BadRowError):
+            raise UsageError(f"{path}: its first line {head}; expected the names of its columns")
         has(path, head, columns)
-        numbered = enumerate((_of_line(head, line) for line in lines), 1)
-        while rows := list(islice(numbered, BATCH_ROWS)):
-            yield Batch(rows, head)
+        places = {name: place for place, name in enumerate(head)}
+        wanted = {name: places[name] for name in columns.values()}
+        numbered = enumerate((_of_row(wanted, len(head), row) for row in rows), 1)
+        for batch in in_batches(numbered, lines):
+            yield Batch(batch, wanted)
 
 
-def _lines(reader: Iterator[list[str]]) -> Iterator[list[str] | BadRowError]:
-    """Without empty ones."""
-    while True:
-        try:
-            if line := next(reader):
-                yield line
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield BadRowError(f"is no line of a CSV: {error}")
-
-
-def _of_line(head: list[str], line: list[str] | BadRowError) -> Row | BadRowError:
-    if isinstance(line, BadRowError):
-        return line
-    if len(line) != len(head):
-        return BadRowError(f"has {len(line)} values, expected {len(head)}")
-    return dict(zip(head, line, strict=True))
+def _of_row(places: Mapping[str, int], width: int, row: list[str] | BadRowError) -> Row | BadRowError:
+    if isinstance(row, BadRowError):
+        return row
+    if len(row) != width:
+        return BadRowError(f"has {len(row)} values, expected {width}")
+    return {name: row[place] for name, place in places.items()}
 
 
 def _json(path: Path, columns: Mapping[str, str]) -> Iterator[Batch]:
     wanted = tuple(set(columns.values()))
     names: dict[str, None] = {}
     with path.open("rb") as file:
-        lines = enumerate(_bounded(file), 1)
-        numbered = ((number, _of_json(line, wanted, names)) for number, line in lines if line.strip())
-        while rows := list(islice(numbered, BATCH_ROWS)):
+        lines = JsonLines(file)
+        numbered = ((number, _of_json(line, wanted, names)) for number, line in enumerate(lines, 1) if line.strip())
+        for rows in in_batches(numbered, lines):
             yield Batch(rows, names)
-
-
-def _bounded(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; of one that is too long its beginning, which is longer than what is read."""
-    while line := file.readline(MOST_LINE_BYTES + 1):
-        yield line
-        while len(line) > MOST_LINE_BYTES and not line.endswith(b"\n"):
-            line = file.readline(MOST_LINE_BYTES + 1)
 
 
 def _of_json(line: bytes, wanted: Sequence[str], names: dict[str, None]) -> Row | BadRowError:
     if len(line) > MOST_LINE_BYTES:
-        return BadRowError(f"is longer than {MOST_LINE_BYTES} bytes")
+        return BadRowError(TOO_LONG)
     try:
         found = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
