@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.errors import AssayError
+from assay_faults.bounds import COMES_WITHIN_S, REMOVED_BY_TOOL_S, REMOVED_WITHIN_S
 from assay_faults.ledger import MARKER, SUFFIX, Entry, Kind, Ledger, mark_done, read
 from assay_faults.processes.identity import Identity, marked, send_signal
 
@@ -32,9 +33,7 @@ LABEL: Final = "assay.ledger"
 
 _NAMESPACES: Final = Path("/run/netns")
 _MNT_DETACH: Final = 2
-_PATIENCE_S: Final = 5
 _PAUSE_S: Final = 0.01
-_COMES_WITHIN_S: Final = 0.5
 _ROUNDS: Final = 20
 _DIRECTLY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Not through the proxy that HTTP_PROXY names: its "there is no such thing" would be taken for the server's."""
@@ -91,7 +90,7 @@ def _abandoned(path: Path) -> Iterator[int | None]:
         # The lock alone would do, were there no file systems on which locks are only half kept.
         dead = owner is None or not owner.alive()
         # Of a dead run it is held for the moment that a child needs to become its program, or by another cleaner.
-        locked = _locked(descriptor, patience_s=_PATIENCE_S if owner and dead else 0)
+        locked = _locked(descriptor, patience_s=REMOVED_WITHIN_S if owner and dead else 0)
         yield descriptor if dead and locked and os.fstat(descriptor).st_nlink else None
     finally:
         os.close(descriptor)
@@ -172,7 +171,7 @@ def _kill(process: Identity) -> bool:
             if send_signal(process, signal.SIGKILL):
                 waiting = select.poll()
                 waiting.register(descriptor, select.POLLIN)
-                return bool(waiting.poll(_PATIENCE_S * 1000))
+                return bool(waiting.poll(REMOVED_WITHIN_S * 1000))
         return False
     finally:
         os.close(descriptor)
@@ -217,7 +216,7 @@ def _container(entry: Entry) -> str:
     goes on with what it was asked for when who asked has died."""
     removed = _of_engine(entry)
     if not removed:
-        time.sleep(_COMES_WITHIN_S)
+        time.sleep(COMES_WITHIN_S)
         removed = _of_engine(entry)
     return ", ".join(removed)
 
@@ -242,7 +241,7 @@ def _proxy(entry: Entry) -> str:
     """A proxy inside a server that somebody else runs at `detail["url"]`; a server of ours is a process."""
     url = f"{entry.detail['url'].rstrip('/')}/proxies/{entry.name}"
     try:
-        with _DIRECTLY.open(urllib.request.Request(url, method="DELETE"), timeout=_PATIENCE_S):
+        with _DIRECTLY.open(urllib.request.Request(url, method="DELETE"), timeout=REMOVED_WITHIN_S):
             return f"proxy {entry.name} at {entry.detail['url']}"
     except urllib.error.HTTPError as error:
         if error.code == 404:
@@ -271,7 +270,7 @@ def _tenant(entry: Entry) -> str:
 
 def _run(*command: str) -> str:
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=REMOVED_BY_TOOL_S, check=True)
     except FileNotFoundError as error:
         raise _TroubleError(f"there is no program {command[0]} to remove it with: {' '.join(command)}") from error
     except subprocess.CalledProcessError as error:

@@ -11,12 +11,11 @@ from typing import Final
 
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.event import Fact
+from assay_faults.bounds import SEEN_WITHIN_S
 from assay_faults.tap import Stream, Tap
 
 Facts = dict[str, Fact]
 
-PATIENCE_S: Final = 10.0
-"""For what has to happen at once; a busy machine takes its time."""
 BYTE: Final = b"!"
 
 
@@ -42,10 +41,10 @@ class Way:
     async def met(self) -> Stream:
         """The broker's end, once the mark came through. UnseenError when it does not."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(SEEN_WITHIN_S):
                 return self._kept(await self._expected)
         except TimeoutError as error:
-            raise UnseenError(f"nothing came through within {PATIENCE_S:g} s") from error
+            raise UnseenError(f"nothing came through within {SEEN_WITHIN_S:g} s") from error
 
     async def pair(self) -> tuple[Stream, Stream]:
         """Both ends, through a proxy that lets bytes pass."""
@@ -81,7 +80,7 @@ async def passes(way: Way) -> Facts:
 
 async def read(end: Stream, size: int) -> None:
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(SEEN_WITHIN_S):
             await end.reader.readexactly(size)
     except (asyncio.IncompleteReadError, OSError) as error:  # TimeoutError is one
         raise UnseenError(f"{size} bytes did not come whole: {error}") from error

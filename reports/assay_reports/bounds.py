@@ -13,3 +13,54 @@ MOST_LINE_BYTES: Final = 1 << 20
 
 MOST_YEARS: Final = 10
 """No run is so long: a time this far from its beginning is of another unit than the map says, and so is a duration."""
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+MOST_FILE_BYTES: Final = 64 << 20
+"""Of one JSON document, or one line of a file of lines: decoded it takes about ten times as much."""
+
+MOST_TOML_BYTES: Final = 2 << 20
+"""Of a file that people write. Ours has 150 kB."""
+
+# --- exported scripts -------------------------------------------------------------------------------------------------
+
+SCRIPT_WAITS_S: Final = 10.0
+"""For what a script of `assay export` waits for, where its Case says no other time. `export/runtime` has it again:
+scripts run without assay."""
+
+# --- Spark ------------------------------------------------------------------------------------------------------------
+
+JVM_STARTS_S: Final = 300.0
+"""For Spark's JVM to say its port: it may take jars from a slow disk, beside other work."""
+
+JVM_STOPS_S: Final = 10.0
+"""For that JVM to end once it was asked to; then it is killed."""
+
+JAVA_ANSWER_S: Final = 30.0
+"""For `java -version`: a cold JVM on a busy machine."""
+
+MASTER_CONNECTS_S: Final = 5.0
+"""For a connection to the master that `--master` names."""
+
+WORKERS_COME_S: Final = 120.0
+"""For a worker of that master to give this job a process: others may have them all."""
+
+LEDGER_BEGINS_S: Final = 5.0
+"""For the rest of a ledger once its ledger.json is there: its writer has it there a moment later, and what is still
+wrong then stays wrong."""
+
+ABANDONED_S: Final = 3600.0
+"""A fold without its JSON may belong to a process that is at it; after this it is removed."""
+
+# --- disk -------------------------------------------------------------------------------------------------------------
+
+LEAST_FREE_BYTES: Final = 64 << 20
+"""On the disk of a ledger that is to be made up: below this none is begun."""
+
+LEAST_FREE_SPARK_BYTES: Final = 16 << 20
+"""Below this the JVM may not even start, and would say anything but why."""
+
+# --- ledgers ----------------------------------------------------------------------------------------------------------
+
+HOLD_S: Final = 1.0
+"""Deliveries wait so long for what other processes had written before them: twice what a writer may hold back."""

@@ -17,14 +17,11 @@ import msgspec
 
 from assay_conformance.model.doors import MalformedError, decode_json, parse_toml
 from assay_conformance.model.errors import MACHINE_FAILS, HarnessError, UsageError
+from assay_reports.bounds import MOST_FILE_BYTES, MOST_TOML_BYTES
 
 T = TypeVar("T")
 
 MIB = 1 << 20
-MOST_BYTES: Final = 64 * MIB
-"""Of one JSON document, or one line of a file of lines: decoded it takes about ten times as much."""
-MOST_TOML_BYTES: Final = 2 * MIB
-"""Of a file that people write. Ours has 150 kB."""
 
 _KINDS: Final = {
     stat.S_IFDIR: "a directory",
@@ -52,7 +49,7 @@ def open_regular(path: Path, kind: str) -> BinaryIO:
         return os.fdopen(descriptor, "rb")
 
 
-def read_bytes(path: Path, kind: str, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: Path, kind: str, most: int = MOST_FILE_BYTES) -> bytes:
     """All of a file of at most so many bytes."""
     with open_regular(path, kind) as file, reading(path, kind):
         size = os.fstat(file.fileno()).st_size
@@ -79,7 +76,7 @@ def read_text(path: Path, kind: str, most: int = MOST_TOML_BYTES) -> str:
         raise UsageError(f"{path}: is not UTF-8 text at byte {error.start}; expected {kind}") from error
 
 
-def read_json(path: Path, kind: str, decoder: msgspec.json.Decoder[T], most: int = MOST_BYTES) -> T:
+def read_json(path: Path, kind: str, decoder: msgspec.json.Decoder[T], most: int = MOST_FILE_BYTES) -> T:
     """The value of a JSON file."""
     data = read_bytes(path, kind, most)
     with understanding(path, kind):

@@ -24,9 +24,10 @@ from assay_conformance.ledger import clauses
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.cli import _run
+from assay_reports.bounds import LEAST_FREE_SPARK_BYTES
 from assay_reports.ledgers.layout import VERSION_KEY
 from assay_reports.spark import watch
-from assay_reports.spark.session import LEAST_FREE_BYTES, _told_in_time
+from assay_reports.spark.session import _told_in_time
 from assay_reports.verdicts import read_verdicts
 
 START_S = 240.0
@@ -219,7 +220,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of its own."""
     mounted = tmp_path / "small"
     mounted.mkdir()
-    size = f"size={2 * LEAST_FREE_BYTES}"
+    size = f"size={2 * LEAST_FREE_SPARK_BYTES}"
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "none", mounted], check=True)
     yield mounted
     subprocess.run(["umount", mounted], check=True)
@@ -237,7 +238,7 @@ def test_a_full_disk_is_told_before_spark_starts(
 ) -> None:
     where = write(tmp_path / "ledger", pack(1, 1), info())
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=LEAST_FREE_BYTES - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=LEAST_FREE_SPARK_BYTES - 1))
     no_space(_run(["reconcile", str(where), "--spill", str(tmp_path)]), capsys, tmp_path)
 
 
@@ -273,7 +274,7 @@ def test_who_watches_what_nobody_begins_hears_why_at_once_and_again_at_the_end(t
 def test_a_file_is_not_waited_for_to_become_a_ledger(
     tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "BEGINS_WITHIN_S", 0.0)
+    monkeypatch.setattr(watch, "LEDGER_BEGINS_S", 0.0)
     (tmp_path / "file").write_bytes(b"")
     assert _run(["watch", str(tmp_path / "file"), "--wait", "3600"]) == 2
     assert "file: is no folder; expected a ledger" in capsys.readouterr().err
@@ -282,7 +283,7 @@ def test_a_file_is_not_waited_for_to_become_a_ledger(
 def test_a_spoiled_ledger_is_not_waited_for_as_if_it_were_to_come(
     tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "BEGINS_WITHIN_S", 0.0)
+    monkeypatch.setattr(watch, "LEDGER_BEGINS_S", 0.0)
     where = write(tmp_path / "ledger", Packed(), info())
     (where / "topic.parquet").unlink()
     assert _run(["watch", str(where), "--wait", "3600"]) == 2

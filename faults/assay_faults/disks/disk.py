@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
+from assay_faults.bounds import MOUNT_WITHIN_S
 from assay_faults.ledger import MARKER, Kind, Ledger
 
 _IMAGE: Final = "image"
 _FILLER: Final = ".assay-filler"
 _PROBE: Final = ".assay-probe"
-_MOUNT_WITHIN_S: Final = 30
 
 
 @contextlib.contextmanager
@@ -142,9 +142,7 @@ class Disk:
         # Its mount point is named by its entry, and so is every program that mounts it: it may outlive the run.
         environment = {**os.environ, MARKER: self.path.name}
         try:
-            subprocess.run(
-                command, capture_output=True, text=True, env=environment, timeout=_MOUNT_WITHIN_S, check=True
-            )
+            subprocess.run(command, capture_output=True, text=True, env=environment, timeout=MOUNT_WITHIN_S, check=True)
         except subprocess.CalledProcessError as error:
             words = error.stderr.strip().splitlines()
             raise HarnessError(f"{' '.join(command)}: {words[0] if words else error.returncode}") from error

@@ -22,6 +22,7 @@ from typing import Final
 from assay_conformance.model.direction import Direction
 from assay_conformance.model.errors import HarnessError
 from assay_conformance.model.outside import Shape
+from assay_faults.bounds import NAMESPACE_BEGINS_S
 from assay_faults.namespaces.devices import enter_new_namespace, open_tun, require
 from assay_faults.namespaces.netem import UNSHAPED, Counts, Netem
 
@@ -30,7 +31,6 @@ _BLOCKS: Final = 1 << 14
 _PACKETS_A_TURN: Final = 64
 _READ_BYTES: Final = 1 << 16
 _IPV4: Final = 4
-_START_DEADLINE_S: Final = 10.0
 
 
 class Network:
@@ -59,7 +59,7 @@ class Network:
         except OSError as error:
             raise HarnessError(f"a TUN device cannot be set up: {error}") from error
         self._thread.start()
-        if not self._ready.wait(_START_DEADLINE_S) or self._failure is not None:
+        if not self._ready.wait(NAMESPACE_BEGINS_S) or self._failure is not None:
             raise HarnessError(f"a network namespace cannot be set up: {self._failure or 'no answer of its thread'}")
         return self._listener
 

@@ -15,15 +15,13 @@ from typing import cast
 
 from assay_conformance.model.errors import HarnessError, UsageError
 from assay_conformance.wire.service_urls import TLS_SCHEME, address
+from assay_faults.bounds import OUTPUT_DEADLINE_S, PROOF_DEADLINE_S
 from assay_faults.network.protocols import SCHEME, Factory, Listener
 
-_PROOF_DEADLINE_S = 10.0
-"""A machine under load stands still for seconds; that is not a bench that is broken."""
 _LOOPBACK = "127.0.0.1"
 _FROM_ANYWHERE = {"0.0.0.0": "localhost", "::": "localhost"}
 """Addresses that only a listener can have, and what to connect to instead."""
 _OUTPUT_POLL_S = 0.001
-_OUTPUT_DEADLINE_S = 0.2
 
 
 class _SocketListener:
@@ -82,7 +80,7 @@ class SocketNetwork:
             return
         transport.pause_reading()
         loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + (0.0 if abrupt else _OUTPUT_DEADLINE_S)
+        deadline_s = loop.time() + (0.0 if abrupt else OUTPUT_DEADLINE_S)
 
         def reset_when_sent() -> None:
             if transport.is_closing():
@@ -100,14 +98,14 @@ class SocketNetwork:
         listener = await self.listen(_Greeter)
         heard: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         try:
-            async with asyncio.timeout(_PROOF_DEADLINE_S):
+            async with asyncio.timeout(PROOF_DEADLINE_S):
                 transport = await self.connect(lambda: _Listening(heard), listener.url)
                 try:
                     await heard
                 finally:
                     transport.abort()
         except OSError as error:  # TimeoutError is one
-            why = error.strerror or f"nothing came within {_PROOF_DEADLINE_S:g} s"
+            why = error.strerror or f"nothing came within {PROOF_DEADLINE_S:g} s"
             raise HarnessError(
                 f"the bench cannot connect to itself on {self._host}: {why}; is the interface up, are descriptors left?"
             ) from error

@@ -1,4 +1,6 @@
-"""The keeper: it starts the programs of a runner, and ends whatever is left of each. `python -I -S _keeper.py NOTES`.
+"""The keeper: it starts the programs of a runner, and ends whatever is left of each.
+
+`python -I -S _keeper.py NOTES ENDS_ALL_S ORPHAN_ENDS_S`; the bounds are those of `bounds.py`, which it cannot import.
 
 The runner holds the other end of its stdin, a socket. One byte on it, with descriptors, asks for a program: a file
 with what to start (`marshal`: command, environment, folder, whether it adopts), the keeper's end of a line of its own,
@@ -35,9 +37,6 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 MARK = b"ASSAY_LEDGER="
 TICK_MS = 20
 """How soon what is being ended is looked at again; the end of a child wakes the keeper before."""
-GIVEN_UP_S = 5.0
-"""What outlives SIGKILL by so much sits in the kernel; the end of its program is reported without it."""
-LEAVES_S = 10.0
 NOTED_EVERY_S = 2.0
 KEPT_FROM_PROGRAMS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ)
 """Ignored here or by Python; a program gets them as they are by default."""
@@ -51,7 +50,8 @@ class Program:
 
 
 class Keeper:
-    def __init__(self, notes: str) -> None:
+    def __init__(self, notes: str, ends_all_s: float, orphan_ends_s: float) -> None:
+        self.ends_all_s, self.orphan_ends_s = ends_all_s, orphan_ends_s
         self.pid = os.getpid()
         self.requests = socket.socket(fileno=0)
         self.requests.setblocking(False)
@@ -112,7 +112,7 @@ class Keeper:
             os.set_inheritable(descriptor, False)
         if not word:
             self.poll.unregister(self.requests.fileno())
-            self.leaves_by_s = time.monotonic() + LEAVES_S
+            self.leaves_by_s = time.monotonic() + self.ends_all_s
             self.suspects = True
             for program in list(self.programs.values()):
                 self.end(program)
@@ -215,7 +215,7 @@ class Keeper:
             if program is None:
                 continue
             program.status = os.waitstatus_to_exitcode(status)
-            program.given_up_s = time.monotonic() + GIVEN_UP_S
+            program.given_up_s = time.monotonic() + self.orphan_ends_s
             self.ended.append(program)
             if not LINUX:
                 kill(pid)
@@ -324,4 +324,4 @@ def table() -> dict[int, tuple[int, int, bytes]]:
 
 
 if __name__ == "__main__":
-    Keeper(sys.argv[1]).serve()
+    Keeper(sys.argv[1], *map(float, sys.argv[2:])).serve()

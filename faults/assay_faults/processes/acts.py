@@ -12,13 +12,8 @@ import signal
 from typing import Final
 
 from assay_conformance.model.errors import HarnessError
+from assay_faults.bounds import GRACE_S, SIGNALLED_WITHIN_S
 from assay_faults.processes.identity import Identity, ProcessState, identify, send_signal, state
-
-PATIENCE_S: Final = 10.0
-"""For what the kernel does at once, on a machine that may be busy."""
-
-GRACE_S: Final = 30.0
-"""For a process that is asked to end, and may put its house in order."""
 
 _LOOK_AGAIN_S: Final = 0.001
 
@@ -33,7 +28,7 @@ def known(name: str, pid: int | None) -> Identity:
 
 async def kill(name: str, process: Identity) -> None:
     """SIGKILL; a stopped one dies as well."""
-    await _end(name, process, signal.SIGKILL, PATIENCE_S)
+    await _end(name, process, signal.SIGKILL, SIGNALLED_WITHIN_S)
 
 
 async def stop(name: str, process: Identity, grace_s: float = GRACE_S) -> None:
@@ -83,10 +78,12 @@ async def _end(name: str, process: Identity, number: signal.Signals, within_s: f
 
 async def _until(name: str, process: Identity, wanted: ProcessState) -> None:
     # The kernel tells nobody but the parent that a process stops or goes on: one has to look.
-    until = asyncio.get_running_loop().time() + PATIENCE_S
+    until = asyncio.get_running_loop().time() + SIGNALLED_WITHIN_S
     while (seen := state(process)) is not wanted:
         if seen in (ProcessState.ZOMBIE, ProcessState.GONE):
             raise HarnessError(f"{name} (pid {process.pid}) has ended by itself: expected it {wanted.name.lower()}")
         if asyncio.get_running_loop().time() > until:
-            raise HarnessError(f"{name} (pid {process.pid}) is not {wanted.name.lower()} after {PATIENCE_S:g} s")
+            raise HarnessError(
+                f"{name} (pid {process.pid}) is not {wanted.name.lower()} after {SIGNALLED_WITHIN_S:g} s"
+            )
         await asyncio.sleep(_LOOK_AGAIN_S)

@@ -28,13 +28,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from assay_faults.bounds import (
+    BEGINS_WITHIN_S,
+    KEEPER_ENDS_ALL_S,
+    KEEPER_LEAVES_WITHIN_S,
+    KEEPER_LET_GO_S,
+    ORPHAN_ENDS_S,
+)
 from assay_faults.ledger import MARKER
 
 _PROGRAM: Final = Path(__file__).with_name("_keeper.py")
-_BEGINS_WITHIN_S: Final = 60.0
-"""For one fork, on a machine that has no time or has stopped: no answer by then is a keeper that is stuck."""
-_LEAVES_WITHIN_S: Final = 12.0
-"""A little more than the keeper gives what sits in the kernel."""
 _WORD_BYTES: Final = 256
 _ALL: Final = b"a"
 
@@ -105,7 +108,7 @@ class Program:
         self.hear()
         return self.returncode
 
-    def begun(self, within_s: float = _BEGINS_WITHIN_S) -> None:
+    def begun(self, within_s: float = BEGINS_WITHIN_S) -> None:
         """Wait until it has a pid. OSError when no process can be had."""
         self._wait(lambda: self.pid is not None or self.returncode is not None, within_s)
         self.prove()
@@ -163,7 +166,15 @@ class Keeper:
         try:
             with theirs:
                 self._process: subprocess.Popen[bytes] = subprocess.Popen(
-                    [sys.executable, "-I", "-S", str(_PROGRAM), str(notes or "")],
+                    [
+                        sys.executable,
+                        "-I",
+                        "-S",
+                        str(_PROGRAM),
+                        str(notes or ""),
+                        str(KEEPER_ENDS_ALL_S),
+                        str(ORPHAN_ENDS_S),
+                    ],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     env=environment,
@@ -211,10 +222,10 @@ class Keeper:
     def close(self) -> None:
         """As `let_go`; a keeper that takes too long is killed."""
         try:
-            self.let_go(_LEAVES_WITHIN_S)
+            self.let_go(KEEPER_LEAVES_WITHIN_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(_LEAVES_WITHIN_S)
+            self._process.wait(KEEPER_LEAVES_WITHIN_S)
 
 
 class _Own:
@@ -233,7 +244,7 @@ class _Own:
                 atexit.register(self.close)
             return self._keeper
 
-    def let_go(self, within_s: float = 2.0) -> None:
+    def let_go(self, within_s: float = KEEPER_LET_GO_S) -> None:
         """End everything, for a process that is about to end: without the lock, which it may hold itself."""
         if self._keeper is not None and self._pid == os.getpid():
             self._keeper.let_go(within_s)
@@ -277,7 +288,7 @@ class Watched:
         program = own().ask(order, stdin, stdout, stderr)
         watched = cls(program)
         try:
-            async with asyncio.timeout(_BEGINS_WITHIN_S):
+            async with asyncio.timeout(BEGINS_WITHIN_S):
                 await watched._until(lambda: program.pid is not None or program.returncode is not None)
         except TimeoutError:
             watched.end()

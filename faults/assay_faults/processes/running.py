@@ -7,13 +7,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO
 
+from assay_faults.bounds import KILLED_TOOL_ENDS_S, MOST_PRINTED_BYTES
 from assay_faults.processes.keeper import Order, start
-
-MOST_PRINTED_BYTES: Final = 16 << 20
-"""More of what a tool printed is not read."""
-_ENDS_WITHIN_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ def run(
         finally:
             if program.returncode is None:
                 program.end()
-                program.settle(_ENDS_WITHIN_S)
+                program.settle(KILLED_TOOL_ENDS_S)
         return Done(status, _printed(stdout), _printed(stderr))
 
 

@@ -10,21 +10,18 @@ import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from assay_conformance.model.event import ClosedBy
 from assay_conformance.model.fault import CutHow, Direction
 from assay_conformance.wire import Frame, FramingError, ProtocolError, decode
 from assay_conformance.wire.service_urls import SERVICE_URL_FIELDS
+from assay_faults.bounds import MOST_WAITING_BYTES
 from assay_faults.proxy.addresses import StrangeAddressError
 from assay_faults.stream import FrameStream
 
 if TYPE_CHECKING:
     from assay_faults.proxy.proxy import FrameProxy
-
-MOST_WAITING_BYTES: Final = 32 << 20
-"""What faults may keep from leaving in one direction before its sender is read no more: beyond what a client keeps
-pending by itself, and little enough for a bench."""
 
 
 class Reason(Enum):

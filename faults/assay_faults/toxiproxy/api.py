@@ -32,12 +32,11 @@ import msgspec
 from assay_conformance.model.doors import MOST_SHOWN, MalformedError, decode_json, shortened
 from assay_conformance.model.errors import PeerError, UnavailableError, UsageError, cause_of
 from assay_conformance.model.extras import install
-from assay_faults.bounds import MOST_ANSWER_BYTES
+from assay_faults.bounds import MOST_ANSWER_BYTES, TOXIPROXY_ANSWER_S
 from assay_faults.toxiproxy.toxics import Toxic
 
 T = TypeVar("T")
 
-_DEADLINE_S: Final = 10.0
 _OWN_HOST: Final = "127.0.0.1"
 _LOCAL: Final = frozenset({_OWN_HOST, "localhost", "::1"})
 
@@ -136,7 +135,7 @@ class Api:
 
         library = _library()
         # A name for which no proxy stands is not looked up in the environment again.
-        how: dict[str, Any] = {"timeout": _DEADLINE_S, "proxies": {"http": None, "all": None}}
+        how: dict[str, Any] = {"timeout": TOXIPROXY_ANSWER_S, "proxies": {"http": None, "all": None}}
         # Whoever reads it finds what was read here.
         how |= {"stream": True, "hooks": {"response": _bounded}}
         if told is not None:

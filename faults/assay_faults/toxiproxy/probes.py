@@ -21,7 +21,8 @@ from assay_conformance.model.outside import (
     SlowClose,
     Timeout,
 )
-from assay_faults.second_look import BYTE, PATIENCE_S, Facts, UnseenError, Way, now_ms, read, rounded
+from assay_faults.bounds import SEEN_WITHIN_S
+from assay_faults.second_look import BYTE, Facts, UnseenError, Way, now_ms, read, rounded
 from assay_faults.tap import Stream
 
 _SILENCE_MS: Final = 50
@@ -55,7 +56,7 @@ async def _slow_close(action: SlowClose, way: Way) -> Facts:
     leaving.writer.close()
     if action.delay_ms > _WATCHED_MS:
         return await _silence(staying, _SILENCE_MS)
-    how = await _end(staying, action.delay_ms / 1000 + PATIENCE_S)
+    how = await _end(staying, action.delay_ms / 1000 + SEEN_WITHIN_S)
     took_ms = rounded(since_ms)
     if took_ms < action.delay_ms - _TIMER_MS:
         raise UnseenError(f"the end came after {took_ms} ms")
@@ -67,7 +68,7 @@ async def _timeout(action: Timeout, way: Way) -> Facts:
     near = await _said(action.direction, way)
     if not 0 < action.timeout_ms <= _WATCHED_MS:
         return await _silence(near, _SILENCE_MS)
-    how = await _end(near, action.timeout_ms / 1000 + PATIENCE_S)
+    how = await _end(near, action.timeout_ms / 1000 + SEEN_WITHIN_S)
     return {"end": how, "took_ms": rounded(since_ms)}
 
 
@@ -76,7 +77,7 @@ async def _reset_peer(action: ResetPeer, way: Way) -> Facts:
     near = await _said(action.direction, way)
     if action.timeout_ms > _WATCHED_MS:
         return await _silence(near, _SILENCE_MS)
-    how = await _end(near, action.timeout_ms / 1000 + PATIENCE_S)
+    how = await _end(near, action.timeout_ms / 1000 + SEEN_WITHIN_S)
     if how != "reset":
         raise UnseenError(f"the connection ended by {how}")
     return {"end": how, "took_ms": rounded(since_ms)}
@@ -144,7 +145,7 @@ async def _carry(way: Way, direction: Direction, size: int) -> float:
 
 async def _pieces(end: Stream, size: int) -> list[int]:
     pieces: list[int] = []
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(SEEN_WITHIN_S):
         while sum(pieces) < size and (data := await end.reader.read(_READBYTES)):
             pieces.append(len(data))
     return pieces or [0]
@@ -154,7 +155,7 @@ async def _all(end: Stream) -> int:
     """How many bytes came until the end."""
     got = 0
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(SEEN_WITHIN_S):
             while data := await end.reader.read(_READBYTES):
                 got += len(data)
     except TimeoutError as error:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
+from assay_faults.bounds import TOXIPROXY_READY_S
 from assay_faults.ledger import Kind, Ledger, environment_of
 from assay_faults.processes.keeper import Order, Program, start
 from assay_faults.toxiproxy.api import Api
 
-_READY_DEADLINE_S: Final = 10.0
 _READY_POLL_S: Final = 0.01
 _TRIES: Final = 5
 
@@ -75,10 +75,10 @@ class OwnServer:
 async def _ready(process: Program, api: Api) -> bool:
     """True once it answers; False when it ended. Whoever answers while it lives is it: the port is its own, or it
     would not."""
-    deadline_s = asyncio.get_running_loop().time() + _READY_DEADLINE_S
+    deadline_s = asyncio.get_running_loop().time() + TOXIPROXY_READY_S
     while process.poll() is None:
         if asyncio.get_running_loop().time() > deadline_s:
-            raise HarnessError(f"{api.url}: toxiproxy does not answer within {_READY_DEADLINE_S:g} s")
+            raise HarnessError(f"{api.url}: toxiproxy does not answer within {TOXIPROXY_READY_S:g} s")
         try:
             await asyncio.to_thread(api.version)
         except HarnessError:

@@ -12,8 +12,6 @@ from assay_conformance.model.errors import UsageError
 from assay_reports.export.values import Text, literal
 
 ROLES: Final = {"open_client": "client", "open_producer": "producer", "open_consumer": "consumer"}
-DEFAULT_TIMEOUT_S: Final = 10.0
-"""Of the waits of a script that say no other."""
 LONG: Final = 80
 
 CALLS_OF_THE_CLIENT: Final = {"open_client": "Client", "open_producer": "create_producer", "open_consumer": "subscribe"}

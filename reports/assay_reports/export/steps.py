@@ -12,7 +12,8 @@ from assay_conformance.model.case import Case, Config, Step, Who
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.fault import AfterStep, AtTime, Fault, OnFrame
 from assay_conformance.model.topic_names import named_topics
-from assay_reports.export.names import DEFAULT_TIMEOUT_S, ROLES, Handles, Longs
+from assay_reports.bounds import SCRIPT_WAITS_S
+from assay_reports.export.names import ROLES, Handles, Longs
 from assay_reports.export.schedule import Line, Made, Wait, written
 from assay_reports.export.values import Text, called, chosen_options, reader_options
 
@@ -217,7 +218,7 @@ class Calls:
 
     def _timeout(self, step: Step) -> dict[str, float]:
         seconds = float(step.args.get("deadline_ms", self._case.limits.operation_ms)) / 1_000
-        return {} if seconds == DEFAULT_TIMEOUT_S else {"timeout_s": seconds}
+        return {} if seconds == SCRIPT_WAITS_S else {"timeout_s": seconds}
 
 
 def _choice(step: Step) -> Text:

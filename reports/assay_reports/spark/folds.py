@@ -30,6 +30,7 @@ from pyarrow import fs
 from assay_conformance.ledger.collection import Small
 from assay_conformance.ledger.tables import EPOCH, PARTS, STORED, TABLES
 from assay_conformance.model.errors import UsageError
+from assay_reports.bounds import ABANDONED_S
 from assay_reports.ledgers.opening import DAMAGED, BadPart, Ledger, Part
 from assay_reports.ledgers.parquet import damage
 from assay_reports.spark import screen, views
@@ -37,8 +38,6 @@ from assay_reports.spark import screen, views
 BATCH_ROWS = 24_000_000
 """Rows that are folded in one job: few jobs, and little is lost when one is broken off."""
 
-ABANDONED_S = 3600.0
-"""A fold without its JSON may be somebody's who is at it; after this it is nobody's."""
 
 _SOURCE = "part"
 _FAILED_FILE = re.compile(r"(?:reading file|read file|Could not read footer for file:?)[:\s]+(\S+?\.parquet)")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from assay_conformance.model.errors import HarnessError, UnavailableError
 from assay_conformance.model.extras import install
+from assay_reports.bounds import JAVA_ANSWER_S, JVM_STARTS_S, JVM_STOPS_S
 
 OLDEST = 17
 UNFIT = (18, 19, 20)
@@ -28,9 +29,6 @@ UNFIT = (18, 19, 20)
 _UNSAFE_IS_ASKED_FOR = 24
 """From here on Java refuses what Arrow does with memory unless it is told to allow it."""
 
-_START_S = 300.0
-_STOP_S = 10.0
-_ASK_S = 30.0
 
 _OPENED = (
     *(f"java.base/java.{name}" for name in ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util")),
@@ -79,7 +77,7 @@ class Gateway:
             with contextlib.suppress(OSError):
                 self.process.stdin.close()
         try:
-            self.process.wait(_STOP_S)
+            self.process.wait(JVM_STOPS_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -117,7 +115,9 @@ def _homes(environment: Mapping[str, str]) -> Iterator[Path]:
 def _major(program: Path) -> int | None:
     """The version it says it is; None where nothing answers."""
     try:
-        told = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=_ASK_S, check=True).stderr
+        told = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=JAVA_ANSWER_S, check=True
+        ).stderr
     except (OSError, subprocess.SubprocessError):
         return None
     found = re.search(r'version "(?:1\.)?(\d+)', told)
@@ -203,12 +203,12 @@ def _spark() -> Path:
 
 def _answer(process: subprocess.Popen[bytes], told: Path, log: Path) -> tuple[int, str]:
     """Port and secret, once the JVM has written both."""
-    end = time.monotonic() + _START_S
+    end = time.monotonic() + JVM_STARTS_S
     while process.poll() is None and time.monotonic() < end:
         if told.exists() and (found := _read(told.read_bytes())):
             return found
         time.sleep(0.02)
-    how = f"ended with {process.returncode}" if process.poll() is not None else f"said nothing in {_START_S:.0f} s"
+    how = f"ended with {process.returncode}" if process.poll() is not None else f"said nothing in {JVM_STARTS_S:.0f} s"
     raise HarnessError(f"the JVM of Spark {how}; its last words: {last_words(log)}")
 
 

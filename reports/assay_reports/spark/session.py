@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from assay_conformance.model.errors import HarnessError, UnavailableError, UsageError
+from assay_reports.bounds import LEAST_FREE_SPARK_BYTES, MASTER_CONNECTS_S, WORKERS_COME_S
 from assay_reports.spark import gateway
 
 MEASURED: Mapping[str, str] = {
@@ -39,11 +40,7 @@ _SOUND: Mapping[str, str] = {
 }
 """What makes a damaged page an error; `--conf` cannot take it away."""
 
-_CONNECT_S = 5.0
-_WORKERS_S = 120.0
 _NO_SPACE = "No space left on device"
-LEAST_FREE_BYTES = 16 << 20
-"""Below this the JVM may not even start, and would say anything but why."""
 _LOCAL = ("local", "local[")
 _SIZE = re.compile(r"[1-9]\d*[kmgKMG]")
 _REFUSED = re.compile(r"(?:IllegalArgument|NumberFormat)Exception: ([^\n]+)")
@@ -136,7 +133,7 @@ def _folder(spill: Path | None) -> Path:
     except OSError as error:
         raise UsageError(f"--spill {spill}: no folder for what spills can be made there: {error.strerror}") from error
     # Behind it, for what is no disk at all, as /proc, has no room either.
-    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+    if shutil.disk_usage(folder).free < LEAST_FREE_SPARK_BYTES:
         folder.rmdir()
         raise HarnessError(_no_space(spill or tempfile.gettempdir()))
     return folder
@@ -228,7 +225,7 @@ def _reachable(master: str) -> None:
         if not (colon and port.isdecimal()):
             raise UsageError(f"--master {master}: expected spark://HOST:PORT")
         try:
-            socket.create_connection((host, int(port)), _CONNECT_S).close()
+            socket.create_connection((host, int(port)), MASTER_CONNECTS_S).close()
         except OSError as error:
             refused.append(f"{address}: {error.strerror or error}")
         else:
@@ -240,8 +237,8 @@ def _await_workers(session: Any, master: str) -> None:
     """A master without workers accepts every job and runs none."""
     if not master.startswith("spark://"):
         return
-    end = time.monotonic() + _WORKERS_S
+    end = time.monotonic() + WORKERS_COME_S
     while session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() < 2:
         if time.monotonic() > end:
-            raise UnavailableError(f"--master {master}: no worker gave this job a process in {_WORKERS_S:.0f} s")
+            raise UnavailableError(f"--master {master}: no worker gave this job a process in {WORKERS_COME_S:.0f} s")
         time.sleep(0.1)

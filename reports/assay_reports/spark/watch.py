@@ -24,6 +24,7 @@ from assay_conformance.ledger.judge import judged
 from assay_conformance.ledger.lives import Evidence
 from assay_conformance.ledger.words import BUCKET_BITS
 from assay_conformance.model.errors import HarnessError, UsageError
+from assay_reports.bounds import LEDGER_BEGINS_S
 from assay_reports.ledgers.opening import Ledger, is_begun, open_ledger, smalls
 from assay_reports.spark.alarms import OF_WHAT_IS_NOT_THERE, Alarm, Look, Watching
 from assay_reports.spark.flows import Flows
@@ -34,7 +35,6 @@ from assay_reports.spark.shelf import Shelf
 FOLDER: Final = "watch"
 TRIGGER: Final = "500 milliseconds"
 TICK_S: Final = 0.2
-BEGINS_WITHIN_S: Final = 5.0
 _LET_GO_AFTER: Final = "40 minutes"
 _LET_GO_US: Final = 40 * 60 * 1_000_000
 _MOST_LOOKS: Final = 200
@@ -255,7 +255,7 @@ def await_ledger(where: str, within_s: float, told: Callable[[str], None]) -> Le
         except UsageError as error:
             if not begun and is_begun(where):
                 # Whoever writes ledger.json has the rest there a moment later; what is still wrong then stays wrong.
-                begun, until_s = True, min(until_s, time.monotonic() + BEGINS_WITHIN_S)
+                begun, until_s = True, min(until_s, time.monotonic() + LEDGER_BEGINS_S)
             if time.monotonic() > until_s:
                 raise
             if not said:

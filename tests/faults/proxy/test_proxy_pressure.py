@@ -17,9 +17,9 @@ import uvloop
 from assay_conformance.history.recorder import Recorder
 from assay_conformance.model.fault import Direction, Fault, Hold, OnFrame, Until
 from assay_conformance.wire import CommandType, MessageMetadata, command, encode
+from assay_faults.bounds import MOST_WAITING_BYTES
 from assay_faults.network import SocketNetwork
 from assay_faults.proxy import FrameProxy
-from assay_faults.proxy.pair import MOST_WAITING_BYTES
 
 MIB = 1 << 20
 OFFERED = 192

@@ -16,6 +16,7 @@ from assay_conformance.ledger.info import Acking, Acks, LedgerInfo, acks
 from assay_conformance.ledger.segments import NO_TIME, Block, BlockKind, Said
 from assay_conformance.ledger.tables import ACK, ATTEMPT, DELIVERY, NONE, OUTCOME, STORED, TABLES
 from assay_conformance.model.errors import UsageError
+from assay_reports.bounds import HOLD_S
 from assay_reports.ledgers.ingest.certifying import Columns, Consumers, Streams, groups
 from assay_reports.ledgers.ingest.clocks import FirstSends
 from assay_reports.ledgers.ingest.covering import Covering
@@ -24,9 +25,6 @@ from assay_reports.ledgers.ingest.payloads import checks
 from assay_reports.ledgers.ingest.reading import columns, declarations, segment_files
 from assay_reports.ledgers.ingest.sources import Source, Writer
 from assay_reports.ledgers.layout import NULL, PART_ROWS, PART_S, PartWriter, create, write_info, write_smalls
-
-HOLD_S = 1.0
-"""How long deliveries wait for what other processes had written before them: twice what a writer may hold back."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ import msgspec
 
 from assay_conformance.ledger.tables import ATTEMPT, DELIVERY, OUTCOME, PARTS, TABLES
 from assay_conformance.model.errors import HarnessError, UsageError
+from assay_reports.bounds import LEAST_FREE_BYTES
 from assay_reports.ledgers.layout import PartWriter, create, part_name, write_info, write_smalls
 from assay_reports.ledgers.synth import flows
 from assay_reports.ledgers.synth.anomalies import edits_of
@@ -23,7 +24,6 @@ from assay_reports.spawning import Undisturbed
 PLAN = "synth.json"
 TRUTH = "truth.json"
 _WHOLE = 1 << 62
-LEAST_FREE_BYTES = 64 << 20
 
 
 def make(plan: Plan, ledger: Path, suite: str, jobs: int, say: Callable[[int, int], None]) -> None:
