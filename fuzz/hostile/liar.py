@@ -1,6 +1,6 @@
 """The suite's own client, whose agent reports a message that never was: `liar.py PLAN`.
 
-Behind the first `received` event it writes another one, with what the plan says changed: a digest that nobody sent, a
+Behind the third `received` event it writes another one, with what the plan says changed: a digest that nobody sent, a
 topic that does not exist. Runs in the environment under attack.
 """
 
@@ -16,6 +16,9 @@ from assay_fixtures.clock import MonotonicClock
 from assay_fixtures.reference.__main__ import StandardStreams
 from assay_fixtures.reference.agent import serve
 
+_LAST_OF_THE_CASE = 3
+"""The Case asks for three messages: what comes behind them disturbs none of its steps."""
+
 
 class Liar(StandardStreams):
     """The agent's line channel, which adds one event."""
@@ -23,14 +26,13 @@ class Liar(StandardStreams):
     def __init__(self, reader: asyncio.StreamReader, changes: dict[str, Any]) -> None:
         super().__init__(reader)
         self._changes = changes
-        self._lied = False
 
     def write_line(self, line: bytes) -> None:
         super().write_line(line)
         event = json.loads(line)
-        if event.get("event") == "received" and not self._lied:
-            self._lied = True
-            super().write_line(json.dumps({**event, **self._changes, "delivery": 999}).encode())
+        if event.get("event") == "received" and event["delivery"] == _LAST_OF_THE_CASE:
+            lie = {**event, **self._changes, "delivery": _LAST_OF_THE_CASE + 1}
+            super().write_line(json.dumps(lie).encode())
 
 
 async def run(changes: dict[str, Any]) -> int:

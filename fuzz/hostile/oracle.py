@@ -10,7 +10,7 @@ from fuzz.hostile.attack import MEMORY_KIB, REFUSALS, Breach, Order, Outcome, Ru
 
 LONGEST_SENTENCE: Final = 2_000
 """Characters of a refusal. The longest that is useful names every agent, or every key."""
-_OURS: Final = re.compile(r"^(assay: |assay: error: |Usage: )", re.MULTILINE)
+_OURS: Final = re.compile(r"^assay: ", re.MULTILINE)
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 _TRACEBACK: Final = ("Traceback (most recent call last)", "was never retrieved", "Fatal Python error")
 _SHOWN: Final = 160
