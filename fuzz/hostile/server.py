@@ -132,6 +132,9 @@ def become(order: Order) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.modules["assay_fixtures.cli"].main(order["arguments"])
     except SystemExit as error:
+        # What comes from here on meets this file, and no longer the command.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
         code = error.code if isinstance(error.code, int) else 1 if error.code else 0
     except BaseException:
         import traceback

@@ -62,7 +62,7 @@ _OPTIONS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("export",): ("-o", "--name"),
     ("replay",): ("--case", "--agent"),
     ("explore", "reference", "--for", "1s"): ("--for", "--seed", "--jobs", "--max-disk", "--area"),
-    ("tune",): ("--partitions", "--message-size", "--rate"),
+    ("tune", "--partitions", "8", "--message-size", "100"): ("--partitions", "--message-size", "--rate"),
     ("ledger", "show"): ("",),
     ("ledger", "synth", "big", "--messages", "100"): ("--messages", "--seed"),
     ("broker", "--port", "0", "--http-port", "0"): ("--host", "--port", "--name", "--conf", "--log"),
@@ -117,7 +117,7 @@ _TALKERS: Final[dict[tuple[str, ...], int]] = {
     ("certify", "reference", "--no-such-option"): 2,
     ("check", "nowhere"): 2,
     ("show", "{golden}", CASE): 0,
-    ("tune", "--partitions", "8"): 0,
+    ("tune", "--partitions", "8", "--message-size", "100"): 0,
 }
 """Commands and the code that they end with, whatever their streams are."""
 
