@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,13 +17,22 @@ from assay_fixtures.brokers.jvm.command import Pulsar
 from assay_fixtures.brokers.jvm.standalone import Standalone
 from assay_fixtures.light.admin.calls import KnownCall, known_calls
 
+SHORT = "delays"
+"""The conversation of the short form: the others take minutes, most of which a node waits for its own topics."""
+
+
+def conversations() -> list[Any]:
+    return [
+        pytest.param(path, marks=() if path.stem == SHORT else pytest.mark.long, id=path.stem) for path in recordings()
+    ]
+
 
 async def compare(pulsar: Pulsar, folder: Path, ledger: Ledger, recording: Recording) -> list[str]:
     async with Standalone(pulsar, data=folder / "data", logs=folder / "logs", ledger=ledger) as node:
         return await asyncio.to_thread(different, recording, node.service_url, node.admin_url)
 
 
-@pytest.mark.parametrize("path", recordings(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", conversations())
 def test_node_answers_as_was_recorded(pulsar: Pulsar, tmp_path: Path, ledger: Ledger, path: Path) -> None:
     recording = msgspec.json.decode(path.read_bytes(), type=Recording)
     assert asyncio.run(compare(pulsar, tmp_path, ledger, recording)) == []
