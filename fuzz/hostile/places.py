@@ -49,10 +49,6 @@ def _absent(path: Path) -> None:
     del path
 
 
-def _unreadable(path: Path) -> None:
-    path.symlink_to("/proc/self/mem")
-
-
 PLACES: Final[dict[str, Callable[[Path], None]]] = {
     "a FIFO": _fifo,
     "a device": _device,
@@ -62,7 +58,6 @@ PLACES: Final[dict[str, Callable[[Path], None]]] = {
     "an empty file": _empty,
     "a sparse file of 20 GiB": _sparse,
     "nothing": _absent,
-    "a file that cannot be read": _unreadable,
 }
 
 
