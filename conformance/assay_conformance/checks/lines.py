@@ -232,9 +232,9 @@ class Lines:
         if session is None or session.line is None:
             return
         queue = session.queue
-        while queue and queue[0].given_up:
-            queue.popleft()
-        self.head = queue[0] if queue else None
+        while (head := queue.head) is not None and head.given_up:
+            queue.take(head)
+        self.head = head
         waiting = session.waiting.get(event.sequence_id or 0)
         if not waiting:
             self.stale = True
@@ -249,10 +249,7 @@ class Lines:
             self.unit.receipts += (event,)
         else:
             self.unit.errors += (event,)
-        if self.unit is self.head:
-            queue.popleft()
-        elif self.unit in queue:
-            queue.remove(self.unit)
+        queue.take(self.unit)
 
     @property
     def is_out_of_turn(self) -> bool:

@@ -88,7 +88,8 @@ def _still_since(line: Line) -> Event | None:
     away = next((session.sent_away for session in reversed(line.sessions) if session.sent_away), None)
     if away is not None and (last.ready is None or last.sent_away is not None):
         return away
-    return last.queue[0].first if last.queue else None
+    head = last.queue.head
+    return None if head is None else head.first
 
 
 @dataclass(slots=True)

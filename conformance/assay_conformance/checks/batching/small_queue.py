@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import accumulate, pairwise
 
 from assay_conformance.checks.base import Check, ms, on
 from assay_conformance.checks.batching.limits import Limits, admitted_by, asked_ns, in_one_frame, limits_of
@@ -55,7 +56,7 @@ class SmallQueueMovesOn(Check):
                 event,
             )
         waiting = len(self.tracker.sends.get(handle, ())) > unit.numbers[-1] + 1
-        if sum(len(pending.numbers) for pending in unit.session.queue) >= queue:
+        if _hold(unit.session.queue, queue):
             self._filled.add(id(unit))
             if waiting:
                 self.exercise(event)
@@ -193,3 +194,8 @@ class SmallQueueMovesOn(Check):
         if limits is None or not queue or not self.view.producer_setting(handle, "block_if_queue_full"):
             return None
         return (int(queue), limits) if limits.messages > int(queue) else None
+
+
+def _hold(units: Iterable[Unit], messages: int) -> bool:
+    """Whether they hold so many messages together. Not counted to the end: as many may be waiting as were sent."""
+    return any(held >= messages for held in accumulate(len(unit.numbers) for unit in units))

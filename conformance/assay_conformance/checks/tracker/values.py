@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assay_conformance.checks.lines import Line, Parting, Unit
+from assay_conformance.checks.send_queue import SendQueue
 from assay_conformance.model.case import ConfigValue
 from assay_conformance.model.event import (
     AgentEnded,
@@ -52,7 +52,7 @@ class ProducerSession:
     """The broker's CLOSE_PRODUCER: what comes behind it is for a producer that is no longer there."""
     waiting: dict[int, tuple[Unit, ...]] = field(default_factory=dict)
     """Sequence id -> units sent here that have no answer yet."""
-    queue: deque[Unit] = field(default_factory=deque)
+    queue: SendQueue = field(default_factory=SendQueue)
     """The same in order: the client's queue, as far as this session shows it."""
     furthest: tuple[Unit, Frame] | None = None
     """Of the units sent here the one furthest back in the line's queue, and its SEND."""
