@@ -111,6 +111,12 @@ def hang(_: Impostor, command: Command) -> bool:
         time.sleep(60)
 
 
+def stop_itself(_: Impostor, command: Command) -> bool:
+    del command
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return True
+
+
 def garbage(_: Impostor, command: Command) -> bool:
     del command
     sys.stdout.write("DEBUG client: reconnecting in 0.1 s\n")
@@ -146,6 +152,7 @@ def flood_without_end(_: Impostor, command: Command) -> bool:
 BEHAVIOURS: dict[str, Callable[[Impostor, Command], bool]] = {
     "hang-in-one-operation": answer_nothing,
     "hang-altogether": hang,
+    "stop-itself": stop_itself,
     "garbage": garbage,
     "exit": die,
     "answer-twice": answer_twice,

@@ -13,6 +13,8 @@ import pytest
 from tests.end_to_end.processes import descendants, forget_peak, peak_kib
 from tests.end_to_end.running import Ran, agent_toml, command_line, impostor, run_cases, three_sends
 
+from assay_conformance.checks.judge import MACHINE_WAS_LATE
+from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.model.case import Case, Config, Rate, Topic
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
@@ -20,6 +22,7 @@ from assay_conformance.model.verdict import Grade, Verdict
 from assay_fixtures.agents import session as agent_session
 from assay_fixtures.agents.session import AgentSession
 from assay_fixtures.runner.folder import StoredRun
+from assay_fixtures.scheduler import own_time
 
 TRAP_TOPIC = Topic(name="x-trap")
 TRAP = three_sends("trap", topic=TRAP_TOPIC, operation_ms=1_000)
@@ -145,6 +148,22 @@ def test_success_for_what_the_broker_does_not_hold_is_named(what: str, behaviour
     assert {j.requirement for j in failed} == requirements
     named = next(j for j in failed if j.requirement != IN_ROWS)
     assert {finding.grade for finding in named.findings} == {Grade.A}
+
+
+# --- agents that are stopped ------------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_stops_itself_for_good_is_undecided_with_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From here it looks as if somebody else had stopped it."""
+    monkeypatch.setattr(own_time, "HELD_UP_AT_MOST_S", 1.0)
+    ran = run_cases(impostor(tmp_path, "stop-itself", beside=1), (TRAP, BESIDE), tmp_path / "run", jobs=2)
+    asked = {*TRAP.requirements, OperationsEnd.requirement}
+    trapped = [j for j in ran.result.judgements if j.case == TRAP.id and not j.superseded and j.requirement in asked]
+    assert {j.verdict for j in trapped} == {Verdict.INCONCLUSIVE}
+    assert all(any(word in j.reason for word in ("kept from running for", MACHINE_WAS_LATE)) for j in trapped)
+    assert ran.last(BESIDE).verdict is Verdict.PASS
 
 
 # --- agents that do not go, or do not come ----------------------------------------------------------------------------

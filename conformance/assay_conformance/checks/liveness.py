@@ -20,10 +20,10 @@ AGENT_GARBLED = "agent-contradicts-protocol"
 class OperationsEnd(Check):
     """Every operation completes before its deadline; the agent neither dies before the Case does nor talks nonsense.
 
-    A deadline that passed on a machine that did not let the client run proves nothing. A process that a fault of the
-    Case has killed owes nothing. Nor does a send without a time-out when frames were taken out of a stream that went
-    on, or are held back: nobody will answer it, or not yet. The client's time begins when it is called: a call waits
-    behind others that block.
+    A deadline that passed on a machine that did not let the client run proves nothing, and nothing is known of a
+    process that was given up because it was kept from running. One that a fault of the Case has killed owes nothing.
+    Nor does a send without a time-out when frames were taken out of a stream that went on, or are held back: nobody
+    will answer it, or not yet. The client's time begins when it is called: a call waits behind others that block.
     """
 
     requirement = RequirementId("robustness.operations-end")
@@ -31,6 +31,7 @@ class OperationsEnd(Check):
 
     def start(self) -> None:
         self._overdue: list[Overdue] = []
+        self._held_up = ""
         self._dropped = False
         self._garbled = False
 
@@ -64,7 +65,10 @@ class OperationsEnd(Check):
     def lost(self, event: AgentEnded) -> None:
         if event.killed:
             return
-        self.breach(AGENT_LOST, event.reason, event)
+        if event.held_up_ms:
+            self._held_up = event.reason
+        else:
+            self.breach(AGENT_LOST, event.reason, event)
 
     @on(Garbled)
     def contradicted(self, event: Garbled) -> None:
@@ -75,6 +79,9 @@ class OperationsEnd(Check):
     def finish(self) -> None:
         """A lost agent ends nothing any more, so what was under way then is no finding of its own."""
         if self.findings:
+            return
+        if self._held_up:
+            self.undecided(self._held_up)
             return
         stuck = [overdue for overdue in self._overdue if not self._ended_in_time(overdue)]
         for overdue in stuck:

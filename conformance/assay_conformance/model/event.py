@@ -485,11 +485,13 @@ class AgentEnded(_Event, frozen=True, tag="agent-ended"):
 
     `killed`: by a fault of the Case. What was asked of it and had not ended is unknown, its handles are gone, and a
     fresh process may take its place.
+    `held_up_ms`: the bench gave it up, for it did not answer and was kept from running for so long.
     """
 
     reason: str
     exit_status: int | None = None
     killed: bool = False
+    held_up_ms: int = 0
 
 
 class Garbled(_Event, frozen=True, tag="garbled"):

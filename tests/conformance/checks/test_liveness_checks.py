@@ -11,7 +11,7 @@ from assay_conformance.checks.liveness import OperationsEnd
 from assay_conformance.checks.tolerance import MS
 from assay_conformance.checks.trial import ANY_CASE, ANY_CLIENT, trial
 from assay_conformance.history.script import PRODUCER, Script
-from assay_conformance.model.event import AgentEnded, Event, Fate, Garbled, Sides
+from assay_conformance.model.event import AgentEnded, Ending, Event, Fate, Garbled, Sides
 from assay_conformance.model.verdict import Grade
 
 
@@ -33,6 +33,22 @@ def test_operation_that_does_not_end_is_found_once() -> None:
     story.after(10_000).overdue(first)
     story.overdue(second)
     assert judged(story.done()) == [("operation-never-ended", Grade.B)]
+
+
+def _given_up(held_up_ms: int) -> OperationsEnd:
+    story = Script()
+    story.complete(story.invoke("flush", PRODUCER))
+    story.add(AgentEnded, reason="agent x has not answered", held_up_ms=held_up_ms)
+    return trial(OperationsEnd, story.done(Ending.AGENT_LOST))
+
+
+def test_an_agent_that_was_kept_from_running_until_it_was_given_up_is_undecided() -> None:
+    said = _given_up(held_up_ms=30_000)
+    assert (said.findings, said.undecided_because) == ([], "agent x has not answered")
+
+
+def test_an_agent_that_had_its_time_and_did_not_answer_is_found() -> None:
+    assert [finding.code for finding in _given_up(held_up_ms=0).findings] == ["agent-lost"]
 
 
 def _behind_one_that_blocks(*, called_ms: int, close_called_ms: int) -> list[tuple[str, Grade]]:
