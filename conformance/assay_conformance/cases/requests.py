@@ -11,13 +11,14 @@ from assay_conformance.model.fault import (
     AnswerError,
     Cut,
     CutHow,
-    Delay,
     Direction,
     Drop,
     Fault,
+    Hold,
     Inject,
     Rewrite,
     Scope,
+    Until,
 )
 
 BRIEF: Config = {"operation_timeout_ms": 1_000}
@@ -161,6 +162,10 @@ def opening_times_out() -> Case:
     )
 
 
+AGAIN_MS = 4_000
+"""A client whose operations have BRIEF's time has registered again by then."""
+
+
 def return_times_out() -> Case:
     """The answer comes after all, when nobody waits for it any more."""
     plan = Schedule()
@@ -177,7 +182,12 @@ def return_times_out() -> Case:
         client=BRIEF,
         faults=(
             Fault(trigger=AfterStep(cut), action=Cut()),
-            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(1_300, overtake=True)),
+            Fault(
+                trigger=down("PRODUCER_SUCCESS", k=2),
+                action=Hold(overtake=True),
+                # A client that does not register again gets it in the end, too.
+                until=Until(frame=down("PRODUCER_SUCCESS", k=3), after_ms=AGAIN_MS),
+            ),
         ),
     )
 

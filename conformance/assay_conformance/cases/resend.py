@@ -158,14 +158,20 @@ def sends_wait_for_admission() -> Case:
     plan = Schedule()
     producer = plan.producer(plan.client())
     plan.send(producer, 2)
-    plan.wait_frame("PRODUCER", Direction.TO_BROKER, 2)
+    plan.wait_fired(2)
     plan.send(producer, 2)
+    plan.wait_ms(150)  # nothing may leave now
+    quiet = plan.last
     plan.wait_ops()
     return plan.case(
         "resend/sends-wait-for-admission",
         "PRODUCER_SUCCESS takes its time after a reconnect, and no SEND leaves before it",
         ("resend.waits-for-producer-success",),
-        faults=(lost_before_cut(1), cut_at_send(2), Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Delay(150))),
+        faults=(
+            lost_before_cut(1),
+            cut_at_send(2),
+            Fault(trigger=down("PRODUCER_SUCCESS", k=2), action=Hold(), until=Until(step=quiet)),
+        ),
     )
 
 
