@@ -112,7 +112,7 @@ _TALKERS: Final[dict[tuple[str, ...], int]] = {
     ("certify", "reference", "--select", CASE): 0,
     ("doctor",): 0,
     ("list", "requirements"): 0,
-    ("explain", "resend.keeps-order"): 0,
+    ("explain", "resend.keeps-queue-order"): 0,
     ("certify", "nobody"): 2,
     ("certify", "reference", "--no-such-option"): 2,
     ("check", "nowhere"): 2,
