@@ -27,6 +27,7 @@ from assay_conformance.model.direction import Direction
 from assay_conformance.model.fault import Drop, Fault, OnFrame
 from assay_conformance.model.schema import FileKind, header
 from assay_fixtures.runner.folder import lines, read_lines
+from assay_fixtures.verified import exit_code
 
 GOLDEN = Path(__file__).parents[1] / "fixtures" / "golden" / "runs" / "1.1"
 ALLOWED = 1.5
@@ -215,8 +216,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", choices=[*INPUTS, []], metavar="INPUT")
     parser.add_argument("--factor", type=int, default=10)
     asked = parser.parse_args()
-    failed = False
+    tried = failed = 0
     for name in asked.names or INPUTS:
+        tried += 1
         size = INPUTS[name].size
         small, large = measure(name, size), measure(name, size * asked.factor)
         ratio = large.cpu_s / max(small.cpu_s, 1e-3)
@@ -226,7 +228,7 @@ def main() -> int:
             f"x{asked.factor}: {large.cpu_s:7.2f} s {large.memory_mib:5} MiB, {ratio:5.1f} times as long",
             flush=True,
         )
-    return int(failed)
+    return exit_code(tried, failed, "inputs")
 
 
 if __name__ == "__main__":

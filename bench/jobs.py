@@ -30,6 +30,7 @@ from typing import Final
 import msgspec
 from bench.repeated import ASSAY, EXPECTATIONS, again
 
+from assay_fixtures.verified import exit_code
 from assay_reports.compare import compare
 from assay_reports.expectations import read_expectations
 from assay_reports.verdicts import Verdicts, read_verdicts
@@ -190,7 +191,7 @@ def main() -> int:
     except OverError:
         short.append(f"not all was measured: {said.limit_s:g} s were over; the same command goes on where it stopped")
     print("\n".join(f"missed: {what}" for what in short) or "nothing was missed")
-    return 1 if short else 0
+    return exit_code(len(said.agents), len(short), "agents")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from tests.exam import kill_matrix
 from assay_conformance.model.verdict import Verdict
 from assay_fixtures.agents import manifest
 from assay_fixtures.agents.nursery import BIRTHS
+from assay_fixtures.verified import exit_code
 from assay_reports.compare import compare
 from assay_reports.expectations import read_expectations
 from assay_reports.outcome import EXIT_CODE, Cause
@@ -220,7 +221,7 @@ def main() -> int:
     short = measure(said.agents, hardships, rounds, said.kept, said.seed)
     short += try_mutants(min(3, said.mutants) if said.short else said.mutants, hardships, said.kept, said.seed)
     print("\n".join(f"missed: {what}" for what in short) or "nothing was missed")
-    return 1 if short else 0
+    return exit_code(len(said.agents), len(short), "agents")
 
 
 if __name__ == "__main__":

@@ -209,11 +209,11 @@ USAGE: dict[str, tuple[Arguments, str]] = {
     ),
     "missing wheel": (
         lambda place: ["certify", "pulsar-python", "--wheel", str(place.base / "x.whl")],
-        r"{base}/x\.whl: cannot be read \(No such file or directory\); expected a wheel of pulsar-client",
+        r"{base}/x\.whl: cannot be read: No such file or directory; expected a wheel of pulsar-client",
     ),
     "wheel that is none": (
         lambda place: ["certify", "pulsar-python", "--wheel", place.file("x.whl", "no zip")],
-        r"{base}/x\.whl: is no wheel; expected a wheel of pulsar-client",
+        r"{base}/x\.whl: is no wheel: it is no zip file; expected a wheel of pulsar-client",
     ),
     "version of a wheel": (
         lambda place: ["certify", "pulsar-python@3.13.0", "--wheel", place.file("x.whl", "no zip")],

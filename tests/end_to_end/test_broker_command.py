@@ -175,7 +175,7 @@ def test_bad_arguments_are_told_and_two(arguments: list[str], sentence: str) -> 
 @pytest.mark.parametrize(
     ("faults", "sentence"),
     [
-        ("[", "truncated"),
+        ("[", "ends in the middle of a JSON value"),
         ('[{"trigger": {"when": "step", "step": 1}, "action": {"do": "cut"}}]', "there are no steps here"),
         (
             '[{"trigger": {"when": "frame", "command": "NO", "direction": "c2b"}, "action": {"do": "drop"}}]',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import errno
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -341,12 +342,12 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
 def test_a_full_disk_names_the_file_and_leaves_no_half(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_path: Path, _data: bytes) -> int:
+    def full(*_names: object, **_folders: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     failure = tmp_path / "failure.json"
     failure.write_bytes(msgspec.json.encode(replay(case())))
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "replace", full)
     assert _run(["export", str(failure), "-o", str(tmp_path / "issue")]) == 4
     assert "failure.py: cannot be written: No space left on device" in capsys.readouterr().err
     assert list((tmp_path / "issue").iterdir()) == []
