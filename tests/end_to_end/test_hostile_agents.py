@@ -15,6 +15,7 @@ from tests.end_to_end.running import Ran, agent_toml, command_line, impostor, ru
 
 from assay_conformance.checks.judge import MACHINE_WAS_LATE
 from assay_conformance.checks.liveness import OperationsEnd
+from assay_conformance.checks.judge import MACHINE_WAS_LATE
 from assay_conformance.model.case import Case, Config, Rate, Topic
 from assay_conformance.model.errors import UsageError
 from assay_conformance.model.event import Ended
@@ -99,8 +100,12 @@ def test_other_cases_go_on_and_are_judged(hostile: HostileRun) -> None:
 
 
 def test_case_beside_a_crash_is_run_again_alone(hostile: HostileRun) -> None:
-    attempts = [(j.attempt, j.superseded) for j in hostile.ran.judgements(BESIDE)]
-    assert attempts == ([(1, False)] if hostile.told.neighbour_attempts == 1 else [(1, True), (2, False)])
+    judged = hostile.ran.judgements(BESIDE)
+    if hostile.told.neighbour_attempts == 1:
+        # What a late machine left undecided is run again as well, without any crash.
+        judged = [j for j in judged if not (j.superseded and MACHINE_WAS_LATE in j.reason)]
+    assert len(judged) == hostile.told.neighbour_attempts
+    assert [j.superseded for j in judged] == [True] * (len(judged) - 1) + [False]
 
 
 def test_every_attempt_leaves_a_history_with_an_end(hostile: HostileRun) -> None:
